@@ -40,7 +40,7 @@ def _run() -> int:
 
 
 def _call() -> None:
-    from nodelint.commands._plain import plain
+    from nodelint.commands._fast_argv import plain
 
     told = plain(sys.argv[1:])
     if told is None:
@@ -50,7 +50,7 @@ def _call() -> None:
         cli(prog_name="nodelint", color=preferred())
     else:
         from nodelint.commands import ending
-        from nodelint.commands._checking import check
+        from nodelint.commands._check_run import check
 
         with ending():
             check(**told)

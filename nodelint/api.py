@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from nodelint.lint import fixes as fixes
     from nodelint.lint.checks import RuleCheck as RuleCheck
     from nodelint.lint.checks import run_checks as run_checks
-    from nodelint.lint.suppress import Suppression as Suppression
+    from nodelint.lint.suppressions import Suppression as Suppression
     from nodelint.model import cluster_objects as cluster_objects
     from nodelint.model import keys as keys
     from nodelint.model import manifest as manifest
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from nodelint.model import releases as releases
     from nodelint.model import requirement as requirement
     from nodelint.model.documents import objects as objects
-    from nodelint.source import scalars as scalars
+    from nodelint.source.yaml import scalars as scalars
 
 _MODULES = {
     "apiserver": "nodelint.apiserver",
@@ -106,7 +106,7 @@ _MODULES = {
     "releases": "nodelint.model.releases",
     "requirement": "nodelint.model.requirement",
     "resolve": "nodelint.karpenter.resolve",
-    "scalars": "nodelint.source.scalars",
+    "scalars": "nodelint.source.yaml.scalars",
     "selectors": "nodelint.karpenter.selectors",
     "snapshot": "nodelint.ec2.snapshot",
     "type_set": "nodelint.ec2.type_set",
@@ -116,7 +116,7 @@ _LATER = {
     "AwsFacts": "nodelint.ec2.facts",
     "RuleCheck": "nodelint.lint.checks",
     "Missing": "nodelint.ec2.facts",
-    "Suppression": "nodelint.lint.suppress",
+    "Suppression": "nodelint.lint.suppressions",
     "TypeSet": "nodelint.ec2.type_set",
     "run_checks": "nodelint.lint.checks",
     "objects": "nodelint.model.documents",

@@ -13,13 +13,13 @@ from difflib import unified_diff
 from functools import cache
 
 from nodelint.edits import apply
+from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.policies import UNEVALUATED
 from nodelint.lint.results import Result
 from nodelint.lint.rule import Example, Rule, examples
-from nodelint.lint.suppress import Suppression
+from nodelint.lint.suppressions import Suppression
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from nodelint.caching import cache, cached_property
 from nodelint.lint.config import BUNDLED, ConfigError, Settings, selection
-from nodelint.source.globs import Excluded, Globs
-from nodelint.source.reading import why
+from nodelint.source.files.globs import Excluded, Globs
+from nodelint.source.files.safe_read import why
 
 TYPE_CHECKING = False
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from nodelint.ec2.questions import ClassesAt
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Selection, Target
+    from nodelint.lint.release_selection import Choose
     from nodelint.lint.rule import Rule
-    from nodelint.lint.targets import Choose
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import EC2NodeClass
+    from nodelint.release_evidence.settings import StatedSettings
     from nodelint.source import Source
-    from nodelint.source.discover import Discovery
-    from nodelint.target.settings import StatedSettings
+    from nodelint.source.files.discover import Discovery
 
     Reader = Callable[[str, Callable[[str], Any]], Any]
     """Reads a path by a function; the language server's remembers what has not changed."""
@@ -123,10 +123,12 @@ class Session:
     def baseline(self, path: str) -> tuple[KnownFinding, ...]:
         """What a baseline file holds."""
         from nodelint.lint import baseline
-        from nodelint.source import reading
+        from nodelint.source.files import safe_read
 
         try:
-            entries: tuple[KnownFinding, ...] = self._read(path, lambda path: baseline.read(reading.read(path), path))
+            entries: tuple[KnownFinding, ...] = self._read(
+                path, lambda file: baseline.read(safe_read.read(file), file)
+            )
         except FileNotFoundError as error:
             raise ConfigError(f"{path}: {why(error)}; `nodelint baseline` writes it") from error
         except OSError as error:
@@ -186,7 +188,7 @@ class Session:
         wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
         if wanted <= classes and not any(isinstance(o, Retired) for o in held):
             return []
-        from nodelint.source.discover import context
+        from nodelint.source.files.discover import context
 
         return context(sources, self.exclude, self.include)
 
@@ -196,12 +198,12 @@ class Session:
         self._found = found
         stating: Sequence[Source] = ()
         if found.sources and not (settings.karpenter_named and settings.kubernetes is not None):
-            from nodelint.source.discover import stating as files_stating
+            from nodelint.source.files.discover import stating as files_stating
 
             stating = files_stating(found, self.exclude)
         if not stating and not settings.per_path_versions and not settings.karpenter_range:
             return None
-        from nodelint.lint.targets import chooser
+        from nodelint.lint.release_selection import chooser
 
         return chooser(settings, stating)
 
@@ -230,8 +232,8 @@ class Session:
         )
 
     def _stated(self, found: Discovery) -> StatedSettings:
-        from nodelint.source.discover import stating
-        from nodelint.target.settings import StatedSettings
+        from nodelint.release_evidence.settings import StatedSettings
+        from nodelint.source.files.discover import stating
 
         return StatedSettings(stating(found, self.exclude))
 

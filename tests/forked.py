@@ -234,7 +234,7 @@ def _warmed() -> None:
                 called()
     # What was read of that folder, and when, is not a call's.
     for name, module in list(sys.modules.items()):
-        if name.startswith(("nodelint.commands", "nodelint.source", "nodelint.target", "nodelint.build")):
+        if name.startswith(("nodelint.commands", "nodelint.source", "nodelint.release_evidence", "nodelint.build")):
             for each in vars(module).values():
                 if hasattr(each, "cache_clear"):
                     each.cache_clear()

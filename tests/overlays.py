@@ -13,8 +13,8 @@ from random import Random
 
 from nodelint.build.kustomize.values import written_text
 from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.compose import compose
 from nodelint.source.text import chunks
+from nodelint.source.yaml.compose import compose
 
 _API = {
     "NodePool": "karpenter.sh/v1",

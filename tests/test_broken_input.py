@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.report.text import finding_text
 from nodelint.source import Source
-from nodelint.source.discover import discover
+from nodelint.source.files.discover import discover
 
 from .conftest import by_place
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.drift.budgets import Budget, allowed, budgets, week
-from nodelint.plan.pace import pace, words
+from nodelint.plan.disruption_rate import pace, words
 
 SATURDAY = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

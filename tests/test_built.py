@@ -20,7 +20,7 @@ from nodelint.model.finding import Span, written_place
 from nodelint.model.releases import NEWEST
 from nodelint.report.coverage import cover
 from nodelint.source import Node
-from nodelint.source.discover import discover
+from nodelint.source.files.discover import discover
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.build import build
-from nodelint.build.overrides import merged
+from nodelint.build.values_files import merged
 from nodelint.lint.engine import Result, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.source.compose import compose
-from nodelint.source.filling import TooLong, fill
-from nodelint.source.gotemplate import BadTemplate, parse
+from nodelint.source.templates.gotemplate import BadTemplate, parse
+from nodelint.source.templates.template_eval import TooLong, fill
+from nodelint.source.yaml.compose import compose
 
 from .manifests import nodeclass
 

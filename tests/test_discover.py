@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source.discover import context, discover
-from nodelint.source.globs import Excluded
+from nodelint.source.files.discover import context, discover
+from nodelint.source.files.globs import Excluded
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
 

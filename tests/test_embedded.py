@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
+from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import Report, Selection, Target, lint
-from nodelint.lint.fixing import Fixed, fix
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
@@ -26,9 +26,9 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone, target_of
 from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.discover import discover
 from nodelint.source.embedded import host_of
-from nodelint.source.globs import Excluded, Globs
+from nodelint.source.files.discover import discover
+from nodelint.source.files.globs import Excluded, Globs
 
 from .conftest import by_place
 from .manifests import nodepool

@@ -8,10 +8,10 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, Question, Region
 from nodelint.edits import set_value
+from nodelint.lint.autofix import fix
 from nodelint.lint.checks import RuleCheck, run_checks
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import PROFILES, Rule, rule
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FactKind

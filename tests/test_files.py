@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source import files
-from nodelint.source.files import replace, sweep
+from nodelint.source.files import atomic_write
+from nodelint.source.files.atomic_write import replace, sweep
 
 from .conftest import ROOT
 
 # Writes two contents in turns; its first argument is the file. Says so when it begins.
 _WRITER = """\
 import sys
-from nodelint.source.files import replace
+from nodelint.source.files.atomic_write import replace
 from nodelint.ec2.snapshot import Answer, Question, Region, Snapshot, snapshot_text
 def content(mark):
     answers = {Question.of("parameters", ("name", f"/{mark}/{n}")): Answer("2026-11-20T12:00:00Z", (mark,), 1)
@@ -266,10 +266,10 @@ def test_what_was_saved_or_removed_meanwhile_stays_as_it_is(tmp_path: Path) -> N
 @pytest.mark.parametrize("swaps", [True, False])
 def test_a_save_at_the_very_moment_is_not_lost(swaps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At each of the moments between two looks at the file, somebody saves it or removes it."""
-    if swaps and not files.exchange(str(made(tmp_path / "one")), str(made(tmp_path / "two"))):
+    if swaps and not atomic_write.exchange(str(made(tmp_path / "one")), str(made(tmp_path / "two"))):
         pytest.skip("this system cannot exchange files")
     path = tmp_path / "file"
-    real = {name: getattr(files, name) for name in ("_identity", "exchange")}
+    real = {name: getattr(atomic_write, name) for name in ("_identity", "exchange")}
     tried = 0
     for moment in range(12):
         for act in ("save", "save in place", "remove"):
@@ -305,8 +305,8 @@ def test_a_save_at_the_very_moment_is_not_lost(swaps: bool, tmp_path: Path, monk
                 meddle()
                 return done
 
-            monkeypatch.setattr(files, "_identity", identity)
-            monkeypatch.setattr(files, "exchange", exchange)
+            monkeypatch.setattr(atomic_write, "_identity", identity)
+            monkeypatch.setattr(atomic_write, "exchange", exchange)
             said = ""
             try:
                 replace(str(path), b"fixed", before=b"read")

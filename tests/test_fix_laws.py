@@ -10,9 +10,9 @@ import pytest
 
 from nodelint.edits import apply
 from nodelint.karpenter import resolve
+from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, bundled, examples, load
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object

@@ -29,7 +29,7 @@ from nodelint.model.releases import KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.printable import printable
 from nodelint.report import github, gitlab, junit, markdown, sarif
-from nodelint.report.run import Run
+from nodelint.report.run_info import Run
 from nodelint.report.summary import Basis
 from nodelint.source import Source
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Selection, Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Report, Selection, Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool, served

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 
 from nodelint import edits
 from nodelint.commands import echo_json
-from nodelint.edits import differing
+from nodelint.edits import line_diff
+from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, MOST_FINDINGS, Report, Target, lint
-from nodelint.lint.fixing import applicable, fix
-from nodelint.lint.older import older
+from nodelint.lint.older_release import older
 from nodelint.lint.rule import Rule, rule
-from nodelint.lint.suppress import suppressions
+from nodelint.lint.suppressions import suppressions
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
-from nodelint.report.changes import fix_lines
-from nodelint.report.entries import entries
-from nodelint.report.look import PLAIN
+from nodelint.report.fix_preview import fix_lines
+from nodelint.report.grouping import entries
+from nodelint.report.style import PLAIN
 from nodelint.report.text import findings_text
 from nodelint.source import Source
 
@@ -457,14 +457,14 @@ def numbered(size: int, *, changed: int) -> tuple[list[str], list[str]]:
 def test_long_texts_are_compared() -> None:
     def make(size: int) -> Callable[[], object]:
         old, new = numbered(size, changed=5)
-        return lambda: list(differing.unified(old, new, ("a", "b")))
+        return lambda: list(line_diff.unified(old, new, ("a", "b")))
 
     assert growth(make, 400) < 1.2
 
 
 def test_texts_without_a_line_of_their_own_are_compared() -> None:
     old, new = ["same\n"] * 60_000, ["same\n", "other\n"] * 30_000
-    assert work(lambda: differing.opcodes(old, new)) < 300_000
+    assert work(lambda: line_diff.opcodes(old, new)) < 300_000
 
 
 lines = st.lists(st.sampled_from([*"abcdef", *(str(n) for n in range(40))]), max_size=40)
@@ -473,8 +473,8 @@ lines = st.lists(st.sampled_from([*"abcdef", *(str(n) for n in range(40))]), max
 @given(lines, lines, st.sampled_from([0, 9, 100]))
 def test_steps_make_of_one_text_the_other(old: list[str], new: list[str], small: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(differing, "_SMALL", small)
-        steps = differing.opcodes(old, new)
+        patch.setattr(line_diff, "_SMALL", small)
+        steps = line_diff.opcodes(old, new)
     made: list[str] = []
     i = j = 0
     for tag, a, b, c, d in steps:
@@ -492,8 +492,8 @@ def test_a_long_diff_is_what_difflib_writes(gone: set[int], other: set[int], aro
     old = [f"{n}\n" for n in range(60)]
     new = [f"new {n}\n" if n in other else f"{n}\n" for n in range(60) if n not in gone]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(differing, "_SMALL", 0)
-        mine = list(differing.unified(old, new, ("a", "b"), around))
+        patch.setattr(line_diff, "_SMALL", 0)
+        mine = list(line_diff.unified(old, new, ("a", "b"), around))
     assert mine == list(unified_diff(old, new, "a", "b", n=around))
 
 

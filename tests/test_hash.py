@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.apiserver import Schemas
-from nodelint.drift import Unhashable, golang, hash_object, hash_stored
+from nodelint.drift import Unhashable, go_values, hash_object, hash_stored
 from nodelint.drift.hashes import ca_term, kubelet_hash, kubelet_text, version
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version
@@ -225,23 +225,25 @@ def test_tags_hash_alike_only_where_they_are_the_same(one: dict[str, str], other
 @given(st.integers(1, 4000), st.integers(0, 3))
 def test_a_quantity_is_the_same_however_it_is_written(number: int, steps: int) -> None:
     names = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
-    assert golang.quantity(f"{number * 1024**steps}Ki") == golang.quantity(f"{number}{names[steps]}")
-    assert golang.quantity(f"{number}000M") == golang.quantity(f"{number}G") == golang.quantity(f"{number}.0G")
+    assert go_values.quantity(f"{number * 1024**steps}Ki") == go_values.quantity(f"{number}{names[steps]}")
+    assert (
+        go_values.quantity(f"{number}000M") == go_values.quantity(f"{number}G") == go_values.quantity(f"{number}.0G")
+    )
 
 
 @given(st.integers(0, 10**6))
 def test_a_duration_is_the_same_however_it_is_written(seconds: int) -> None:
     minutes, rest = divmod(seconds, 60)
     hours, over = divmod(minutes, 60)
-    same = {golang.duration(text) for text in (f"{seconds}s", f"{minutes}m{rest}s", f"{hours}h{over}m{rest}s")}
+    same = {go_values.duration(text) for text in (f"{seconds}s", f"{minutes}m{rest}s", f"{hours}h{over}m{rest}s")}
     assert same == {seconds * 10**9}
-    assert golang.duration(f"-{seconds}s") == -golang.duration(f"+{seconds}000ms")
+    assert go_values.duration(f"-{seconds}s") == -go_values.duration(f"+{seconds}000ms")
 
 
 @pytest.mark.parametrize("text", ["", "1", "h", "1d", ".s", "1h-5m", "9223372036854775808ns", "1 h"])
 def test_what_go_takes_for_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
-        golang.duration(text)
+        go_values.duration(text)
 
 
 @pytest.mark.parametrize(

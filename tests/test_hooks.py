@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nodelint.source.discover import discover
+from nodelint.source.files.discover import discover
 
 from .conftest import ROOT, by_place
 

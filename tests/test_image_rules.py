@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nodelint.edits import apply
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Report, Result, Selection, Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST, KubernetesVersion, target

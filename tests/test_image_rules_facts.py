@@ -10,8 +10,8 @@ import pytest
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.questions import latest_version
 from nodelint.ec2.snapshot import pruned_owners
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Report, Selection, Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass

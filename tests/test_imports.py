@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.caching import cache, cached_property
+from nodelint.commands._fast_argv import plain
 from nodelint.commands._output import Output
-from nodelint.commands._plain import plain
 from nodelint.commands.check import command
 from nodelint.data import DATA, read_json, table
 from nodelint.ec2.snapshot import snapshot_text
@@ -46,12 +46,12 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
 def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
     modules = loaded(tmp_path, "check", "--", "a.yaml")
-    assert "nodelint.source.discover" in modules
+    assert "nodelint.source.files.discover" in modules
     slow = ("click", "inspect", "datetime", "cel_expr_python", "_ruamel_yaml", "ruamel", "yaml", "fractions")
     library = ("collections", "contextlib", "enum", "fnmatch", "functools", "json", "re", "tomllib", "typing")
     rooms = (
         "source.nodes",
-        "source.compose",
+        "source.yaml.compose",
         "ec2",
         "apiserver",
         "karpenter",
@@ -59,7 +59,7 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
         "lint.engine",
         "lint.rule",
         "report",
-        "target",
+        "release_evidence",
         "plan",
         "edits",
     )
@@ -74,7 +74,7 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
         "click",
         "inspect",
         "uuid",
-        "nodelint.source.wildmatch",
+        "nodelint.source.files.wildmatch",
         "difflib",
         "boto3",
         "jsonschema",
@@ -113,7 +113,7 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
         "botocore",
         "jsonschema",
         "difflib",
-        "nodelint.source.wildmatch",
+        "nodelint.source.files.wildmatch",
         "ruamel.yaml",
         "subprocess",
     }
@@ -208,7 +208,7 @@ def test_named_tuples_are_what_those_of_collections_are() -> None:
 def test_the_parser_alone_and_the_package_after_it(tmp_path: Path) -> None:
     """What stands in for ruamel.yaml while its parser is loaded is gone afterwards."""
     code = (
-        "import sys\nfrom nodelint.source.libyaml import libyaml\nalone = libyaml()\n"
+        "import sys\nfrom nodelint.source.yaml.libyaml import libyaml\nalone = libyaml()\n"
         "assert not {'ruamel.yaml', 'ruamel.yaml.constructor'} & set(sys.modules)\n"
         "from ruamel.yaml import YAML\nassert YAML(typ='safe').load('a: [1]') == {'a': [1]}\n"
         "try: YAML(typ='safe').load('a: [1')\nexcept alone.YAMLError: print('refused')\n"

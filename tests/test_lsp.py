@@ -27,9 +27,9 @@ from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
+from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete

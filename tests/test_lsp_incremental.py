@@ -21,7 +21,7 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.source.moving import move
+from nodelint.source.incremental import move
 
 from .test_lsp import CLASS, POOL
 from .test_places import ACCOUNT

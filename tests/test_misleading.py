@@ -12,8 +12,9 @@ from nodelint.lint import engine
 from nodelint.lint.engine import Report, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
-from nodelint.source import UNKNOWN, Source, kustomize
-from nodelint.source.discover import discover
+from nodelint.source import UNKNOWN, Source
+from nodelint.source.files import kustomizations
+from nodelint.source.files.discover import discover
 
 from .manifests import nodeclass, nodepool
 
@@ -36,7 +37,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def judged(rules: dict[str, Rule], *paths: str) -> Report:
-    kustomize.forget()
+    kustomizations.forget()
     return lint(discover(paths or ["."]).sources, Target(NEWEST), rules, engine.DEFAULTS)
 
 

@@ -10,8 +10,8 @@ import pytest
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
+from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import Report, Selection, Target, lint
-from nodelint.lint.fixing import Fixed, fix
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FACT_KINDS

@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.lsp.project import Buffer, Project, State
-from nodelint.source.kustomize import is_patch
+from nodelint.source.files.kustomizations import is_patch
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nodelint.cli import cli
-from nodelint.drift.stored import Placeholder
+from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import texts_differ
 from nodelint.plan import PoolPlan
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.engine import Report, Selection, Target, lint
-from nodelint.lint.fixing import applicable, fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source

@@ -6,11 +6,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.edits import apply
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
-from nodelint.report.look import Look
+from nodelint.report.style import Look
 from nodelint.report.text import findings_text
 from nodelint.source import Source
 

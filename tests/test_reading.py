@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from nodelint.apiserver import crds
 from nodelint.cli import cli
 from nodelint.lint.config import ConfigError, find, load
-from nodelint.source.reading import read
+from nodelint.source.files.safe_read import read
 
 from .forked import Command
 from .test_lsp import CLASS, POOL, Editor

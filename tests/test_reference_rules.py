@@ -9,8 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Selection, Target, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source

@@ -22,8 +22,8 @@ from nodelint.lint.engine import Report, Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
-from nodelint.source.discover import discover
-from nodelint.source.globs import Excluded
+from nodelint.source.files.discover import discover
+from nodelint.source.files.globs import Excluded
 
 KUSTOMIZE = "kustomize" if shutil.which("kustomize") else "kubectl"
 real_kustomize = pytest.mark.skipif(

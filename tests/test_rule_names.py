@@ -188,7 +188,7 @@ def test_a_reminder_is_one_line_for_all_pools(rules: dict[str, Rule]) -> None:
 
 
 def test_the_fix_of_a_reminder_mends_all_pools(rules: dict[str, Rule]) -> None:
-    from nodelint.lint.fixing import fix
+    from nodelint.lint.autofix import fix
 
     sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in "abcd"]
     done = fix(sources, Target(NEWEST), rules, Selection(frozenset({"node-churn"})))

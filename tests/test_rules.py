@@ -14,7 +14,7 @@ import pytest
 from nodelint.data import DATA, table
 from nodelint.lint import rule as rule_module
 from nodelint.lint.rule import SUBJECTS, Rule, bundled, examples, index, load, load_bundled, source_link
-from nodelint.lint.suppress import Suppression
+from nodelint.lint.suppressions import Suppression
 from nodelint.report.page import markdown
 from nodelint.rule_laws import ExamplePair, Trial, cases
 

@@ -9,7 +9,7 @@ import pytest
 
 from nodelint.model.documents import objects
 from nodelint.source import UNKNOWN, Node, Source, reread, reread_document
-from nodelint.source.compose import _compose_again, compose
+from nodelint.source.yaml.compose import _compose_again, compose
 
 from .conftest import ROOT
 

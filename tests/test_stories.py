@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Report, Result, lint
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Example, Rule
 from nodelint.report.page import target_of
 from nodelint.report.text import finding_text

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.source import Source, discover, streams
-from nodelint.source.discover import Discovery
+from nodelint.source import Source
+from nodelint.source.files import discover
+from nodelint.source.files.discover import Discovery
+from nodelint.source.yaml import yaml_stream
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -34,14 +36,14 @@ borders = st.sampled_from(["---\n", "--- # why\n", "---\r\n", "---\t\n"])
 texts = st.lists(st.tuples(borders, documents), max_size=12).map(lambda parts: "".join(map("".join, parts)))
 
 
-def read(path: Path, block: int) -> streams.Excerpt | None:
-    old, streams._BLOCK = streams._BLOCK, block
+def read(path: Path, block: int) -> yaml_stream.Excerpt | None:
+    old, yaml_stream._BLOCK = yaml_stream._BLOCK, block
     handle = os.open(path, os.O_RDONLY)
     try:
-        return streams.read("stream.yaml", handle)
+        return yaml_stream.read("stream.yaml", handle)
     finally:
         os.close(handle)
-        streams._BLOCK = old
+        yaml_stream._BLOCK = old
 
 
 def places(source: Source) -> list[tuple[object, ...]]:
@@ -72,7 +74,7 @@ def test_a_line_that_is_left_out_is_empty(tmp_path: Path) -> None:
 def test_a_document_that_is_too_long_is_refused_where_it_is_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "_LONGEST_DOCUMENT", 1000)
+    monkeypatch.setattr(yaml_stream, "_LONGEST_DOCUMENT", 1000)
     path = tmp_path / "stream.yaml"
     path.write_text(f"---\n{OTHER * 100}---\n{POOL}", encoding="utf-8")
     excerpt = read(path, 100)
@@ -81,7 +83,7 @@ def test_a_document_that_is_too_long_is_refused_where_it_is_ours(
         path.write_text(f"---\n{ours}---\n{POOL}", encoding="utf-8")
         with pytest.raises(OSError, match="mentions Karpenter"):
             read(path, 100)
-    monkeypatch.setattr(streams, "LONGEST", 1000)
+    monkeypatch.setattr(yaml_stream, "LONGEST", 1000)
     with pytest.raises(OSError, match="larger than"):
         read(path, 100)
 
@@ -90,14 +92,14 @@ def test_the_end_of_a_long_document_is_looked_for_in_each_block_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched = 0
-    last_border = streams._last_border
+    last_border = yaml_stream._last_border
 
     def counted(data: bytes) -> int:
         nonlocal searched
         searched += len(data)
         return last_border(data)
 
-    monkeypatch.setattr(streams, "_last_border", counted)
+    monkeypatch.setattr(yaml_stream, "_last_border", counted)
     path = tmp_path / "stream.yaml"
     path.write_text(f"---\n{OTHER * 1000}---\n{POOL}", encoding="utf-8")
     assert read(path, 500) is not None

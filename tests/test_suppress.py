@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from nodelint.lint.engine import Report
-from nodelint.lint.suppress import Suppression
+from nodelint.lint.suppressions import Suppression
 from nodelint.model.finding import Finding, Span
 from nodelint.source import Source
 

@@ -17,14 +17,14 @@ import pytest
 
 from nodelint.lint.config import Settings
 from nodelint.lint.engine import Target, lint
-from nodelint.lint.older import BY_RELEASE
+from nodelint.lint.older_release import BY_RELEASE
+from nodelint.lint.release_selection import chooser
 from nodelint.lint.rule import Rule, examples
-from nodelint.lint.targets import chooser
 from nodelint.model.documents import objects
 from nodelint.model.ranges import Releases, releases_in, runs, turning_points
 from nodelint.model.releases import NEWEST, OLDEST, RELEASES, Version
+from nodelint.release_evidence import Stated, evidence_of
 from nodelint.source import Source
-from nodelint.target import Stated, evidence_of
 
 from .code import named, nodes
 from .conftest import ROOT, by_place

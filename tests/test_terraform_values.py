@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.source.hcl import Text
-from nodelint.source.hclexpr import BadExpression, parse_expression
 from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.source.terraform.hcl import Text
+from nodelint.source.terraform.hclexpr import BadExpression, parse_expression
+from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit, NameScope, TextNode
+from nodelint.source.terraform.tffill import attributes_of, blocks_of, fill_template
+from nodelint.source.terraform.tffunctions import call_function
+from nodelint.source.terraform.tftemplate import Evaluator
 from nodelint.source.text import Source
-from nodelint.source.tfeval import EvaluationBudget, EvaluationLimit, NameScope, TextNode
-from nodelint.source.tffill import attributes_of, blocks_of, fill_template
-from nodelint.source.tffunctions import call_function
-from nodelint.source.tftemplate import Evaluator
 from tests.test_growth import growth
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -24,9 +24,9 @@ from nodelint.lint.rule import bundled, load
 from nodelint.model.finding import Also, Edit, Finding, Span
 from nodelint.model.releases import NEWEST
 from nodelint.printable import screened
-from nodelint.report.entries import entries
-from nodelint.report.excerpt import Mark, excerpt
-from nodelint.report.look import PLAIN, Look, cells, wrapped
+from nodelint.report.grouping import entries
+from nodelint.report.snippet import Mark, excerpt
+from nodelint.report.style import PLAIN, Look, cells, wrapped
 from nodelint.report.text import concise_text, finding_text, findings_text, statistics_lines
 from nodelint.source import Source
 

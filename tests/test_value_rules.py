@@ -9,8 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import Report, Result, Selection, Target
-from nodelint.lint.fixing import Fixed, fix
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool

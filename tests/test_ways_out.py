@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from nodelint.edits import apply
+from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Report, Selection, Target
-from nodelint.lint.fixing import fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import Report, Target
-from nodelint.lint.fixing import Fixed, fix
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source

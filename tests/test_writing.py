@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from nodelint.cli import cli
-from nodelint.lint import fixing
+from nodelint.lint import autofix
 
 from .test_lsp import CLASS
 
@@ -80,7 +80,7 @@ def test_a_fix_takes_nothing_from_who_works_on_the_file(
     act: str, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = repo / "class.yaml"
-    real = fixing.fix
+    real = autofix.fix
 
     def fix(*args: Any, **more: Any) -> Any:
         if act == "save":
@@ -91,7 +91,7 @@ def test_a_fix_takes_nothing_from_who_works_on_the_file(
             os.link(path, repo / "other")
         return real(*args, **more)
 
-    monkeypatch.setattr(fixing, "fix", fix)
+    monkeypatch.setattr(autofix, "fix", fix)
     monkeypatch.chdir(repo)
     done = CliRunner().invoke(cli, ["check", "--fix", "class.yaml"])
     assert done.exit_code == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.lint.autofix import applicable
 from nodelint.lint.engine import Selection, Target, lint
-from nodelint.lint.fixing import applicable
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source

@@ -45,8 +45,8 @@ def positions_hold(data: bytes, path: str) -> None:
 
 def fixes_hold(data: bytes) -> None:
     """All rules run without a fault; a fix settles, and what it leaves is read as well as before."""
+    from nodelint.lint.autofix import fix
     from nodelint.lint.engine import Selection, Target, lint
-    from nodelint.lint.fixing import fix
     from nodelint.model.releases import NEWEST
     from nodelint.source import Source
 
@@ -155,7 +155,7 @@ def main() -> None:
         import nodelint.lint.config
         import nodelint.lint.engine
         import nodelint.source.embedded
-        import nodelint.source.hcl
+        import nodelint.source.terraform.hcl
         import nodelint.triage  # noqa: F401
     corpus = Path(asked.corpus or tempfile.mkdtemp(prefix="nodelint-fuzz-"))
     corpus.mkdir(exist_ok=True)

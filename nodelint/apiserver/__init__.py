@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from nodelint.apiserver.shape import Raw, Shape, load
-from nodelint.apiserver.words import Layer, SchemaProblem, fit
-from nodelint.model.identity import OVERLAY_KIND
+from nodelint.apiserver.problems import Layer, SchemaProblem, fit
+from nodelint.apiserver.schema_node import Raw, Shape, load
+from nodelint.model.gvk import OVERLAY_KIND
 from nodelint.model.manifest import GROUPS, Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nodelint.apiserver.cel import Unsupported, compile
-from nodelint.apiserver.shape import Raw, load
-from nodelint.source import reading
+from nodelint.apiserver.schema_node import Raw, load
+from nodelint.source.files import safe_read
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
 _DEEPEST = 200
@@ -54,11 +54,11 @@ def _files(path: str) -> list[Path]:
 def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
     import yaml
 
-    data = reading.read(str(file))
+    data = safe_read.read(str(file))
     if b"CustomResourceDefinition" not in data or b"karpenter" not in data:
         return
     # A link that has nothing to do with CRDs may lead anywhere.
-    if within is not None and not reading.is_inside(str(file), within):
+    if within is not None and not safe_read.is_inside(str(file), within):
         raise ValueError(f"{file.name} is a link out of {within}")
     try:
         _hold_to_depth(data)

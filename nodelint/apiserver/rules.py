@@ -7,10 +7,10 @@ from functools import cache
 from itertools import combinations, count, repeat
 
 from nodelint.apiserver import cel
-from nodelint.apiserver import words as schema_words
-from nodelint.apiserver.shape import Shape, Validation
-from nodelint.apiserver.state import Job, WalkState
-from nodelint.apiserver.words import SchemaProblem
+from nodelint.apiserver import problems as schema_words
+from nodelint.apiserver.problems import SchemaProblem
+from nodelint.apiserver.schema_node import Shape, Validation
+from nodelint.apiserver.walk_state import Job, WalkState
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.source import Node, UnknownValue
 from nodelint.source.placeholders import depth

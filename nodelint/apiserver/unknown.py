@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nodelint.apiserver import words as schema_words
-from nodelint.apiserver.shape import Shape
-from nodelint.apiserver.state import WalkState
-from nodelint.apiserver.words import SchemaProblem
+from nodelint.apiserver import problems as schema_words
+from nodelint.apiserver.problems import SchemaProblem
+from nodelint.apiserver.schema_node import Shape
+from nodelint.apiserver.walk_state import WalkState
 from nodelint.source import MappingEntry, Node
 
 

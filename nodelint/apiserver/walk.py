@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 
+from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver import rules as schema_rules
 from nodelint.apiserver import unknown
-from nodelint.apiserver import words as schema_words
 from nodelint.apiserver.cel.text import escaped
-from nodelint.apiserver.shape import LONGEST_KEPT, Shape, Written, parsed
-from nodelint.apiserver.state import Job, WalkState
-from nodelint.apiserver.words import SchemaProblem
+from nodelint.apiserver.problems import SchemaProblem
+from nodelint.apiserver.schema_node import LONGEST_KEPT, Shape, Written, parsed
+from nodelint.apiserver.walk_state import Job, WalkState
 from nodelint.model.releases import Version
 from nodelint.source import UNKNOWN, Node, UnknownValue
 from nodelint.source.nodes import MappingEntry
@@ -147,12 +147,12 @@ class Walk(WalkState):
 
     def _of_the_type(self, node: Node, value: Any, shape: Shape, wanted: str) -> dict[str, Any]:
         """What a scalar of the wrong type was meant to be."""
-        from nodelint.apiserver import meant
+        from nodelint.apiserver import value_suggestions
 
         if wanted == "array" and isinstance(value, str) and shape.items is not None:
             return {} if self.tried(node, shape.items) else {"suggestion": value}
         choices, pattern = shape.raw.get("enum"), shape.raw.get("pattern")
-        text = meant.switch(value, choices) or schema_words.converted(node, value, wanted)
+        text = value_suggestions.switch(value, choices) or schema_words.converted(node, value, wanted)
         if text is None or (choices is not None and text not in choices):
             return {}
         if wanted == "string" and pattern and not schema_rules.matches(text, pattern):
@@ -376,9 +376,9 @@ class Walk(WalkState):
 
 def _fitting(text: str, form: str | None, pattern: str) -> dict[str, Any]:
     """What a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
-    from nodelint.apiserver import meant
+    from nodelint.apiserver import value_suggestions
 
-    found = [one for one in meant.candidates(text, form) if schema_rules.matches(one, pattern)]
+    found = [one for one in value_suggestions.candidates(text, form) if schema_rules.matches(one, pattern)]
     return {"suggestion": found[0]} if len(found) == 1 else {"choices": found}
 
 

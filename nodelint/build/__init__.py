@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from nodelint.source.kustomize import KUSTOMIZATIONS
-from nodelint.source.reading import read
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.safe_read import read
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.build.rendered import Rendering
     from nodelint.model.manifest import Object
     from nodelint.source import Source
-    from nodelint.source.discover import Discovery
+    from nodelint.source.files.discover import Discovery
 
 
 _LARGEST = 1 << 20
@@ -74,7 +74,7 @@ def build(
         overlays, unbuilt = build_native(files, kustomizations, done)
         built += overlays
     if may_fill(files):
-        from nodelint.build.filled import filled_by_terraform, filled_charts
+        from nodelint.build.template_source_map import filled_by_terraform, filled_charts
 
         if rendering is None or all(each.root.tool != "helm" for each in rendering.builds):
             built += filled_charts(files)
@@ -103,7 +103,7 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
     """
     helm = rendering is not None and any(each.root.tool == "helm" for each in rendering.builds)
     if not helm and may_fill(found.sources):
-        from nodelint.build.filled import values_beside
+        from nodelint.build.template_source_map import values_beside
 
         found.sources += values_beside(found.sources, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found))

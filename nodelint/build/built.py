@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.build.changes import change_value, find_changes
+from nodelint.build.map_edits import change_value, find_changes
 from nodelint.edits import NotEditable, apply
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Span, span_of

@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.build.overrides import beside, merged, values_root
 from nodelint.build.roots import nodes_of, read
+from nodelint.build.values_files import beside, merged, values_root
 from nodelint.source import Node, Source, SourceText
-from nodelint.source.charts import vendored_chart
-from nodelint.source.compose import compose
+from nodelint.source.files.safe_read import repository
 from nodelint.source.nodes import MappingEntry
-from nodelint.source.reading import repository
-from nodelint.source.unreadable import Unreadable
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.templates.charts import vendored_chart
+from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
 _MOST_RELEASES = 20

@@ -9,8 +9,8 @@ from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
 from nodelint.model.finding import span_of
 from nodelint.source import Node, Source, SourceText
-from nodelint.source.discover import Discovery
-from nodelint.source.reading import MARKS, read
+from nodelint.source.files.discover import Discovery
+from nodelint.source.files.safe_read import MARKS, read
 
 _LARGEST = 16 << 20
 

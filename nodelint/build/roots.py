@@ -7,15 +7,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from nodelint.source import Document, Node, Source, reading
-from nodelint.source.charts import OTHER_VALUES, TRIAL_VALUES
-from nodelint.source.compose import compose
-from nodelint.source.discover import CHART
-from nodelint.source.gitignore import Ignored, entered
-from nodelint.source.globs import READ_ALL, Excluded
-from nodelint.source.kustomize import KUSTOMIZATIONS
-from nodelint.source.reading import is_inside, repository
-from nodelint.source.unreadable import Unreadable
+from nodelint.source import Document, Node, Source
+from nodelint.source.files import safe_read
+from nodelint.source.files.discover import CHART
+from nodelint.source.files.gitignore import Ignored, entered
+from nodelint.source.files.globs import READ_ALL, Excluded
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.templates.charts import OTHER_VALUES, TRIAL_VALUES
+from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
 _MARK = b"karpenter"
@@ -88,7 +89,7 @@ def read(path: str) -> Source | None:
 
 
 def _content(path: str) -> bytes:
-    return reading.read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
+    return safe_read.read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
 
 
 def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Excluded) -> Iterator[Root]:

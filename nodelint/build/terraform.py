@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source import Source
-from nodelint.source.tfeval import EvaluationBudget, EvaluationLimit
-from nodelint.source.tffill import FileFiller, Origins, TerraformBlock, fill_template
-from nodelint.source.tfvalues import ENDS, Modules, TerraformModule
-from nodelint.source.unreadable import SetAside
+from nodelint.source.syntax_errors import SetAside
+from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit
+from nodelint.source.terraform.tffill import FileFiller, Origins, TerraformBlock, fill_template
+from nodelint.source.terraform.tfvalues import ENDS, Modules, TerraformModule
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.source.filling import Filled
+    from nodelint.source.templates.template_eval import Filled
 
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that make objects, or hold them."""

@@ -1,7 +1,7 @@
 """What the commands share. Each is a module beside this one, named as the command is and imported when it is called.
 
 A module whose name begins with an underscore is not a command. What declares options imports click when it is called:
-`nodelint check PATHS` runs without it (see `commands._plain`).
+`nodelint check PATHS` runs without it (see `commands._fast_argv`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import sys
 from itertools import islice
 
 from nodelint.caching import cache
-from nodelint.commands._completing import files
+from nodelint.commands._shell_completion import files
 from nodelint.printable import escaped_json, printable, screened, without_commands
-from nodelint.source.reading import why as why
+from nodelint.source.files.safe_read import why as why
 
 TYPE_CHECKING = False
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.lint.config import ConfigError, Settings
     from nodelint.model.releases import Version
     from nodelint.session import Session
-    from nodelint.source.discover import Discovery
+    from nodelint.source.files.discover import Discovery
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -141,7 +141,7 @@ def discovered(paths: Sequence[str], settings: Settings, also: str | None = None
     Files in which the pattern `also` is found are among them, even without the word karpenter.
     """
     from nodelint.session import Session
-    from nodelint.source.discover import discover
+    from nodelint.source.files.discover import discover
 
     session = Session(settings)
     exclude, include = session.exclude, session.include

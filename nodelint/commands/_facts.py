@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from nodelint.commands import now, stop
-from nodelint.commands._completing import files
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._shell_completion import files
 
 TYPE_CHECKING = False
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import click
 
     from nodelint.ec2.facts import AwsFacts
-    from nodelint.lint.targets import Choose
+    from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.report.summary import Basis
     from nodelint.session import Session
@@ -84,7 +84,7 @@ def facts_for(
     try:
         if not asked.live:
             return session.facts(home(paths), now, asked.max_age)
-        from nodelint.commands._asking import live
+        from nodelint.commands._aws import live
 
         path, limits = cache.place(home(paths)), session.limits(asked.max_age, live=True)
         snapshot, file, region = live(asked, session.settings, path, session.classes_at(classes, choose), limits)

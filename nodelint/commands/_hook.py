@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from nodelint import __version__, project
-from nodelint.edits.writing import scalar
+from nodelint.edits.formatting import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nodelint.edits.writing import Plain
+    from nodelint.edits.formatting import Plain
 
 _ADDRESS = r"(?:https|ssh)://[\w.@:-]+/[\w./~+-]+"
 _COMMIT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nodelint.commands import say, stop, why
-from nodelint.commands._completing import files
+from nodelint.commands._shell_completion import files
 
 if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from nodelint.commands import echo, echo_json, stop, why
-from nodelint.commands._completing import files
+from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import look
 from nodelint.printable import escaped_json, screened
 from nodelint.tuples import NamedTuple
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from nodelint.lint.baseline import Split
     from nodelint.lint.engine import Report
-    from nodelint.lint.older import Older
-    from nodelint.report.look import Look
-    from nodelint.report.run import Run
+    from nodelint.lint.older_release import Older
+    from nodelint.report.run_info import Run
+    from nodelint.report.style import Look
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -133,7 +133,7 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOp
         if path is None:
             _print(form, report, run, words)
             continue
-        from nodelint.source.files import replace
+        from nodelint.source.files.atomic_write import replace
 
         try:
             replace(path, _rendered(form, report, run, words).encode("utf-8", "replace"))
@@ -160,7 +160,7 @@ def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
     the paths that they can open from where they are.
     """
     if form in ("text", "concise"):
-        from nodelint.report.look import PLAIN
+        from nodelint.report.style import PLAIN
 
         text = _text(form, report, run, words, PLAIN)
         return screened(f"{text}\n") if text else ""
@@ -170,7 +170,7 @@ def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
         return escaped_json(json.dumps(_json(report, run), indent=2, ensure_ascii=False) + "\n")
     from importlib import import_module
 
-    from nodelint.source.reading import repository
+    from nodelint.source.files.safe_read import repository
 
     run = run._replace(root=repository(os.getcwd()) or "")
     rendered: str = import_module(f"nodelint.report.{form}").render(report, run)
@@ -189,13 +189,13 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
 
         nothing = [f"Nothing to check: no NodePool or EC2NodeClass in {counted(run.files, 'file')}."]
         if run.unread:
-            from nodelint.report.unjudged import unread_lines
+            from nodelint.report.skipped import unread_lines
 
             nothing += unread_lines(run.unread)
         return "" if words.quiet else "\n".join(nothing)
     from nodelint.commands import today
     from nodelint.report.age import old_facts_text
-    from nodelint.report.look import fitted
+    from nodelint.report.style import fitted
     from nodelint.report.summary import summary_text
 
     parts = _findings(form, report, look, words.statistics) if report.results else []

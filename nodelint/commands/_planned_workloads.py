@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nodelint.commands._workloads import read_texts
 
 if TYPE_CHECKING:
-    from nodelint.commands._sides import Read
+    from nodelint.commands._revisions import Read
     from nodelint.fit.tree import Tree
     from nodelint.plan import Aim
     from nodelint.plan.workloads import WorkloadChange

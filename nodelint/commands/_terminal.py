@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from nodelint.report.look import Look
+    from nodelint.report.style import Look
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -59,7 +59,7 @@ def colour_option(command: _F) -> _F:
 
 def look(err: bool = False, page: bool = False) -> Look:
     """What standard output, or standard error, can show; `page` where files of it are as wide as a page."""
-    from nodelint.report.look import PAGE, PLAIN, Look
+    from nodelint.report.style import PAGE, PLAIN, Look
 
     stream = sys.stderr if err else sys.stdout
     terminal = stream is not None and stream.isatty()

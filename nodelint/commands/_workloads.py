@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import NodePool, Object
     from nodelint.session import Session
-    from nodelint.source.discover import Discovery
+    from nodelint.source.files.discover import Discovery
 
 RULE = "no-pool-for-workload"
 _RULES = (RULE, "ignored-pod-annotation")
@@ -64,7 +64,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
 
 def _text_with(path: str, keys: Sequence[bytes] | None) -> str:
     """The text of a file that holds one of some keys, where there are any; empty for others."""
-    from nodelint.source.reading import read_in_place
+    from nodelint.source.files.safe_read import read_in_place
 
     try:
         data = read_in_place(path)
@@ -98,7 +98,7 @@ def pools_are_complete(settings: Settings) -> bool:
 
 def _is_whole(found: Discovery) -> bool:
     """Whether the run was asked about all of the repositories that its sources stand in."""
-    from nodelint.source.reading import is_inside, repository
+    from nodelint.source.files.safe_read import is_inside, repository
 
     for source in found.sources:
         root = repository(os.path.dirname(os.path.abspath(source.path)))
@@ -109,7 +109,7 @@ def _is_whole(found: Discovery) -> bool:
 
 def read_texts(paths: Sequence[str]) -> list[str]:
     """The texts of files; nothing of those that cannot be read any more."""
-    from nodelint.source.reading import read
+    from nodelint.source.files.safe_read import read
 
     found = []
     for path in paths:

@@ -22,10 +22,10 @@ from nodelint.commands import (
     versions,
     why,
 )
-from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._judging import judge_of, judging, judging_options, rendered
+from nodelint.commands._lint_setup import judge_of, judging, judging_options, rendered
+from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 
@@ -78,7 +78,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
         stop(f"{path} is not changed: not everything could be read")
     from nodelint.lint import baseline
     from nodelint.lint.config import ConfigError
-    from nodelint.source.files import replace
+    from nodelint.source.files.atomic_write import replace
 
     ready = judging(found, asked, settings, paths, built)
     report = judge_of(built, settings.jobs, ready.inventory)(found.sources, *ready.how)

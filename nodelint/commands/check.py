@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from nodelint.commands import versions
-from nodelint.commands._checking import check
-from nodelint.commands._completing import files
+from nodelint.commands._check_run import check
 from nodelint.commands._facts import facts_options
-from nodelint.commands._judging import judging_options
+from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._output import output_options
+from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option
 
 _EXIT = """

@@ -24,9 +24,9 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
-from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 

@@ -24,15 +24,15 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
-from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 
 if TYPE_CHECKING:
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.lint.config import Settings
-    from nodelint.source.discover import Discovery
+    from nodelint.source.files.discover import Discovery
 
 
 @click.command()

@@ -25,10 +25,10 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
-from nodelint.commands._completing import files
 from nodelint.commands._live import cluster_of, live_option
+from nodelint.commands._shell_completion import files
 from nodelint.model.ranges import only
-from nodelint.target.chosen import Chosen
+from nodelint.release_evidence.release_choice import Chosen
 
 if TYPE_CHECKING:
     from nodelint.build import Inventory
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Target
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
-    from nodelint.report.hashes import Row
+    from nodelint.report.hash_text import Row
     from nodelint.source import Source
 
 _EXIT = """
@@ -82,7 +82,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     target = session.target(choose=session.choose(found))
     cluster = cluster_of(live)
     from nodelint.build import read_inventory
-    from nodelint.report.hashes import hashes_json, hashes_text
+    from nodelint.report.hash_text import hashes_json, hashes_text
 
     rows = _rows(read_inventory(found), target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
@@ -111,9 +111,9 @@ def misread(sources: Sequence[Source]) -> bool:
 
 def _rows(inventory: Inventory, target: Target, cluster: Cluster | None) -> list[Row]:
     """The hashes of each object in every release that it is judged for; what several releases share is told once."""
-    from nodelint.drift.standing import ca_of
+    from nodelint.drift.claim_status import ca_of
     from nodelint.model.manifest import EC2NodeClass, NodePool
-    from nodelint.report.hashes import Row
+    from nodelint.report.hash_text import Row
 
     rows: list[Row] = []
     bundles: dict[Version, int | None] = {}
@@ -138,16 +138,16 @@ def _rows(inventory: Inventory, target: Target, cluster: Cluster | None) -> list
 
 def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -> Row:
     from nodelint.apiserver import Schemas
-    from nodelint.drift import Unhashable, hash_stored, stored
+    from nodelint.drift import Unhashable, hash_stored, stored_object
+    from nodelint.drift.claim_status import standings
     from nodelint.drift.hashes import annotation, kubelet_hash, version
-    from nodelint.drift.standing import standings
-    from nodelint.drift.stored import left_out
-    from nodelint.report.hashes import Row
+    from nodelint.drift.stored_form import left_out
+    from nodelint.report.hash_text import Row
 
     release = target.karpenter
     row = Row(obj, release, annotation(obj.kind), version(obj.kind, release))
     try:
-        kept = stored(obj, release, target.schemas or Schemas.bundled())
+        kept = stored_object(obj, release, target.schemas or Schemas.bundled())
         hashed = hash_stored(obj.kind, kept, release, ca)
         kubelet = kubelet_hash(kept, release) if obj.kind == "EC2NodeClass" else None
     except Unhashable as error:

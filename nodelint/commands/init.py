@@ -15,10 +15,10 @@ from nodelint.model.messages import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nodelint.commands._survey import Survey
-    from nodelint.edits.writing import Plain
+    from nodelint.commands._detect_setup import Survey
+    from nodelint.edits.formatting import Plain
+    from nodelint.release_evidence import Evidence
     from nodelint.source import Source
-    from nodelint.target import Evidence
 
 _CONFIG = "nodelint.yaml"
 _HOOKS = ".pre-commit-config.yaml"
@@ -55,8 +55,8 @@ def command(dry_run: bool, force: bool, profile: str | None) -> None:
     nodelint looks at how the manifests are kept, and which releases of Karpenter and Kubernetes the files
     name. Comments in the new file say what it found and where. Existing files are not replaced.
     """
-    from nodelint.commands._survey import survey
-    from nodelint.source.reading import repository
+    from nodelint.commands._detect_setup import survey
+    from nodelint.source.files.safe_read import repository
 
     try:
         here = os.getcwd()
@@ -156,7 +156,7 @@ def _hook(top: str, dry_run: bool) -> bool:
     """Add the hook to the pre-commit configuration, or make one; whether that failed."""
     from nodelint.commands._hook import hook, hook_lines
     from nodelint.source import Source
-    from nodelint.source.reading import read
+    from nodelint.source.files.safe_read import read
 
     item = hook()
     path = os.path.normpath(os.path.join(top, _HOOKS))
@@ -184,7 +184,7 @@ def _hook(top: str, dry_run: bool) -> bool:
         echo(f"\n{_indented(chr(10).join(hook_lines(item)))}", err=True)
         return True
     if dry_run:
-        from nodelint.report.diff import unified
+        from nodelint.report.unified_diff import unified
 
         echo(f"Would change {path}:\n")
         echo(_indented("".join(unified(old, new))))
@@ -213,7 +213,7 @@ def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
 
 
 def _written(path: str, text: str, done: str = "written", before: bytes | None = None) -> bool:
-    from nodelint.source.files import replace
+    from nodelint.source.files.atomic_write import replace
 
     try:
         replace(path, text.encode(), before)

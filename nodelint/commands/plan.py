@@ -24,26 +24,26 @@ from nodelint.commands import (
     versions,
     why,
 )
-from nodelint.commands._completing import files
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._judging import judging_options
+from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._output import Output, options_for, outputs_of
-from nodelint.commands._sides import Read, read_side, renamed, revision
+from nodelint.commands._revisions import Read, read_side, renamed, revision
+from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.commands.hash import misread
 
 if TYPE_CHECKING:
-    from nodelint.commands._judging import Judging
+    from nodelint.commands._lint_setup import Judging
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report
-    from nodelint.lint.targets import Choose
+    from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
     from nodelint.plan import Absorbed, Aim, Plan, ReleaseMove, Side
+    from nodelint.release_evidence.release_choice import Chosen
     from nodelint.report.plan_json import Findings
     from nodelint.session import Session
-    from nodelint.target.chosen import Chosen
 
 _EXIT = """
 \b
@@ -135,7 +135,7 @@ def _told(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tupl
         if path is None:
             echo(text, nl=False)
             continue
-        from nodelint.source.files import replace
+        from nodelint.source.files.atomic_write import replace
 
         try:
             replace(path, text.encode("utf-8", "replace"))
@@ -159,8 +159,8 @@ def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:
         from nodelint.report.plan_html import plan_html
 
         return plan_html(plan, findings)
-    from nodelint.report.look import PAGE
     from nodelint.report.plan_text import plan_text
+    from nodelint.report.style import PAGE
 
     return plan_text(plan, findings, PAGE if to_file else look(page=True)) + "\n"
 
@@ -189,9 +189,9 @@ def _planned(
     was: Read, new: Read, settings: Settings, paths: Sequence[str], cluster: Cluster | None
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
-    from nodelint.commands._judging import judge_of, judging
+    from nodelint.commands._lint_setup import judge_of, judging
+    from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
-    from nodelint.commands._uncompared import unread_places
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import Aim, make_each
 
@@ -281,7 +281,7 @@ def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session:
 
 
 def _side(read: Read, other: Read) -> Side:
-    from nodelint.commands._sides import applied
+    from nodelint.commands._revisions import applied
     from nodelint.plan import Side
 
     return Side(applied(read, other), read.beside, read.root)

@@ -27,7 +27,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
-from nodelint.commands._completing import files
+from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.session import Session
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nodelint.ec2.snapshot import Region, Reply, Snapshot
     from nodelint.lint.config import Settings
     from nodelint.report.snapshot import Asking
-    from nodelint.source.discover import Discovery
+    from nodelint.source.files.discover import Discovery
 
 _LISTED = 20
 """Names of instance types in a line."""
@@ -235,7 +235,7 @@ def _ask(
     from datetime import timedelta
     from time import monotonic
 
-    from nodelint.commands._asking import account, ask_region, region_of
+    from nodelint.commands._aws import account, ask_region, region_of
     from nodelint.ec2 import cache
     from nodelint.ec2.client import CannotAsk
     from nodelint.report.snapshot import Asking

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nodelint.commands import echo, say, session_of, settings_of, stop
-from nodelint.commands._completing import files, rule_names
+from nodelint.commands._shell_completion import files, rule_names
 
 TYPE_CHECKING = False
 

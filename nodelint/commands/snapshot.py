@@ -20,7 +20,7 @@ from nodelint.commands import (
     stop,
     versions,
 )
-from nodelint.commands._completing import files
+from nodelint.commands._shell_completion import files
 
 
 @click.group()
@@ -55,19 +55,19 @@ def show(file: str | None, form: str) -> None:
 def _in_use(file: str | None, form: str) -> None:
     """Print the facts that a check without --snapshot uses. Raises Unusable for a broken cached file."""
     from nodelint.ec2 import cache
-    from nodelint.report import bundled
+    from nodelint.report import bundled_facts
     from nodelint.report import snapshot as report
 
     kept = None if file is None else cache.read_kept(file)
     if form == "json":
         shown = {} if file is None or kept is None else report.show_json(kept, file, now(), cache.time_to_live())
-        echo_json({"version": 1, **shown, "bundled": bundled.bundled_json(now())})
+        echo_json({"version": 1, **shown, "bundled": bundled_facts.bundled_json(now())})
         return
     if file is None or kept is None:
         echo("Nothing is cached for this repository; `nodelint refresh` asks AWS.")
     else:
         echo(report.show_text(kept, file, now(), cache.time_to_live()))
-    echo(f"\n{bundled.bundled_text(now())}")
+    echo(f"\n{bundled_facts.bundled_text(now())}")
 
 
 _EXIT = """
@@ -103,7 +103,7 @@ def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Any) ->
         stop(*error.messages)
     found = report.differences(before, after)
     if paths:
-        from nodelint.commands._moved import moved
+        from nodelint.commands._image_changes import moved
 
         pools, unread = moved(before, after, paths, flags)
         found += pools

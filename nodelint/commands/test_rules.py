@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import CLEAN, FOUND, echo, session_of, settings_of, stop
-from nodelint.commands._completing import files
+from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:

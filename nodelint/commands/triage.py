@@ -25,9 +25,9 @@ from nodelint.commands import (
     versions,
     why,
 )
-from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
@@ -130,7 +130,7 @@ def _opened(file: str) -> BinaryIO:
 
 def _findings(paths: Sequence[str], asked: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
     """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable."""
-    from nodelint.commands._judging import judging
+    from nodelint.commands._lint_setup import judging
     from nodelint.lint import engine
     from nodelint.model.releases import OLDEST
 

@@ -24,17 +24,17 @@ from nodelint.commands import (
     unread,
     unreadable,
 )
-from nodelint.commands._completing import files
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._judging import judge_of, judging, rendered, rendering_options
+from nodelint.commands._lint_setup import judge_of, judging, rendered, rendering_options
+from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.model.releases import KubernetesVersion, Version
-    from nodelint.source.discover import Discovery
+    from nodelint.source.files.discover import Discovery
     from nodelint.upgrade import Upgrade
 
 _EXIT = """

@@ -16,7 +16,7 @@ from itertools import chain, pairwise, product
 from typing import Any
 
 from nodelint.data import table
-from nodelint.drift import golang
+from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import CronError, Schedule, parse
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
@@ -359,7 +359,7 @@ def _read(entry: dict[str, Any]) -> Budget:
         return Budget(shown, None, None, timedelta(), broken)
     try:
         length = (
-            timedelta(microseconds=golang.duration(duration) // 1000) if isinstance(duration, str) else timedelta()
+            timedelta(microseconds=go_values.duration(duration) // 1000) if isinstance(duration, str) else timedelta()
         )
         parsed = parse(_DESCRIPTORS.get(text or "", text or ""))
         if isinstance(parsed, str):
@@ -370,7 +370,7 @@ def _read(entry: dict[str, Any]) -> Budget:
 
 
 def _length(duration: str) -> timedelta:
-    return timedelta(microseconds=golang.duration(duration) // 1000)
+    return timedelta(microseconds=go_values.duration(duration) // 1000)
 
 
 def _every(nodes: str, text: str, length: timedelta, broken: str | None) -> Budget:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from nodelint.drift.stored import Placeholder
+from nodelint.drift.stored_form import Placeholder
 from nodelint.tuples import NamedTuple
 
 _FORMS = (

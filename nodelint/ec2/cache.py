@@ -23,8 +23,8 @@ from nodelint.ec2.snapshot import (
     with_region_alone,
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
-from nodelint.source import reading
-from nodelint.source.reading import repository, why
+from nodelint.source.files import safe_read
+from nodelint.source.files.safe_read import repository, why
 
 TYPE_CHECKING = False
 
@@ -90,7 +90,7 @@ def read(path: str, hint: str = "", region: str | None = None) -> Snapshot:
     Where a `region` is named that the file holds, the others may be left out, unread.
     """
     try:
-        text = reading.read(path)
+        text = safe_read.read(path)
         return parse_snapshot(text if region is None else with_region_alone(text, region))
     except OSError as error:
         raise UnusableSnapshot(f"{path}: {why(error)}{hint}") from error
@@ -112,7 +112,7 @@ def read_kept(path: str, region: str | None = None) -> Snapshot:
 def check_ours(path: str) -> None:
     """Make sure that a file that will be written over is a snapshot, if a broken one, or empty. Raises Unusable."""
     try:
-        start = reading.read(path)[:200]
+        start = safe_read.read(path)[:200]
     except OSError as error:
         raise UnusableSnapshot(f"{path}: {why(error)}") from error
     if start and b'"nodelint-snapshot"' not in start:
@@ -121,7 +121,7 @@ def check_ours(path: str) -> None:
 
 def check_place(path: str) -> None:
     """Make sure that a path leads out of its repository by no link. Raises Unusable."""
-    from nodelint.source.files import place
+    from nodelint.source.files.atomic_write import place
 
     try:
         place(path)
@@ -131,7 +131,7 @@ def check_place(path: str) -> None:
 
 def write(path: str, snapshot: Snapshot) -> None:
     """Write a snapshot whole or not at all. Raises Unusable; an old file is then as it was."""
-    from nodelint.source.files import replace
+    from nodelint.source.files.atomic_write import replace
 
     try:
         replace(path, snapshot_text(snapshot).encode())

@@ -168,7 +168,7 @@ class Catalog:
         What no answer of EC2 holds stays as it is here: bandwidth (a table of the controller's), what labels
         were before a release, and prices and network limits that the other row lacks.
         """
-        from nodelint.ec2.joined import joined
+        from nodelint.ec2.merge import joined
 
         return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
 

@@ -41,7 +41,7 @@ from nodelint.model.fact_kinds import FactKind
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source
-from nodelint.source.compose import compose
+from nodelint.source.yaml.compose import compose
 
 _NOW = "2026-11-20T12:00:00Z"
 

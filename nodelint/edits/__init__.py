@@ -11,12 +11,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from nodelint.edits.comments import with_comments as with_comments
-from nodelint.edits.dialect import dialect_of as dialect_of
-from nodelint.edits.members import (
-    NotEditable as NotEditable,
-)
-from nodelint.edits.members import (
+from nodelint.edits.collections import NotEditable as NotEditable
+from nodelint.edits.collections import (
     as_text,
     document_of,
     edit_of,
@@ -29,14 +25,9 @@ from nodelint.edits.members import (
     members_of,
     root_of,
 )
-from nodelint.edits.writing import (
-    Plain,
-    Writer,
-    column,
-    dash_gap,
-    leading,
-    line_start,
-)
+from nodelint.edits.comments import with_comments as with_comments
+from nodelint.edits.dialect import dialect_of as dialect_of
+from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
 from nodelint.model.finding import Edit
 from nodelint.source import Document, SourceText, reread_document
 from nodelint.source.nodes import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nodelint.edits.writing import line_end
+from nodelint.edits.formatting import line_end
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
 

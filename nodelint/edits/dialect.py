@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nodelint.edits import yaml
-from nodelint.edits.members import root_of
-from nodelint.edits.writing import Plain
+from nodelint.edits.collections import root_of
+from nodelint.edits.formatting import Plain
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from nodelint.edits.members import NotEditable, edit_of, index_of, members_of, root_of
-from nodelint.edits.writing import Plain, is_broken, leading, line_end, line_start
+from nodelint.edits.collections import NotEditable, edit_of, index_of, members_of, root_of
+from nodelint.edits.formatting import Plain, is_broken, leading, line_end, line_start
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
 from nodelint.tuples import NamedTuple

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nodelint.edits.members import (
+from nodelint.edits.collections import (
     NotEditable,
     after_key,
     behind_colon,
@@ -28,7 +28,17 @@ from nodelint.edits.members import (
     root_of,
     text_model,
 )
-from nodelint.edits.writing import Plain, Writer, column, dash_gap, is_broken, leading, line_end, line_start, scalar
+from nodelint.edits.formatting import (
+    Plain,
+    Writer,
+    column,
+    dash_gap,
+    is_broken,
+    leading,
+    line_end,
+    line_start,
+    scalar,
+)
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import MappingEntry, Node
 

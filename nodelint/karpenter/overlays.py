@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
-from nodelint.karpenter.resolve.places import OPEN, RESERVATION_ID, Offer, meets_label
 from nodelint.karpenter.resolve.resolution import Resolution
+from nodelint.karpenter.resolve.zones import OPEN, RESERVATION_ID, Offer, meets_label
 from nodelint.model.keys import CAPACITY_TYPE, ZONE, ZONE_ID
 from nodelint.model.manifest import NodeOverlay, RequirementLine
 from nodelint.model.releases import Version

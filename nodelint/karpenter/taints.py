@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nodelint.data import table
 from nodelint.karpenter.spelling import distance, squash
-from nodelint.model.identity import AWS_GROUP, CORE_GROUP
+from nodelint.model.gvk import AWS_GROUP, CORE_GROUP
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False

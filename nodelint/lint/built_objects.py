@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nodelint.lint.judging import Each, Outcome, RuleSetup
     from nodelint.lint.rule import Rule
     from nodelint.model.manifest import Object
+    from nodelint.release_evidence.release_choice import Chosen
     from nodelint.source import Node, Source, SourceText
-    from nodelint.target.chosen import Chosen
 
 _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs a chart gives."""

@@ -10,7 +10,7 @@ from nodelint.lint.config_file import ConfigFile, read_config, table_of
 from nodelint.lint.rule_options import read_options
 from nodelint.model.messages import did_you_mean
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
-from nodelint.source.reading import is_inside, repository
+from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.source.reading import read, why
+from nodelint.source.files.safe_read import read, why
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -72,8 +72,8 @@ def read_config(path: str) -> ConfigFile:
     if path.endswith(".toml"):
         return ConfigFile(table_of(path) or {}, path, None)
     from nodelint.source import Source
-    from nodelint.source.compose import compose
-    from nodelint.source.unreadable import Unreadable
+    from nodelint.source.syntax_errors import Unreadable
+    from nodelint.source.yaml.compose import compose
 
     try:
         source = Source(path, read(path, _LARGEST).decode("utf-8-sig"))

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.apiserver import SchemaProblem, Schemas
-    from nodelint.apiserver.shape import Shape
+    from nodelint.apiserver.schema_node import Shape
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.tree import Tree, WorkloadFit
-    from nodelint.karpenter.controller.verdict import ControllerProblem
+    from nodelint.karpenter.controller.problem import ControllerProblem
     from nodelint.karpenter.convert import Conversion
     from nodelint.karpenter.convert.relations import Relations
     from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
-    from nodelint.lint.beside import NamelessClasses
-    from nodelint.lint.overlaid import RunOverlays
+    from nodelint.lint.clusters import NamelessClasses
+    from nodelint.lint.run_overlays import RunOverlays
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
+    from nodelint.release_evidence.settings import ControllerFacts, StatedSettings
     from nodelint.source import Node
-    from nodelint.target.settings import ControllerFacts, StatedSettings
 
 
 class Context:
@@ -245,12 +245,12 @@ class Context:
         return found
 
     def may_be_named_so(self, pool: NodePool) -> bool:
-        """Whether a class whose name is a placeholder may be the one that a pool names (see `lint.beside`)."""
+        """Whether a class whose name is a placeholder may be the one that a pool names (see `lint.clusters`)."""
         return self._nameless_classes.may_be_meant(pool)
 
     @cached_property
     def _nameless_classes(self) -> NamelessClasses:
-        from nodelint.lint.beside import NamelessClasses
+        from nodelint.lint.clusters import NamelessClasses
 
         return NamelessClasses(self.objects)
 
@@ -285,7 +285,7 @@ class Context:
 
         Each script, and each text for readers, stands for itself; an object of the same name is another version.
         """
-        from nodelint.lint.beside import APPLIED
+        from nodelint.lint.clusters import APPLIED
 
         folder, taints = os.path.dirname(pool.source.path), _taints(pool)
         alone = pool.document.host not in APPLIED
@@ -311,28 +311,28 @@ class Context:
 
     def settings(self, obj: Object) -> ControllerFacts:
         """The settings and feature gates of the controller that files near the object's state."""
-        from nodelint.target.settings import ControllerFacts
+        from nodelint.release_evidence.settings import ControllerFacts
 
         found = self.stated() if self.stated is not None and obj.source.path != "-" else None
         return ControllerFacts((), self.karpenter) if found is None else found.at(obj.source.path, self.karpenter)
 
     def beside(self, pool: NodePool) -> list[NodePool]:
-        """The other NodePools that go to the same cluster, as far as their files tell (see `lint.beside`)."""
+        """The other NodePools that go to the same cluster, as far as their files tell (see `lint.clusters`)."""
         return [other for other in self._beside.get(id(pool), ()) if other is not pool]
 
     def namesakes(self, obj: Object) -> list[Object]:
-        """The objects of one kind and name that are applied together; none for the first (see `lint.beside`)."""
+        """The objects of one kind and name that are applied together; none for the first (see `lint.clusters`)."""
         return self._namesakes_of.get(id(obj), [])
 
     @cached_property
     def _namesakes_of(self) -> dict[int, list[Object]]:
-        from nodelint.lint.beside import namesakes
+        from nodelint.lint.clusters import namesakes
 
         return namesakes(self.objects)
 
     @cached_property
     def _beside(self) -> dict[int, list[NodePool]]:
-        from nodelint.lint.beside import groups
+        from nodelint.lint.clusters import groups
 
         return groups(self.objects, self.node_class) | groups(self._foreign, self.node_class)
 
@@ -357,7 +357,7 @@ class Context:
     @cached_property
     def overlays(self) -> RunOverlays:
         """The NodeOverlays of the run: which of them the controller accepts, and which types each means."""
-        from nodelint.lint.overlaid import RunOverlays
+        from nodelint.lint.run_overlays import RunOverlays
 
         return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
 
@@ -395,7 +395,7 @@ class Context:
             lacking = any(each.missing or each.layer == "validation" for each in found)
             patches = self._completing(obj) if lacking and not obj.partial else []
             if patches:
-                from nodelint.model.parts import supplies
+                from nodelint.model.partial_objects import supplies
 
                 # What no patch brings is missing in every overlay, and told once: of the base.
                 left = [p for p in found if p.missing and not any(supplies(each.node, p.path) for each in patches)]
@@ -426,19 +426,19 @@ class Context:
         is stored of those does not follow from the file. Whether the object is taken at all, `problems` says.
         """
         if id(obj) not in self._stored:
-            from nodelint.drift.stored import stored
-            from nodelint.drift.structure import Unhashable
+            from nodelint.drift.hashstructure import Unhashable
+            from nodelint.drift.stored_form import stored_object
 
             try:
-                self._stored[id(obj)] = stored(obj, self.karpenter, self.schemas)
+                self._stored[id(obj)] = stored_object(obj, self.karpenter, self.schemas)
             except Unhashable:
                 self._stored[id(obj)] = None
         return self._stored[id(obj)]
 
     def _completing(self, obj: Object) -> list[Object]:
         """The patches with which overlays of the run add fields to an object."""
-        from nodelint.model.parts import adds
-        from nodelint.source.kustomize import builds_on
+        from nodelint.model.partial_objects import adds
+        from nodelint.source.files.kustomizations import builds_on
 
         return [
             other

@@ -8,21 +8,21 @@ from types import MappingProxyType
 from nodelint.lint.judging import MOST_FINDINGS, Each, RuleSetup, Target, judge_objects, one_by_one, share_objects
 from nodelint.lint.results import Result, Skipped, once_in_a_run, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
-from nodelint.lint.silenced import after_comments
+from nodelint.lint.suppression_filter import after_comments
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.providers import judged_in_part
 from nodelint.source import Source
-from nodelint.source.globs import Globs
+from nodelint.source.files.globs import Globs
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.build.built import Built, Unbuilt
-    from nodelint.lint.kept import Memory
-    from nodelint.target.chosen import Chosen
+    from nodelint.lint.incremental import Memory
+    from nodelint.release_evidence.release_choice import Chosen
 
 __all__ = [
     "DEFAULTS",
@@ -202,7 +202,7 @@ def _explaining(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[str]:
 def _not_looked_at(asked: Sequence[Object]) -> Iterator[Skipped]:
     """What of objects no rule has looked at."""
     if any(obj.source.masked for obj in asked):
-        from nodelint.lint.branches import not_judged
+        from nodelint.lint.template_branches import not_judged
     for obj in asked:
         for name in not_judged(obj) if obj.source.masked else ():
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"

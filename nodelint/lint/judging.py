@@ -21,9 +21,9 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.lint.kept import Kept, Memory
-    from nodelint.target.chosen import Chosen
-    from nodelint.target.settings import StatedSettings
+    from nodelint.lint.incremental import Kept, Memory
+    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.release_evidence.settings import StatedSettings
 
 MOST_FINDINGS = 1000
 """Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
@@ -177,7 +177,7 @@ def start_run(
     )
     if memory is None:
         return ReleaseRun(target, Context(*asked), reporting, strict=setup.strict)
-    from nodelint.lint.kept import Noting
+    from nodelint.lint.incremental import Noting
 
     kept = memory.of((target.karpenter, target.kubernetes))
     kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), setup.strict, *setup.running))
@@ -251,7 +251,7 @@ class ReleaseRun:
         old = [o for o in asked if not served(o, self.target.karpenter) and not isinstance(o, UnknownKind)]
         if not old:
             return
-        from nodelint.lint.converted import Converted
+        from nodelint.lint.converted_objects import Converted
 
         became = Converted(old, self.context)
         one = self.target
@@ -271,7 +271,7 @@ class ReleaseRun:
         templated = [obj for obj in asked if obj.source.masked and served(obj, self.target.karpenter)]
         if not templated:
             return
-        from nodelint.lint.branches import rounds
+        from nodelint.lint.template_branches import rounds
 
         one, said = self.target, {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
         for some in rounds(templated):

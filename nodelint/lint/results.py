@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.target.chosen import Chosen
+    from nodelint.release_evidence.release_choice import Chosen
 
 
 class Result(NamedTuple):

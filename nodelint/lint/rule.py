@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from nodelint.lint.suppress import Suppression
+    from nodelint.lint.suppressions import Suppression
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.providers import Provider
 
@@ -311,7 +311,7 @@ def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
     if name == "Source":
         return Source
     if name == "Suppression":
-        from nodelint.lint.suppress import Suppression
+        from nodelint.lint.suppressions import Suppression
 
         return Suppression
     if name == "Workload":

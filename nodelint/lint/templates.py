@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nodelint.source import Node, SourceText
-    from nodelint.source.conditions import Guarded
-    from nodelint.source.scopes import Scopes
+    from nodelint.source.templates.template_lint import Guarded
+    from nodelint.source.templates.template_scopes import Scopes
 
     _T = TypeVar("_T")
 
@@ -35,7 +35,7 @@ class Templates:
     def values(self, source: SourceText) -> Node | None:
         """The default values of the chart that a template is of; None where it is of none, or has none."""
         if source.path not in self._defaults:
-            from nodelint.source.charts import default_values
+            from nodelint.source.templates.charts import default_values
 
             self._defaults[source.path] = default_values(source.path)
         return self._defaults[source.path]
@@ -43,7 +43,7 @@ class Templates:
     def more_values(self, source: SourceText) -> list[Node]:
         """What the chart that a template is of has of values beside the defaults."""
         if source.path not in self._more_values:
-            from nodelint.source.charts import more_values
+            from nodelint.source.templates.charts import more_values
 
             self._more_values[source.path] = more_values(source.path)
         return self._more_values[source.path]
@@ -82,7 +82,7 @@ class Templates:
         """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
 
         def switch(own: str) -> str | None:
-            from nodelint.source.scopes import alternative
+            from nodelint.source.templates.template_scopes import alternative
 
             texts = (own, *self._beside_in_chart(source, True))
             return next((found for text in texts if (found := alternative(text, "NodeClass", "EC2NodeClass"))), None)
@@ -90,7 +90,7 @@ class Templates:
         return self._read_once("class-switch", source, switch)
 
     def _beside_in_chart(self, source: SourceText, templates: bool) -> list[str]:
-        from nodelint.source.charts import other_files, other_templates
+        from nodelint.source.templates.charts import other_files, other_templates
 
         where = source.path, templates
         if where not in self._texts:
@@ -101,7 +101,7 @@ class Templates:
         """The fields of a template that are written under a condition on a field, alone there."""
         if not source.holds("{{"):
             return []
-        from nodelint.source.conditions import guarded
+        from nodelint.source.templates.template_lint import guarded
 
         return self._read_once("guarded", source, guarded)
 
@@ -123,7 +123,7 @@ class Templates:
         """The keys that a loop of a template writes anew in each round, each with where the loop begins."""
         if not source.holds("{{") or not source.holds("range"):
             return []
-        from nodelint.source.conditions import repeated
+        from nodelint.source.templates.template_lint import repeated
 
         return self._read_once("repeated", source, repeated)
 
@@ -131,13 +131,13 @@ class Templates:
         """The `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
         if not source.holds("{{") or not source.holds("range"):
             return []
-        from nodelint.source.conditions import running_together
+        from nodelint.source.templates.template_lint import running_together
 
         return self._read_once("running_together", source, running_together)
 
 
 def _scopes(text: str) -> Scopes | None:
-    from nodelint.source.scopes import scopes
+    from nodelint.source.templates.template_scopes import scopes
 
     return scopes(text)
 
@@ -150,8 +150,8 @@ def _loop_names(text: str) -> frozenset[str]:
 
 
 def _stops(text: str, values: Node) -> list[tuple[int, int, str]]:
-    from nodelint.source.filling import TooLong, fill
-    from nodelint.source.gotemplate import BadTemplate, parse
+    from nodelint.source.templates.gotemplate import BadTemplate, parse
+    from nodelint.source.templates.template_eval import TooLong, fill
 
     try:
         broken = fill(text, parse(text), values, "nothing").broken

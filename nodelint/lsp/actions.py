@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from lsprotocol import types
 
 from nodelint.edits import apply
-from nodelint.edits.differing import opcodes
+from nodelint.edits.line_diff import opcodes
+from nodelint.lint.autofix import why_broken
 from nodelint.lint.engine import Result
-from nodelint.lint.fixing import why_broken
-from nodelint.lint.suppress import suppressions
+from nodelint.lint.suppressions import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import LineIndex
 from nodelint.lsp.project import Buffer, View

@@ -9,8 +9,8 @@ from nodelint.build import Inventory, build
 from nodelint.build.built import Built
 from nodelint.model.documents import objects
 from nodelint.source import Source
-from nodelint.source.discover import CHART
-from nodelint.source.reading import repository
+from nodelint.source.files.discover import CHART
+from nodelint.source.files.safe_read import repository
 
 _TERRAFORM = (".tf", ".tofu", ".tfvars", ".tftpl", ".tpl")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from lsprotocol import types
 
-from nodelint.apiserver.shape import Shape
+from nodelint.apiserver.schema_node import Shape
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing

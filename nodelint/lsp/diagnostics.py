@@ -13,7 +13,7 @@ from nodelint.lint.fingerprints import fingerprints
 from nodelint.lsp.project import Buffer, ProjectProblem, View
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.printable import printable
-from nodelint.report.look import rule_page
+from nodelint.report.style import rule_page
 
 SOURCE = "nodelint"
 

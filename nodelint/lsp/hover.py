@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from nodelint.apiserver.shape import Shape
+from nodelint.apiserver.schema_node import Shape
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.images import families, family_title

@@ -18,22 +18,22 @@ from pygls.uris import to_fs_path
 from nodelint.build import Inventory, kustomizations_of
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
-from nodelint.lint import baseline, config, engine, fixing
+from nodelint.lint import autofix, baseline, config, engine
 from nodelint.lint.context import Context
 from nodelint.lint.fingerprints import Known
-from nodelint.lint.kept import Memory
+from nodelint.lint.incremental import Memory
+from nodelint.lint.release_selection import Choose
 from nodelint.lint.rule import Rule
-from nodelint.lint.targets import Choose
 from nodelint.lsp.around import build_around
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
 from nodelint.session import Session
 from nodelint.source import Source, SourceText
-from nodelint.source.discover import discover
-from nodelint.source.kustomize import forget, is_patch
-from nodelint.source.moving import move
-from nodelint.source.reading import repository
+from nodelint.source.files.discover import discover
+from nodelint.source.files.kustomizations import forget, is_patch
+from nodelint.source.files.safe_read import repository
+from nodelint.source.incremental import move
 from nodelint.tuples import NamedTuple
 
 _A_WHILE = timedelta(minutes=1)
@@ -147,7 +147,7 @@ class View:
         self.memory: Memory | None = None
         self.marks: dict[str, Known] = {}
         self._lines: dict[tuple[int, str], LineIndex] = {}
-        self._fixed: dict[str, fixing.Fixed] = {}
+        self._fixed: dict[str, autofix.Fixed] = {}
 
     @property
     def target(self) -> engine.Target:
@@ -196,11 +196,11 @@ class View:
             found.setdefault(id(result.finding.at.source), []).append(result)
         return found
 
-    def fixed(self, buffer: Buffer) -> fixing.Fixed:
+    def fixed(self, buffer: Buffer) -> autofix.Fixed:
         """What `nodelint check --fix` makes of one text."""
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
-            self._fixed[buffer.uri] = fixing.fix(
+            self._fixed[buffer.uri] = autofix.fix(
                 [buffer.source], self.target, self.setup.rules, self.setup.selection, [*others, *self.beside]
             )
         return self._fixed[buffer.uri]

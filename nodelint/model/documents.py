@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nodelint.model.identity import (
+from nodelint.model.gvk import (
     AWS_GROUP,
     CORE_GROUP,
     EVER_SERVED,
@@ -15,7 +15,7 @@ from nodelint.model.identity import (
     identities,
 )
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, UnknownKind, text
-from nodelint.model.parts import is_part, may_lack
+from nodelint.model.partial_objects import is_part, may_lack
 from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_judged
 from nodelint.source import Document, Node, SourceText
 
@@ -82,7 +82,7 @@ def _found(source: SourceText) -> _Found:
 
 def _patched(root: Node, document: Document) -> Node | None:
     """The part of an object that a JSON6902 patch writes; None for any other list."""
-    from nodelint.source import jsonpatch
+    from nodelint.source.yaml import jsonpatch
 
     return jsonpatch.part(root, document.target) if jsonpatch.is_patch(root) else None
 

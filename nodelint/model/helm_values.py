@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.model.identity import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.source import Document, Node
 from nodelint.source.nodes import MappingEntry

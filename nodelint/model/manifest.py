@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from nodelint.caching import cached_property
-from nodelint.model.identity import AWS_GROUP as AWS_GROUP
-from nodelint.model.identity import CLASS_KIND as CLASS_KIND
-from nodelint.model.identity import CORE_GROUP as CORE_GROUP
-from nodelint.model.identity import GROUPS as GROUPS
-from nodelint.model.identity import OVERLAY_API
-from nodelint.model.parts import is_part, may_gain
+from nodelint.model.gvk import AWS_GROUP as AWS_GROUP
+from nodelint.model.gvk import CLASS_KIND as CLASS_KIND
+from nodelint.model.gvk import CORE_GROUP as CORE_GROUP
+from nodelint.model.gvk import GROUPS as GROUPS
+from nodelint.model.gvk import OVERLAY_API
+from nodelint.model.partial_objects import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels
 from nodelint.model.releases import Version, behaves
 from nodelint.source import UNKNOWN, Document, Node, SourceText, UnknownValue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.model.identity import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.source import UnknownValue
 
 TYPE_CHECKING = False

@@ -88,9 +88,9 @@ def in_json(schema: str, path: str) -> list[str]:
     Nothing where it is not JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
     """
     from nodelint.source import Source
-    from nodelint.source.compose import compose
-    from nodelint.source.reading import read
-    from nodelint.source.unreadable import Unreadable
+    from nodelint.source.files.safe_read import read
+    from nodelint.source.syntax_errors import Unreadable
+    from nodelint.source.yaml.compose import compose
 
     try:
         text = read(path).decode("utf-8-sig")

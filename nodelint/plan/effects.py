@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.drift import golang
+from nodelint.drift import go_values
 from nodelint.drift.budgets import inside
-from nodelint.drift.difference import ValueDifference
-from nodelint.drift.structure import Path
+from nodelint.drift.hashstructure import Path
+from nodelint.drift.struct_diff import ValueDifference
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import Span
 from nodelint.model.manifest import NodePool
@@ -197,6 +197,6 @@ def _amount(value: Any) -> float:
 
 def _seconds(value: Any) -> float:
     try:
-        return float(golang.duration(value)) if isinstance(value, str) else 0.0
+        return float(go_values.duration(value)) if isinstance(value, str) else 0.0
     except ValueError:
         return 0.0

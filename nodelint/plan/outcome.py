@@ -12,11 +12,11 @@ from nodelint.model.finding import Span
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.plan.coverage import Covered
+from nodelint.plan.disruption_rate import Pace
 from nodelint.plan.effects import Effect
 from nodelint.plan.launch import Launch
 from nodelint.plan.matching import Change, Pair
 from nodelint.plan.nodes import NodeFate
-from nodelint.plan.pace import Pace
 from nodelint.plan.refusals import Refusal
 from nodelint.plan.roll import Roll
 from nodelint.plan.uncompared import Uncompared

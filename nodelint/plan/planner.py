@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nodelint.build import Inventory
-from nodelint.drift import Hash, Unhashable, hash_object, stored
-from nodelint.drift.standing import ca_of
+from nodelint.drift import Hash, Unhashable, hash_object, stored_object
+from nodelint.drift.claim_status import ca_of
 from nodelint.ec2.facts import AwsFacts
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.context import Context
@@ -16,12 +16,12 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
 from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.plan.disruption_rate import Pace, pace
 from nodelint.plan.effects import Effect, Stored, effects_of
 from nodelint.plan.launch import launch
 from nodelint.plan.matching import Pair, pairs
 from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
 from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
-from nodelint.plan.pace import Pace, pace
 from nodelint.plan.refusals import Refusal, refusals
 from nodelint.plan.roll import roll
 from nodelint.plan.uncompared import Uncompared, foreign_pools, nameless, of_templates, unclear_class, unserved
@@ -231,7 +231,7 @@ class _Planner:
         if old is new:
             return []
         try:
-            was, now = (stored(pool, self.aim.release, self.aim.schemas) for pool in (old, new))
+            was, now = (stored_object(pool, self.aim.release, self.aim.schemas) for pool in (old, new))
         except Unhashable:
             return []
         cluster = self.aim.cluster
@@ -242,7 +242,7 @@ class _Planner:
         if self.aim.now is None or found.replaced == "none":
             return None
         try:
-            return pace(stored(pool, self.aim.release, self.aim.schemas), self.aim.now)
+            return pace(stored_object(pool, self.aim.release, self.aim.schemas), self.aim.now)
         except Unhashable:
             return None
 
@@ -354,7 +354,7 @@ def _as_v1(side: Side, aim: Aim) -> _Objects:
     old = [obj for obj in asked if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
     if not old:
         return _Objects(asked, lambda at: at)
-    from nodelint.lint.converted import Converted
+    from nodelint.lint.converted_objects import Converted
 
     beside = [obj for source in side.beside for obj in objects(source)]
     context = Context([*asked, *beside], aim.release, aim.kubernetes, aim.schemas)

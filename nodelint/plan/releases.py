@@ -8,7 +8,7 @@ from nodelint.drift.hashes import version
 from nodelint.model.manifest import CLASS_KIND
 from nodelint.model.releases import Version
 from nodelint.plan.outcome import ReleaseMove
-from nodelint.target.chosen import Chosen
+from nodelint.release_evidence.release_choice import Chosen
 
 
 def kubernetes_move(old: Chosen, new: Chosen) -> ReleaseMove | None:

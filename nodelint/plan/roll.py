@@ -14,8 +14,8 @@ from nodelint.fit.pods import Toleration
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
+from nodelint.plan.disruption_rate import Pace
 from nodelint.plan.nodes import NodeFate
-from nodelint.plan.pace import Pace
 from nodelint.tuples import NamedTuple
 
 MINUTES = (5, 15)

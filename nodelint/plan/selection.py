@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nodelint.drift.structure import Path
+from nodelint.drift.hashstructure import Path
 from nodelint.model.manifest import parse_alias
 from nodelint.plan.coverage import Covered
 from nodelint.tuples import NamedTuple

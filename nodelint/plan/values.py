@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from nodelint.drift.difference import ValueDifference
-from nodelint.drift.stored import placeholder_text
-from nodelint.drift.structure import Path
+from nodelint.drift.hashstructure import Path
+from nodelint.drift.stored_form import placeholder_text
+from nodelint.drift.struct_diff import ValueDifference
 from nodelint.model.manifest import Object
 from nodelint.model.messages import short
 from nodelint.source import Node, UnknownValue

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.apiserver import Schemas
-from nodelint.drift import Unhashable, stored
-from nodelint.drift.difference import ValueDifference, differences
+from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
-from nodelint.drift.stored import left_out
-from nodelint.drift.structure import Path, hash_of, shown
+from nodelint.drift.hashstructure import Path, hash_of, shown
+from nodelint.drift.stored_form import left_out
+from nodelint.drift.struct_diff import ValueDifference, differences
 from nodelint.ec2.facts import NOTHING as NO_FACTS
 from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -28,10 +28,10 @@ from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import Span
 from nodelint.model.manifest import CLASS_KIND, EC2NodeClass, NodePool, Object
 from nodelint.model.releases import Version, behaves
-from nodelint.plan.account import by_facts
 from nodelint.plan.coverage import Covered, joined
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
+from nodelint.plan.selector_drift import by_facts
 from nodelint.plan.values import ValueChange, change_of, text_of
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
@@ -155,7 +155,10 @@ def _unknown_fields(sides: Sides, before: Resolution, _: Resolution | None, sche
 def _template(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
     if sides.pool is sides.new_pool:
         return [], NONE
-    old, new = stored(sides.pool, before.version, schemas), stored(sides.new_pool, before.version, schemas)
+    old, new = (
+        stored_object(sides.pool, before.version, schemas),
+        stored_object(sides.new_pool, before.version, schemas),
+    )
     path, struct = root("NodePool")
     found = differences(struct, _at(old, path), _at(new, path), before.version, path)
     return [_reason("NodePoolDrifted", each, sides.pool, sides.new_pool) for each in found], NONE
@@ -200,7 +203,7 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
     if sides.class_is_same:
         return [], NONE
     release = before.version
-    old, new = (stored(each, release, schemas) for each in (sides.old_class, sides.now_class))
+    old, new = (stored_object(each, release, schemas) for each in (sides.old_class, sides.now_class))
     found: list[ValueDifference] = []
     unread: Unhashable | None = None
     for part in (_hashed, _open_kubelet, _family):
@@ -261,7 +264,7 @@ def class_verdict(
     reasons: list[Reason] = []
     unread: Unhashable | None = None
     try:
-        both = stored(old, release, schemas), stored(new, release, schemas)
+        both = stored_object(old, release, schemas), stored_object(new, release, schemas)
         for part in (_hashed, _open_kubelet, _family):
             try:
                 reasons += [_reason("NodeClassDrift", place, old, new) for place in part(*both, release)]
@@ -285,7 +288,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
     if sides.class_is_same:
         return [], NONE
     old_class, new_class = sides.old_class, sides.now_class
-    old, new = stored(old_class, before.version, schemas), stored(new_class, before.version, schemas)
+    old, new = stored_object(old_class, before.version, schemas), stored_object(new_class, before.version, schemas)
     reasons = []
     for each in dynamic_drift(old, new, _reservable(before)):
         known = by_facts(each.reason, old_class, new_class, before, after, sides.facts)

@@ -28,8 +28,8 @@ from nodelint.report.explain_facts import (
 )
 from nodelint.report.explain_types import REGION, min_value_lines, overlay_lines, type_json, type_table
 from nodelint.report.layout import aside, families, type_count, wrap
-from nodelint.report.look import WIDTH, Style, plain
-from nodelint.report.written import object_place, place_line
+from nodelint.report.locations import object_place, place_line
+from nodelint.report.style import WIDTH, Style, plain
 
 VERSION = 1
 """The version of the JSON that `explain_json` gives."""

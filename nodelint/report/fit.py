@@ -13,8 +13,8 @@ from nodelint.model.messages import counted, short
 from nodelint.model.quantities import written
 from nodelint.printable import printable, printable_lines
 from nodelint.report.layout import wrap
-from nodelint.report.look import WIDTH, Style, plain
 from nodelint.report.markdown import inline
+from nodelint.report.style import WIDTH, Style, plain
 from nodelint.source import Node
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Span
 from nodelint.printable import printable, screened, writable
-from nodelint.report.run import Run, headline, lines_of, shown_path, skip_text, skips
+from nodelint.report.run_info import Run, headline, lines_of, shown_path, skip_text, skips
 from nodelint.report.text import place
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}

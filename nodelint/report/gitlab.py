@@ -12,7 +12,7 @@ from typing import Any
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.printable import escaped_json, printable, writable
-from nodelint.report.run import Run, lines_of, shown_path
+from nodelint.report.run_info import Run, lines_of, shown_path
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 

@@ -9,11 +9,11 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
+from nodelint.report.skipped import Unread
 from nodelint.report.summary import Basis
-from nodelint.report.unjudged import Unread
 
 if TYPE_CHECKING:
-    from nodelint.lint.older import Older
+    from nodelint.lint.older_release import Older
 
 
 def check_json(
@@ -83,7 +83,7 @@ def _versions(report: Report) -> dict[str, Any]:
     if target.choose is None:
         kubernetes = str(target.kubernetes) if target.kubernetes else None
         return {"karpenter": str(target.karpenter), "kubernetes": kubernetes, "targets": []}
-    from nodelint.report.targets import groups, targets_json
+    from nodelint.report.releases import groups, targets_json
 
     chosen = [each for group in groups(report) for each in group.chosen]
     newest = max((each.karpenter.last for each in chosen), default=target.karpenter)
@@ -94,7 +94,7 @@ def _versions(report: Report) -> dict[str, Any]:
 
 def _releases(result: Result, report: Report) -> list[dict[str, str]] | None:
     """The releases that a finding holds for; None for one about a file as a whole."""
-    from nodelint.report.targets import releases_json
+    from nodelint.report.releases import releases_json
 
     target = report.target
     if result.object is None:

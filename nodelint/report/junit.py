@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.fingerprints import field
 from nodelint.printable import printable, screened, writable
-from nodelint.report.run import Run, shown_path
+from nodelint.report.run_info import Run, shown_path
 from nodelint.report.text import finding_text
 
 _WHOLE_RUN = "nodelint"

@@ -10,7 +10,7 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.model.keys import FAMILY
 from nodelint.printable import printable
-from nodelint.report.look import cells, wrapped
+from nodelint.report.style import cells, wrapped
 
 _ONE = {"types": "type", "families": "family"}
 _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from nodelint.edits import apply
-from nodelint.edits.differing import unified
+from nodelint.edits.line_diff import unified
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Edit, by_source
 from nodelint.model.messages import counted, short
 from nodelint.printable import flat, printable, screened, writable
-from nodelint.report.entries import FindingGroup, entries
-from nodelint.report.look import rule_page
-from nodelint.report.run import Run, headline, shown_path, skip_text, skips
+from nodelint.report.grouping import FindingGroup, entries
+from nodelint.report.run_info import Run, headline, shown_path, skip_text, skips
+from nodelint.report.style import rule_page
 from nodelint.report.summary import utc
 
 MOST = 65_536

@@ -10,14 +10,14 @@ from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
 from nodelint.lint.rule import PROFILES, Example, Rule, examples, source_link, split_files
-from nodelint.lint.suppress import Suppression
+from nodelint.lint.suppressions import Suppression
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.report.text import finding_text
 from nodelint.source import Source
-from nodelint.source.kustomize import KUSTOMIZATIONS
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 
 
 def header(rule: Rule) -> str:

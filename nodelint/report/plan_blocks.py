@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from nodelint.model.finding import Span, label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import ClassPlan, Plan, PoolPlan
+from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.plan.pace import words
 from nodelint.plan.verdict import Reason
 from nodelint.plan.workloads import WorkloadChange
 from nodelint.printable import printable

@@ -13,7 +13,7 @@ from html import escape
 
 from nodelint.karpenter.resolve import Resolution
 from nodelint.plan import ClassPlan, Plan, PoolPlan, Verdict
-from nodelint.plan.pace import Pace, words
+from nodelint.plan.disruption_rate import Pace, words
 from nodelint.plan.values import ValueChange
 from nodelint.printable import printable, screened, writable
 from nodelint.report.plan_blocks import (

@@ -8,9 +8,9 @@ from nodelint.drift.budgets import Stretch
 from nodelint.lint.engine import Result
 from nodelint.model.finding import Span, label_of, span_of
 from nodelint.plan import ClassPlan, Plan, PoolPlan
+from nodelint.plan.disruption_rate import words
 from nodelint.plan.launch import Price
 from nodelint.plan.nodes import counts
-from nodelint.plan.pace import words
 from nodelint.plan.roll import MINUTES, Roll, describe_roll
 from nodelint.plan.values import ValueChange
 from nodelint.plan.verdict import Reason

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from nodelint.model.finding import Span, label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import ClassPlan, Plan, PoolPlan
-from nodelint.plan.pace import words
+from nodelint.plan.disruption_rate import words
 from nodelint.plan.roll import describe_roll
 from nodelint.plan.values import ValueChange
 from nodelint.plan.verdict import Reason

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.model.messages import counted
 from nodelint.plan import ClassPlan, Plan, PoolPlan
+from nodelint.plan.disruption_rate import words
 from nodelint.plan.effects import Effect
 from nodelint.plan.launch import Launch, Price
-from nodelint.plan.pace import words
 from nodelint.plan.roll import describe_roll
 from nodelint.plan.uncompared import Uncompared
 from nodelint.plan.verdict import Reason
 from nodelint.plan.workloads import WorkloadChange
 from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
-from nodelint.report.look import Look, fitted
 from nodelint.report.plan_blocks import (
     SIGNS,
     PoolBlock,
@@ -33,6 +32,7 @@ from nodelint.report.plan_blocks import (
     workload_headline,
 )
 from nodelint.report.plan_json import Findings
+from nodelint.report.style import Look, fitted
 
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
 _PLACES = 10

@@ -19,8 +19,8 @@ from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.model.manifest import Object
 from nodelint.printable import escaped_json, printable, printable_lines, writable
-from nodelint.report.look import rule_page
-from nodelint.report.run import Run
+from nodelint.report.run_info import Run
+from nodelint.report.style import rule_page
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

@@ -9,8 +9,8 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.coverage import cover, coverage_lines
-from nodelint.report.targets import assumed, judged, objects_text, target_lines, versions_text
-from nodelint.report.unjudged import Unread, in_part_text, unjudged_text, unread_lines
+from nodelint.report.releases import assumed, judged, objects_text, target_lines, versions_text
+from nodelint.report.skipped import Unread, in_part_text, unjudged_text, unread_lines
 from nodelint.tuples import NamedTuple
 
 

@@ -8,10 +8,10 @@ from nodelint.lint.results import Result
 from nodelint.model.finding import SEVERITIES, Also, Edit, Span
 from nodelint.model.messages import counted
 from nodelint.printable import printable, printable_path
-from nodelint.report.changes import fix_lines
-from nodelint.report.entries import FindingGroup, entries
-from nodelint.report.excerpt import Mark, excerpt
-from nodelint.report.look import PLAIN, Look, rule_page, said, wrapped
+from nodelint.report.fix_preview import fix_lines
+from nodelint.report.grouping import FindingGroup, entries
+from nodelint.report.snippet import Mark, excerpt
+from nodelint.report.style import PLAIN, Look, rule_page, said, wrapped
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 

@@ -11,7 +11,7 @@ from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
 from nodelint.printable import printable
-from nodelint.report.look import PAGE, Look, cells, fitted, wrapped
+from nodelint.report.style import PAGE, Look, cells, fitted, wrapped
 from nodelint.report.text import finding_text
 from nodelint.triage import LogGroup, Triage, written
 

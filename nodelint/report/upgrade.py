@@ -9,7 +9,7 @@ from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
 from nodelint.printable import printable, printable_path
-from nodelint.report.look import PAGE, Look, fitted, wrapped
+from nodelint.report.style import PAGE, Look, fitted, wrapped
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade import Note, Shifted, Site, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange

@@ -1,7 +1,7 @@
 """The exact text of a file and the YAML values in it, each with the place where it is written.
 
 A source does not change: an edit makes a new text, and that is read anew. Only a language server lets one follow the
-text that is typed (`source.moving`).
+text that is typed (`source.incremental`).
 
 What reads YAML is loaded when something of it is first asked for: most files hold nothing of Karpenter's.
 """

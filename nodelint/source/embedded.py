@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from nodelint.source import jsonpatch
-from nodelint.source.compose import compose
-from nodelint.source.hcl import HclError, Text
 from nodelint.source.nodes import Node
 from nodelint.source.placeholders import MASK, holds_code, mask
-from nodelint.source.unreadable import Unreadable
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.terraform.hcl import HclError, Text
+from nodelint.source.yaml import jsonpatch
+from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, ClassVar, Final, Literal
 
-    from nodelint.source.unreadable import SetAside, SyntaxProblem
+    from nodelint.source.syntax_errors import SetAside, SyntaxProblem
 
     Kind = Literal["scalar", "mapping", "sequence"]
     Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl"]
@@ -247,7 +247,7 @@ class Document:
     A document that stands in a text of another kind has a `host`: `terraform` (a heredoc), `hcl` (an object
     of HCL's own), `shell`, `markdown`, or `block` for a block scalar of another document. Every line of it
     begins with `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for. `nodes` is for
-    `source.moving`, which lists them once.
+    `source.incremental`, which lists them once.
     """
 
     __slots__ = ("end", "host", "index", "nodes", "part", "prefix", "root", "start", "target", "templated")
@@ -360,7 +360,7 @@ class SourceText:
         return "templates" in self.path and "{{" in self.text
 
     def replace_text(self, text: str) -> None:
-        """Take another text, whose documents have been put in place already (see `source.moving`)."""
+        """Take another text, whose documents have been put in place already (see `source.incremental`)."""
         self.text = text
         self._flat = self._lines = self._origins = None
         self._roots, self._words, self.noted = {}, {}, None

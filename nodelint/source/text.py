@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from nodelint.source.compose import compose
+from nodelint.source.files.safe_read import MARKS
 from nodelint.source.nodes import Document, Node, SourceText
 from nodelint.source.placeholders import CODE, holds_code, mask
-from nodelint.source.reading import MARKS
-from nodelint.source.unreadable import SetAside, SyntaxProblem, Unreadable
+from nodelint.source.syntax_errors import SetAside, SyntaxProblem, Unreadable
+from nodelint.source.yaml.compose import compose
 
 TYPE_CHECKING = False
 

@@ -16,10 +16,10 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
 from nodelint.triage.groups import LogGroup, Release, Sorter
+from nodelint.triage.kubectl_objects import is_objects, of_objects
+from nodelint.triage.kubectl_text import of_text
 from nodelint.triage.logs import LogLine, Reader
-from nodelint.triage.objects import is_objects, of_objects
 from nodelint.triage.streams import NoLog, bounded
-from nodelint.triage.texts import of_text
 from nodelint.triage.times import written
 from nodelint.tuples import NamedTuple
 

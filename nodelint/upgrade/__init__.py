@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from nodelint.build import Inventory
+from nodelint.lint.autofix import Judge
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
-from nodelint.lint.fixing import Judge
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Severity, Span, written_place
@@ -23,9 +23,9 @@ from nodelint.tuples import NamedTuple
 from nodelint.upgrade.changes import Drift, ReleaseChange, When, met
 from nodelint.upgrade.conditions import Matcher
 from nodelint.upgrade.findings import Runs, Shifted
+from nodelint.upgrade.resources import Site
 from nodelint.upgrade.route import Route, route
 from nodelint.upgrade.settings import ControllerSettings, Shift
-from nodelint.upgrade.things import Site
 
 __all__ = ["Drift", "Note", "Shifted", "Site", "Upgrade", "When", "upgrade"]
 

@@ -26,9 +26,9 @@ from typing import Any
 from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, requirement_line, text
 from nodelint.source import Node, Source
-from nodelint.upgrade import things
+from nodelint.upgrade import resources
+from nodelint.upgrade.resources import Site, Thing
 from nodelint.upgrade.settings import ControllerSettings
-from nodelint.upgrade.things import Site, Thing
 
 Condition = dict[str, Any]
 
@@ -54,7 +54,7 @@ class Matcher:
             "requirement": self._requirements,
             "launches": self._launches,
             "policy": self._policies,
-            "text": lambda condition: things.texts(self._asked, condition),
+            "text": lambda condition: resources.texts(self._asked, condition),
             "chart": self._settings.charts_with,
             "setting": self._settings.named,
             "gate": self._settings.gates,
@@ -63,7 +63,7 @@ class Matcher:
 
     def unallowed(self, condition: Condition) -> list[Site] | None:
         """The policies that lack a permission; None where one of them has it."""
-        return things.lacking(self._asked, condition["lacks"])
+        return resources.lacking(self._asked, condition["lacks"])
 
     @cached_property
     def _by_node(self) -> dict[int, Object]:
@@ -71,7 +71,7 @@ class Matcher:
 
     @cached_property
     def _things(self) -> list[Thing]:
-        return [*map(things.of_object, self._held), *things.others(self._asked)]
+        return [*map(resources.of_object, self._held), *resources.others(self._asked)]
 
     def _narrowed(self, condition: Condition) -> Iterator[Thing]:
         for thing in self._things:
@@ -103,7 +103,7 @@ class Matcher:
             return False
         if "pools" in condition:
             pools = self._context.pools(node_class)
-            return any(_lines(things.of_object(pool), condition["pools"]) for pool in pools)
+            return any(_lines(resources.of_object(pool), condition["pools"]) for pool in pools)
         return True
 
     def _requirements(self, condition: Condition) -> Iterator[Site]:
@@ -131,7 +131,7 @@ class Matcher:
                 yield Site(obj.requirements_node or obj.name_node, obj.label)
 
     def _policies(self, condition: Condition) -> Iterator[Site]:
-        return things.mentions(self._asked, condition["mentions"])
+        return resources.mentions(self._asked, condition["mentions"])
 
 
 def _version(thing: Thing) -> str:

@@ -15,8 +15,8 @@ from functools import cache
 from nodelint.build import build
 from nodelint.data import DATA, shipped
 from nodelint.edits import apply
+from nodelint.lint.autofix import Judge
 from nodelint.lint.engine import Report, Result, Selection, Target, lint
-from nodelint.lint.fixing import Judge
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity
 from nodelint.model.manifest import served

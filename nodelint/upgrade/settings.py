@@ -8,8 +8,7 @@ from typing import Any
 
 from nodelint.data import table
 from nodelint.model.releases import Version, releases_match
-from nodelint.source import Node, Source
-from nodelint.target.settings import (
+from nodelint.release_evidence.settings import (
     WrittenSetting,
     chart_leaf,
     chart_leaves,
@@ -18,8 +17,9 @@ from nodelint.target.settings import (
     settings_of_deployments,
     settings_of_values,
 )
+from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
-from nodelint.upgrade.things import Site
+from nodelint.upgrade.resources import Site
 
 
 class Shift(NamedTuple):

@@ -16,7 +16,7 @@ from nodelint.build.kustomize.overlay import Overlay
 from nodelint.build.kustomize.text import PrintedObjects, differing, print_objects
 from nodelint.model.finding import Also, Span
 from nodelint.source import Node, Source
-from nodelint.source.reading import MARKS
+from nodelint.source.files.safe_read import MARKS
 from nodelint.tuples import NamedTuple
 
 _MOST_FOLDERS = 2000

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.resources import Resource
 from nodelint.build.kustomize.values import YamlTree, read_json, read_object
-from nodelint.source import Document, Node, Source, reading
-from nodelint.source.compose import compose
-from nodelint.source.kustomize import KUSTOMIZATIONS
-from nodelint.source.reading import MARKS, repository
+from nodelint.source import Document, Node, Source
+from nodelint.source.files import safe_read
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.safe_read import MARKS, repository
+from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.text import chunks
-from nodelint.source.unreadable import Unreadable
+from nodelint.source.yaml.compose import compose
 
 _LARGEST = 16 << 20
 MOST_FILES = 5000
@@ -51,7 +52,7 @@ class Files:
             folder = os.path.dirname(path)
             if folder not in self._homes:
                 self._homes[folder] = repository(folder)
-            data = reading.read(path, _LARGEST, within=self._homes[folder])
+            data = safe_read.read(path, _LARGEST, within=self._homes[folder])
             shown = os.path.relpath(path)
             self._sources[path] = Source.from_bytes(
                 (path if shown.startswith("..") else shown).replace(os.sep, "/"), data

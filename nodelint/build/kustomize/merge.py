@@ -8,7 +8,7 @@ from __future__ import annotations
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.values import TreeField, YamlTree
 from nodelint.source import Node
-from nodelint.source.scalars import reads_as_text
+from nodelint.source.yaml.scalars import reads_as_text
 from nodelint.tuples import NamedTuple
 
 DIRECTIVE = "$patch"

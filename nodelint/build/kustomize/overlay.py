@@ -14,7 +14,7 @@ from nodelint.build.kustomize.resources import Resource, read_selector
 from nodelint.build.kustomize.run import OverlayRun
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import Node
-from nodelint.source.reading import why
+from nodelint.source.files.safe_read import why
 
 _DEEPEST = 40
 """Kustomizations within one another."""

@@ -10,7 +10,7 @@ from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, PatchText, as_documents
 from nodelint.build.kustomize.resources import Resource
 from nodelint.source import Node
-from nodelint.source.reading import is_inside, repository
+from nodelint.source.files.safe_read import is_inside, repository
 
 
 class OverlayRun:

@@ -6,8 +6,8 @@ import re
 
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.reading import MARKS
-from nodelint.source.scalars import reads_as_text
+from nodelint.source.files.safe_read import MARKS
+from nodelint.source.yaml.scalars import reads_as_text
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.source import UNKNOWN, Node
-from nodelint.source.scalars import reads_as_text, resolve
+from nodelint.source.yaml.scalars import reads_as_text, resolve
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -270,7 +270,7 @@ def written_text(node: Node) -> str:
         return node.value
     if node.style == "plain":
         return node.text
-    from nodelint.source.libyaml import libyaml
+    from nodelint.source.yaml.libyaml import libyaml
 
     ruamel = libyaml()
     try:

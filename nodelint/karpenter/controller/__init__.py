@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from nodelint.data import table
 from nodelint.karpenter.controller.auto_mode import auto_mode_label, every_type_has, lifetime
 from nodelint.karpenter.controller.launching import node_class
+from nodelint.karpenter.controller.problem import ControllerProblem
 from nodelint.karpenter.controller.syntax import is_one_step, label_value_fault, qualified_name_fault, seconds
-from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.model.manifest import (
     EC2NodeClass,
     Label,

@@ -12,7 +12,7 @@ from functools import cache
 
 from nodelint.apiserver import SchemaProblem, Shape, check_part, load
 from nodelint.ec2.questions import alias_families, alias_of
-from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.karpenter.controller.problem import ControllerProblem
 from nodelint.model.finding import Severity
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version, behaves

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.karpenter.controller.problem import ControllerProblem
 from nodelint.karpenter.controller.syntax import seconds
-from nodelint.karpenter.controller.verdict import ControllerProblem
 from nodelint.karpenter.controller.volumes import volumes
 from nodelint.model.manifest import EC2NodeClass, SelectorTerm, text
 from nodelint.model.messages import short

@@ -11,7 +11,7 @@ from math import ceil
 
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
-from nodelint.karpenter.controller.verdict import ControllerProblem
+from nodelint.karpenter.controller.problem import ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
 from nodelint.source import Node

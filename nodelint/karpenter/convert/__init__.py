@@ -10,7 +10,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from nodelint.apiserver.meant import duration_meant
+from nodelint.apiserver.value_suggestions import duration_meant
 from nodelint.edits import NotEditable
 from nodelint.karpenter.convert.members import Conversion as Conversion
 from nodelint.karpenter.convert.members import (

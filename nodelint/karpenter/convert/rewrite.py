@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Any
 
 from nodelint import edits
-from nodelint.edits.differing import opcodes
-from nodelint.edits.writing import column
+from nodelint.edits.formatting import column
+from nodelint.edits.line_diff import opcodes
 from nodelint.karpenter.convert.migrate import Blocked, Held, held, same
 from nodelint.model.finding import Edit
 from nodelint.source import Source, SourceText

@@ -17,8 +17,7 @@ from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import Image, ImageSet, UnknownFact, aliases_with, image_since, images_of
-from nodelint.karpenter.resolve.allocatable import Lack, lacking, least_scant
-from nodelint.karpenter.resolve.devices import (
+from nodelint.karpenter.resolve.accelerators import (
     Twin,
     accelerated,
     cheaper_twin,
@@ -31,6 +30,7 @@ from nodelint.karpenter.resolve.devices import (
     image_vendors,
     special,
 )
+from nodelint.karpenter.resolve.allocatable import Lack, lacking, least_scant
 from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
     Growth,
@@ -50,9 +50,9 @@ from nodelint.karpenter.resolve.limits import (
     switched_off,
     within,
 )
+from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
-from nodelint.karpenter.resolve.places import INTERRUPTIBLE, places_of
-from nodelint.karpenter.resolve.relation import (
+from nodelint.karpenter.resolve.pool_overlap import (
     comparable,
     covers,
     flex_before,
@@ -63,7 +63,7 @@ from nodelint.karpenter.resolve.relation import (
     turn,
 )
 from nodelint.karpenter.resolve.resolution import LineEffect, MinValues, Resolution, Unlaunchable
-from nodelint.karpenter.resolve.supply import Supply
+from nodelint.karpenter.resolve.zones import INTERRUPTIBLE, places_of
 from nodelint.model.keys import (
     ACCELERATOR_COUNT,
     ARCH,

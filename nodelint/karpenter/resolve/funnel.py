@@ -8,10 +8,10 @@ from functools import reduce
 from itertools import accumulate
 
 from nodelint.ec2.type_set import TypeSet
+from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import note
-from nodelint.karpenter.resolve.places import place_note
 from nodelint.karpenter.resolve.resolution import LineEffect
-from nodelint.karpenter.resolve.supply import Supply
+from nodelint.karpenter.resolve.zones import place_note
 from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version

@@ -12,8 +12,8 @@ from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve.capacity import NodeCapacity
+from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
-from nodelint.karpenter.resolve.supply import Supply
 from nodelint.model.keys import ACCELERATOR_COUNT, ARCH, CAPACITY_TYPE, FAMILY, GPU_COUNT, REGION, TENANCY, ZONE
 from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.releases import KubernetesVersion, Version, has_defect

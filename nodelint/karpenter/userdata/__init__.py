@@ -8,7 +8,7 @@ facts are in `data/nodeconfig.json`. Shell and PowerShell are searched for calls
 from __future__ import annotations
 
 from nodelint.karpenter.userdata.custom import CustomUserData, read_custom
-from nodelint.karpenter.userdata.fit import misfits
+from nodelint.karpenter.userdata.family_mismatch import misfits
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.karpenter.userdata.reading import UserData, read
 from nodelint.karpenter.userdata.scripts import Script, script_of

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from nodelint.data import table
 from nodelint.karpenter.userdata import settings as found_in
-from nodelint.karpenter.userdata.fit import WORDS, end_of_line, first_line, unrunnable
+from nodelint.karpenter.userdata.family_mismatch import WORDS, end_of_line, first_line, unrunnable
 from nodelint.karpenter.userdata.parts import Archive, Part, UserDataProblem, archive, is_mime
 from nodelint.karpenter.userdata.reading import UserData
 from nodelint.karpenter.userdata.settings import KubeletSetting

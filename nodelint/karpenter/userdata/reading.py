@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from nodelint.edits import NotEditable, add_key, add_keys, remove, with_comments
-from nodelint.edits.members import root_of
+from nodelint.edits.collections import root_of
 from nodelint.karpenter.userdata import settings as found_in
 from nodelint.karpenter.userdata.nodeconfig import compose, is_read_as_nodeconfig, troubles
 from nodelint.karpenter.userdata.parts import Archive, Part, PartKind, UserDataProblem, archive, is_mime
-from nodelint.karpenter.userdata.places import ScalarPlaces
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
+from nodelint.karpenter.userdata.source_map import ScalarPlaces
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.releases import Version
 from nodelint.source import Node
-from nodelint.source.unreadable import Unreadable
+from nodelint.source.syntax_errors import Unreadable
 
 TYPE_CHECKING = False
 

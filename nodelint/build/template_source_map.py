@@ -1,0 +1,380 @@
+"""Templates with values filled in, and where each character of the result is from, so that findings are led back."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from nodelint.build import terraform
+from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
+from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
+from nodelint.build.map_edits import change_value, find_changes
+from nodelint.build.roots import nodes_of, read
+from nodelint.build.values_files import beside, merged, overrides
+from nodelint.edits import NotEditable, apply
+from nodelint.model.finding import Also, Edit, Span, span_of
+from nodelint.model.manifest import Object
+from nodelint.source import Node, Source, SourceText, reread
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.templates.charts import definitions_of, values_of
+from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
+from nodelint.source.templates.template_eval import Definitions, Filled, Holes, Segment, TooLong, fill
+from nodelint.source.yaml.compose import compose
+from nodelint.tuples import NamedTuple
+
+_INCLUDES = r"\b(?:include|template|tpl)\b"
+_DEFAULT, _GIVEN = "the chart's default", "a value of this file"
+
+
+def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
+    """The templates of charts among the sources: with default values, and with each other file of values."""
+    charts = _charts(sources)
+    uses: _Uses = {}
+    for values, templates in charts.values():
+        for template in templates:
+            variants = _fill_template(template, values, uses)
+            if variants:
+                yield _built(variants, values, fixing=True)
+    defaults = {path: values for path, (values, _) in charts.items()}
+    given = [
+        (p, source, merged(next(iter(_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
+    ]
+    for path, source, whole in (*given, *find_releases(defaults, sources)):
+        values, templates = charts[path]
+        for template in templates:
+            variants = _fill_template(template, values, {}, whole)
+            if variants:
+                yield _built(variants, values, own=source)
+
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    for template in (source for source in sources if source.may_be_template):
+        for found in find_vendored_values(template, by_path):
+            variants = _fill_template(template, found.defaults, {}, found.root)
+            if variants:
+                yield _built(variants, found.defaults, own=found.own)
+
+
+def _built(
+    variants: tuple[Back, ...], values: SourceText, own: SourceText | None = None, fixing: bool = False
+) -> Built:
+    template = variants[0].template
+    back_of = {id(back.result): back for back in variants}
+
+    def find_origin(at: Node | Span) -> ValueOrigin | None:
+        back = back_of.get(id(at.source))
+        return ValueOrigin(at, True) if back is None else back.find_origin(at)
+
+    files = (template.path, values.path, *([own.path] if own is not None else []))
+    chart = os.path.dirname(os.path.abspath(values.path))
+    return Built(
+        variants[0].result,
+        find_origin,
+        parts=tuple(map(os.path.abspath, files)),
+        replaces=(os.path.abspath(template.path),),
+        cluster=chart if own is None else os.path.abspath(own.path),
+        label="" if own is None else os.path.relpath(own.path, chart).replace(os.sep, "/"),
+        by_default=True,
+        own=own,
+        readings=tuple(back.result for back in variants[1:]),
+        find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
+        map_edits=variants[0].lead_edits if fixing else _lead_none,
+    )
+
+
+def _lead_none(edits: Sequence[Edit]) -> LedEdits | None:
+    return None
+
+
+def _charts(sources: Sequence[Source]) -> dict[str, tuple[Source, list[Source]]]:
+    """The default values of charts, by their absolute path, and the templates of each among the sources."""
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    found: dict[str, tuple[Source, list[Source]]] = {}
+    for source in sources:
+        path = values_of(source.path) if source.may_be_template else None
+        whole = os.path.abspath(path) if path is not None else ""
+        values = by_path.get(whole) or (read(path) if path is not None else None)
+        if values is not None:
+            by_path[whole] = values
+            found.setdefault(whole, (values, []))[1].append(source)
+    return found
+
+
+def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
+    have = {os.path.abspath(source.path) for source in sources}
+    found = []
+    for source in sources:
+        path = values_of(source.path) if source.may_be_template else None
+        vendored = vendored_files(source) if source.may_be_template and path is None else []
+        for each in (path, *beside(path)) if path is not None else vendored:
+            if os.path.abspath(each) not in have and each in seen and (values := read(each)):
+                nodes_of(values)
+                have.add(os.path.abspath(each))
+                found.append(values)
+    return found
+
+
+def _roots(values: Source) -> list[Node]:
+    """The documents of values, which do not mention Karpenter as a rule and are not read then."""
+    known = [document.root for document in values.documents if document.root is not None]
+    if known:
+        return known
+    try:
+        return [root for root in compose(values, values.text, 0, masked=False) if root is not None]
+    except Unreadable:
+        return []
+
+
+_Uses = dict[int, set[tuple[int, int]]]
+"""Where each value is used, by its id: templates and places in them."""
+
+
+def _fill_template(template: Source, values: Source, uses: _Uses, root: Node | None = None) -> tuple[Back, ...]:
+    """A template with values; where these leave fields out, with all of those fields, with some, and with none.
+
+    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
+    where they are not just those of the file.
+    """
+    if values.problems or values.masked or len(_roots(values)) > 1:
+        return ()
+    try:
+        parts = parse(template.text)
+    except BadTemplate:
+        return ()
+    whole = root or next(iter(_roots(values)), None)
+    return _variants(template, parts, values, whole, uses, _definitions(template))
+
+
+def _definitions(template: Source) -> Definitions:
+    """The named templates that a template may include; none where it includes nothing."""
+    return definitions_of(template.path) if re.search(_INCLUDES, template.text) else {}
+
+
+def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
+    """The texts among the sources that Terraform fills in, with what it would."""
+    for text in terraform.filled_texts(sources):
+        back = Back(text.template, text.result, SourceText("", ""), text.filled, {})
+        back.default = "the variable's value"
+        yield _built((back,), text.template)
+
+
+def _variants(
+    template: Source,
+    parts: tuple[Part, ...],
+    values: SourceText,
+    root: Node | None,
+    uses: _Uses,
+    definitions: Definitions,
+) -> tuple[Back, ...]:
+    def attempt(holes: Holes) -> Back | None:
+        filled = fill(template.text, parts, root, holes, definitions)
+        return _read(template, values, filled, uses)
+
+    try:
+        back = attempt("keys") or attempt("code")
+        if back is None or not back.holes:
+            return () if back is None else (back,)
+        some = attempt("some keys") or back
+        none = attempt("nothing")
+    except TooLong:
+        return ()
+    return () if none is None else (back, some, none)
+
+
+def _read(template: Source, values: SourceText, filled: Filled, uses: _Uses) -> Back | None:
+    """What a template comes to; None where it has no value, or cannot be read."""
+    if not filled.values:
+        return None
+    result = Source.from_text(template.path, filled.text, template.also)
+    result.part = template.part
+    if result.problems or result.set_aside:
+        return None
+    for segment in filled.segments:
+        if segment.node is not None and segment.code is not None:
+            uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
+    return Back(template, result, values, filled, uses)
+
+
+# -- leading back
+
+
+class _Found(NamedTuple):
+    """A place in the files; `values` are those that its text is of, each with the code that prints it."""
+
+    at: Node | Span
+    values: tuple[tuple[Node, Code], ...]
+
+
+def _lost_quotes(at: Node | Span, value: Node) -> bool:
+    """Whether a text of the values is none where the template prints it without quotes."""
+    return isinstance(at, Node) and isinstance(value.value, str) and not isinstance(at.value, str)
+
+
+class Back:
+    """Where the result of a template is from."""
+
+    def __init__(self, template: Source, result: Source, defaults: SourceText, filled: Filled, uses: _Uses) -> None:
+        self.template = template
+        self.result = result
+        self.defaults = defaults
+        self.default = _DEFAULT
+        self._uses = uses
+        self.holes = filled.holes
+        self._segments = filled.segments
+        self._starts = [segment.at for segment in filled.segments]
+        self._values: dict[int, Node | None] = {}
+
+    def find_origin(self, at: Node | Span) -> ValueOrigin:
+        """Where a part of the result is written: in the values where it is one of these, else in the template."""
+        place = self._place(at)
+        if isinstance(place.at, Node) and not _lost_quotes(at, place.at):
+            code = [self._code(code) for _, code in place.values[:1]]
+            through = tuple(Also(span, self._use(place.at)) for span in code) or (Also(self._span(at), ""),)
+            return ValueOrigin(place.at, True, through, self._about(place.at))
+        own = [(place.at, None)] if isinstance(place.at, Node) else place.values[:3]
+        through = tuple(Also(node, self._about(node)) for node, _ in own)
+        return ValueOrigin(self._span(at), not own, through)
+
+    def find_object(self, obj: Object) -> Object | None:
+        """The object of the template that one of the result is made of; None where the template has none there."""
+        return object_around(self._span(obj.node), obj.kind)
+
+    def _about(self, value: Node) -> str:
+        return self.default if value.source is self.defaults or self.default != _DEFAULT else _GIVEN
+
+    def _use(self, value: Node) -> str:
+        return "filled in here" + (f": the value is {_DEFAULT}" if value.source is self.defaults else "")
+
+    def _code(self, code: Code) -> Span:
+        return Span(self.template, code.start, code.end)
+
+    def _over(self, start: int, end: int) -> list[tuple[Segment, int, int]]:
+        """The segments of some characters, each with the part of it that is among these."""
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        found: list[tuple[Segment, int, int]] = []
+        for n in range(first, len(self._segments)):
+            segment = self._segments[n]
+            stop = self._starts[n + 1] if n + 1 < len(self._starts) else len(self.result.text)
+            if segment.at >= end and found:
+                break
+            if stop > start or n == len(self._segments) - 1:
+                found.append((segment, max(start, segment.at), min(end, stop)))
+        return found
+
+    def _place(self, at: Node | Span) -> _Found:
+        span = span_of(at)
+        if span.source is not self.result:
+            return _Found(at, ())
+        over = self._over(span.start, span.end)
+        given = {id(s.node): (s.node, s.code) for s, *_ in over if s.node is not None and s.code is not None}
+        values = tuple(given.values())
+        if isinstance(at, Node):
+            value = self.value(at)
+            if value is not None:
+                own = [pair for pair in values if pair[0] is value] or list(values)
+                return _Found(value, tuple(own))
+        elif len(over) == 1 and len(values) == 1:
+            return _Found(values[0][0], values)
+        return _Found(self._span(at), values)
+
+    def _span(self, at: Node | Span) -> Span:
+        """The characters of the template that came to some of the result."""
+        span = span_of(at)
+        if span.source is not self.result:
+            return span
+        starts, ends = [], []
+        for segment, start, end in self._over(span.start, span.end):
+            if segment.code is None:
+                starts.append(segment.start + start - segment.at)
+                ends.append(segment.start + end - segment.at)
+            else:
+                starts.append(segment.code.start)
+                ends.append(segment.code.end)
+        first = starts[0] if starts else 0
+        return Span(self.template, first, max(first, ends[-1] if ends else 0))
+
+    def value(self, node: Node) -> Node | None:
+        """The value of the chart that is all of a node of the result; None where the template has a part in it."""
+        if id(node) not in self._values:
+            self._values[id(node)] = self._scalar(node) if node.kind == "scalar" else self._collection(node)
+        return self._values[id(node)]
+
+    def _scalar(self, node: Node) -> Node | None:
+        quoted = node.style in ("single", "double")
+        over = self._over(node.start + quoted, node.end - quoted)
+        first = over[0][0].node if over else None
+        if any(segment.node is not first for segment, *_ in over):
+            return None
+        return first
+
+    def _collection(self, node: Node) -> Node | None:
+        parts = node.items or [entry.key for entry in node.entries]
+        values = [self.value(part) for part in parts]
+        around = values[0].parent if values and values[0] is not None else None
+        if around is None or any(value is None or value.parent is not around for value in values):
+            return None
+        whole = len(around.items or around.entries) == len(values) and around.kind == node.kind
+        return around if whole else None
+
+    # -- edits
+
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """The same change in the files, where it can be made."""
+        if not edits or any(edit.source is not self.result for edit in edits):
+            return None
+        direct = [own for edit in edits if (own := self._own(edit)) is not None]
+        if len(direct) == len(edits):
+            return LedEdits(direct)
+        after = reread(self.result, apply(self.result.text, edits))
+        if len(after.documents) != len(self.result.documents):
+            return None
+        made: list[Edit] = []
+        shared = False
+        for node, new in find_changes(self.result, after):
+            try:
+                part, others = self._instead(node, new)
+            except NotEditable:
+                return None
+            made += part
+            shared = shared or others
+        made = list(dict.fromkeys(made))
+        return LedEdits(made, shared) if self._comes_to(made, after) else None
+
+    def _own(self, edit: Edit) -> Edit | None:
+        """An edit of characters that stand in the template as they do in the result."""
+        over = self._over(max(edit.start - 1, 0), edit.end + 1)
+        if len(over) != 1 or over[0][0].code is not None:
+            return None
+        shift = over[0][0].start - over[0][0].at
+        return Edit(self.template, edit.start + shift, edit.end + shift, edit.text)
+
+    def _instead(self, node: Node, new: object) -> tuple[Sequence[Edit], bool]:
+        """What makes a node of the result another value, and whether that value is used elsewhere as well.
+
+        What lacks quotes gets them in the template: the values of others need them, too.
+        """
+        value = self.value(node)
+        if value is None or value.kind != node.kind:
+            raise NotEditable("the template has a part in it")
+        over = self._over(node.start, node.end)
+        code = over[0][0].code
+        bare = isinstance(new, str) and node.style == "plain" and not isinstance(node.value, str)
+        if bare and code is not None and re.fullmatch(r"[$.\w]+", code.text):
+            end = self.template.text.index(code.text, code.start) + len(code.text)
+            return [Edit(self.template, end, end, " | quote")], False
+        uses = {use for part in value.walk() for use in self._uses.get(id(part), ())}
+        return change_value(value, new), len(uses) > 1
+
+    def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
+        """Whether the files come to a text of the same values, once they are edited."""
+        own = [edit for edit in edits if edit.source is self.template]
+        others = [edit for edit in edits if edit.source is self.defaults]
+        template = reread(self.template, apply(self.template.text, own)) if own else self.template
+        values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
+        made = _fill_template(template, values, {}) if isinstance(values, Source) else ()
+        if not made or len(own) + len(others) < len(edits):
+            return False
+        roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]
+        return roots == [document.root.plain() for document in after.documents if document.root is not None]

@@ -1,0 +1,105 @@
+"""The other files of values that a repository has for a chart, and its default values with one of them merged in.
+
+These are the files beside `values.yaml` that are named like it (`values-prod.yaml`), and files elsewhere in the
+repository, such as `environments/prod/karpenter.yaml`, all of whose keys the default values of one chart have, and
+those of no other chart.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.build.roots import nodes_of
+from nodelint.source import Node, Source
+from nodelint.source.files.discover import CHART
+from nodelint.source.files.safe_read import repository
+from nodelint.source.nodes import MappingEntry
+
+_NAMED_LIKE_IT = r"values[-._][^/]*\.ya?ml"
+
+MOST = 20
+"""Files of values that one chart is judged with."""
+
+_FEWEST_KEYS = 2
+"""Keys that a file elsewhere has to share with a chart: one, such as `karpenter`, may be anything's."""
+
+
+def beside(values: str) -> list[str]:
+    """The files that are named like a chart's own values and stand beside them."""
+    folder = os.path.dirname(values)
+    try:
+        names = sorted(os.listdir(folder or os.curdir))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if re.fullmatch(_NAMED_LIKE_IT, name)]
+
+
+def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, Source, Node]]:
+    """The files among the sources that hold values of a chart: the path of its own values, the file, and its root.
+
+    `charts` are the default values of charts by their absolute path.
+    """
+    defaults = {path: root for path, values in charts.items() if (root := values_root(values)) is not None}
+    counts = dict.fromkeys(defaults, 0)
+    for source in sources:
+        path = os.path.abspath(source.path)
+        if path in charts or source.may_be_template or not path.endswith((".yaml", ".yml")):
+            continue
+        own = os.path.join(os.path.dirname(path), "values.yaml")
+        if own in defaults and re.fullmatch(_NAMED_LIKE_IT, os.path.basename(path)):
+            fitting = [own]
+        elif os.path.isfile(os.path.join(os.path.dirname(path), CHART)):
+            continue  # of a chart of its own
+        else:
+            fitting = [each for each in defaults if _fits(source, defaults[each]) and _one_repository(each, path)]
+        root = values_root(source) if len(fitting) == 1 else None
+        if root is not None and counts[fitting[0]] < MOST:
+            counts[fitting[0]] += 1
+            yield fitting[0], source, root
+
+
+def merged(base: Node, over: Node) -> Node:
+    """Values with others in their place, as helm merges them: maps key by key, and a null takes a key away."""
+    if base.kind != "mapping" or over.kind != "mapping":
+        return over
+    made = Node(over.source, over.start, over.end, "mapping", over.style)
+    ours = {entry.name: entry for entry in over.entries}
+    for entry in base.entries:
+        own = ours.pop(entry.name, None) if entry.name is not None else None
+        if own is None:
+            made.entries.append(entry)
+        elif own.value.kind != "scalar" or own.value.value is not None:
+            made.entries.append(MappingEntry(own.key, merged(entry.value, own.value), own.name))
+    made.entries += [entry for entry in over.entries if entry.name in ours]
+    return made
+
+
+def values_root(values: Source) -> Node | None:
+    """The one document of a file of values; None where it is another kind of file."""
+    if values.problems or values.masked:
+        return None
+    found = nodes_of(values)
+    root = found[0] if len(found) == 1 and found[0].kind == "mapping" else None
+    return None if root is None or root.get("apiVersion") is not None else root
+
+
+def _fits(source: Source, defaults: Node) -> bool:
+    """Whether all keys of a file are keys of the default values, and those of its maps share some of theirs."""
+    root = values_root(source)
+    if root is None or len(root.entries) < _FEWEST_KEYS:
+        return False
+    return all(_same(entry.value, defaults.get(entry.name or "")) for entry in root.entries)
+
+
+def _same(value: Node, default: Node | None) -> bool:
+    if default is None:
+        return False
+    if value.kind != "mapping" or default.kind != "mapping" or not default.entries:
+        return True
+    return any(default.get(entry.name or "") is not None for entry in value.entries)
+
+
+def _one_repository(one: str, other: str) -> bool:
+    return repository(os.path.dirname(one)) == repository(os.path.dirname(other))

@@ -1,0 +1,289 @@
+"""What `nodelint check` does with its flags and configuration."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nodelint.commands import (
+    CLEAN,
+    FAULT,
+    FOUND,
+    LACKING,
+    TRY_AGAIN,
+    UNUSABLE,
+    discovered,
+    echo,
+    echo_file,
+    say,
+    say_unknown,
+    settings_of,
+    unreadable,
+    why,
+)
+from nodelint.commands._flags import FactFlags
+from nodelint.commands._lint_setup import judge_of, judging, known, rendered
+from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
+from nodelint.model.messages import counted
+from nodelint.printable import has_codes, screened
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+    from nodelint.build.rendered import Rendering
+    from nodelint.commands._lint_setup import Judging
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.lint.autofix import Fixed
+    from nodelint.lint.baseline import KnownFinding
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Report, Result
+    from nodelint.report.skipped import Unread
+    from nodelint.source import Source
+    from nodelint.source.files.discover import Discovery
+
+
+class _Run(NamedTuple):
+    """The settings and the findings of a run, for its report; `unbuilt` are folders of overlays."""
+
+    found: Discovery
+    settings: Settings
+    require_facts: bool
+    all_judged: bool
+    outputs: list[Output]
+    words: OutputOptions
+    unbuilt: frozenset[str] = frozenset()
+
+
+def check(
+    paths: Sequence[str],
+    fixing: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    outputs: Sequence[Output],
+    output: str | None,
+    quiet: bool,
+    statistics: bool,
+    require_facts: bool,
+    fail_on_unjudged: bool,
+    **flags: Any,
+) -> None:
+    """Read, judge, write and tell; ends the run. `flags` are settings, and where facts are from."""
+    asked = FactFlags.taken(flags)
+    wanted = outputs_of(outputs, output)
+    settings = settings_of(flags)
+    found = discovered(paths or (".",), settings)
+    writing = (fixing or unsafe_fixes) and not diff
+    # Standard output then carries what standard input brought, fixed.
+    words = OutputOptions(settings.karpenter_named, writing, writing and "-" in paths, quiet, statistics=statistics)
+    run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
+    built = rendered(paths, found, settings)
+    if not found.sources and (built is None or not built.builds) and not _takes_from_elsewhere(found):
+        if words.to_stderr:
+            _write(found, None)
+        _nothing(run)
+    ready = judging(found, asked, settings, paths, built)
+    run = run._replace(unbuilt=frozenset(each.folder for each in ready.inventory.unbuilt))
+    entries = known(ready.session)
+    applied: Sequence[Result] = ()
+    refused: Sequence[tuple[Result, str]] = ()
+    if diff:
+        report = judge_of(built, run.settings.jobs, ready.inventory)(found.sources, *ready.how)
+        _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes, report))
+        run = run._replace(outputs=[each for each in wanted if each.path is not None])
+    elif writing:
+        fixed = _fixed(run, ready, built, unsafe_fixes)
+        refused = fixed.refused
+        report, applied = _written(run, ready, built, fixed, paths)
+    else:
+        report, run = _judged(run, ready, built)
+    if entries is not None:
+        report, run = _less_known(report, run, entries, paths, ready)
+    say_unknown(each.karpenter.last for chosen in report.chosen.values() for each in chosen)
+    _tell(run, report, ready.target.facts, ready.file, applied, refused)
+    _end(run, report)
+
+
+def _takes_from_elsewhere(found: Discovery) -> bool:
+    """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
+    if not any("kustomization" in path.lower() for path in found.seen):
+        return False
+    from nodelint.build import kustomizations_of
+
+    return bool(kustomizations_of(found))
+
+
+def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
+    """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
+    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, *ready.how)
+    if any(result.fixable for result in report.results):
+        from nodelint.lint.autofix import applicable
+
+        report = applicable(run.found.sources, report)
+    if built is None and not run.settings.karpenter_named:
+        from nodelint.lint.older_release import older
+
+        found = older(report, *ready.how[1:3], run.found.sources, ready.beside)
+        run = run._replace(words=run.words._replace(older=found))
+    return report, run
+
+
+def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:
+    from nodelint.lint.autofix import fix
+
+    return fix(
+        run.found.sources,
+        *ready.how,
+        unsafe=unsafe,
+        judge=judge_of(built, run.settings.jobs, ready.inventory),
+        report=report,
+    )
+
+
+def _written(
+    run: _Run, ready: Judging, built: Rendering | None, fixed: Fixed, paths: Sequence[str]
+) -> tuple[Report, Sequence[Result]]:
+    """Write the fixes: what is wrong after it, and the findings whose fixes are in the files."""
+    left = _write(run.found, fixed)
+    applied = [result for result in fixed.applied if result.span.source.path not in left]
+    if not left and (built is None or not applied):
+        return fixed.report, applied
+    sources = [o if o.path in left else n for o, n in zip(run.found.sources, fixed.sources, strict=True)]
+    return judge_of(rendered(paths, run.found, run.settings), run.settings.jobs)(sources, *ready.how), applied
+
+
+def _less_known(
+    report: Report, run: _Run, entries: Sequence[KnownFinding], paths: Sequence[str], ready: Judging
+) -> tuple[Report, _Run]:
+    """What is new, and the run with what is to be said of the rest."""
+    from nodelint.lint.baseline import split
+
+    root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
+    parts = split(report, entries, root, paths, ready.reported)
+    return parts.new, run._replace(words=run.words._replace(split=parts))
+
+
+def _nothing(run: _Run) -> NoReturn:
+    """End a run that met nothing of Karpenter's, without loading what judges it."""
+    if run.outputs == [Output("text")]:
+        if run.words.quiet:
+            unreadable(run.found)
+            sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+        files = counted(run.found.files, "file")
+        lines = [f"Nothing to check: no NodePool or EC2NodeClass in {files}."]
+        if aside := _unread(run):
+            from nodelint.report.skipped import unread_lines
+
+            lines += unread_lines(aside)
+        echo("\n".join(lines), err=run.words.to_stderr)
+    else:
+        from nodelint.lint.engine import Report, Target
+        from nodelint.report.run_info import Run
+
+        report = Report((), (), (), Target(run.settings.karpenter, run.settings.kubernetes))
+        about = Run(run.found.files, None, run.found.unreadable, unread=_unread(run))
+        run.found.unreadable += printed(run.outputs, report, about, run.words)
+    unreadable(run.found)
+    sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+
+
+def _unread(run: _Run, report: Report | None = None) -> list[Unread]:
+    if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
+        return []
+    from nodelint.commands._not_linted import unread
+
+    objects = report.objects if report is not None else ()
+    return unread(run.found, run.settings, objects, run.unbuilt)
+
+
+def _holds_objects(source: Source) -> bool:
+    from nodelint.model.documents import objects
+
+    return next(objects(source, foreign=True, more=True), None) is not None
+
+
+def _tell(
+    run: _Run,
+    report: Report,
+    facts: AwsFacts,
+    file: str | None,
+    applied: Sequence[Result],
+    refused: Sequence[tuple[Result, str]],
+) -> None:
+    from nodelint.commands._facts import basis
+    from nodelint.report.run_info import Run
+
+    rests_on = basis(facts, file) if report.objects else None
+    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    about = about._replace(older=run.words.older, unread=_unread(run, report))
+    run.found.unreadable += printed(run.outputs, report, about, run.words)
+
+
+def _end(run: _Run, report: Report) -> NoReturn:
+    """End with the exit code that a report asks for, after what has to be said on standard error."""
+    unreadable(run.found)
+    for fault in report.faults:
+        say(f"internal error, please report it: {fault}")
+    missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []
+    if missing:
+        from nodelint.report.summary import missing_lines
+
+        for line in missing_lines(missing):
+            say(line)
+    if report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT"):
+        sys.exit(FAULT)
+    if run.found.unreadable:
+        sys.exit(UNUSABLE)
+    if missing:
+        sys.exit(TRY_AGAIN if all(skip.transient for skip in missing) else LACKING)
+    if run.all_judged and _unjudged(run, report):
+        sys.exit(FOUND)
+    fail_on = run.settings.fail_on
+    sys.exit(FOUND if fail_on != "never" and report.at_or_above(fail_on) else CLEAN)
+
+
+def _unjudged(run: _Run, report: Report) -> bool:
+    """Say what a gate that wants all to be judged has against a run; whether there is anything."""
+    from nodelint.report.skipped import gaps_text
+
+    text = gaps_text(report, _unread(run, report))
+    if text:
+        say(f"not all is judged: {text}")
+    return bool(text)
+
+
+def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
+    from nodelint.commands._terminal import look
+    from nodelint.report.unified_diff import coloured, unified
+
+    style = look().style
+    for old, new in zip(sources, fixed.sources, strict=True):
+        lines = "".join(unified(old, new))
+        echo(coloured(screened(lines), style), nl=False)
+        if has_codes(lines):
+            say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
+    echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)
+
+
+def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
+    """Write what has changed; the paths that could not be written, whose files are as they were."""
+    from nodelint.source.files.atomic_write import replace
+
+    stdin, left = found.stdin, set()
+    for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
+        if old.text == new.text:
+            continue
+        if new.path == "-":
+            stdin = new.data
+            continue
+        try:
+            replace(new.path, new.data, before=old.data)
+        except OSError as error:
+            left.add(new.path)
+            found.unreadable.append((new.path, f"not written: {why(error)}"))
+    if stdin is not None:
+        echo_file(stdin)
+    return left

@@ -1,0 +1,125 @@
+"""What a repository says of the cluster that its manifests are for: releases, styles, and where they are checked."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+from nodelint.model.documents import objects
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.releases import FIRST_SERVING, OLDEST
+from nodelint.printable import printable
+from nodelint.release_evidence import Evidence, Stated, evidence_of
+from nodelint.release_evidence.evidence import About
+from nodelint.source import Node
+from nodelint.source.files.discover import CHART, discover
+from nodelint.source.files.globs import Excluded
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.safe_read import read
+from nodelint.tuples import NamedTuple
+
+_LARGEST = 1 << 20
+_WORKFLOWS = ".github/workflows/"
+
+
+class Survey(NamedTuple):
+    """What was found below a folder; paths are seen from it."""
+
+    pools: int
+    classes: int
+    files: int
+    styles: tuple[str, ...]
+    karpenter: tuple[Evidence, ...]
+    kubernetes: tuple[Evidence, ...]
+    snapshot: str | None
+    ci: tuple[str, ...]
+
+
+def survey(folder: str) -> Survey:
+    """Read a repository once. Nothing is run, and nothing outside of it is read."""
+    found = discover([folder], Excluded(gitignore=True))
+    held = [obj for source in found.sources for obj in objects(source)]
+    styles = Counter(style for obj in held for style in _styles(obj, folder))
+    stated = evidence_of(found.stating)
+    ci: set[str] = set()
+    for path in sorted(found.seen | found.glanced):
+        shown = _relative_path(path, folder)
+        if shown.startswith(_WORKFLOWS):
+            ci.add("GitHub Actions, which runs it already" if _names_us(path, folder) else "GitHub Actions")
+        elif shown == ".gitlab-ci.yml":
+            ci.add("GitLab CI, which runs it already" if _names_us(path, folder) else "GitLab CI")
+
+    def of(about: About) -> tuple[Evidence, ...]:
+        """What counts for the objects; all that is stated where there are none."""
+        some = [e for obj in held for e in _stating(stated, about, obj)]
+        counts = dict.fromkeys(some or (e for e in stated.all if e.about == about))
+        known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)
+        return tuple(e._replace(path=_relative_path(e.path, folder)) for e in known)
+
+    snapshot = "nodelint.snapshot.json"
+    return Survey(
+        sum(isinstance(obj, NodePool) for obj in held),
+        sum(isinstance(obj, EC2NodeClass) for obj in held),
+        len({obj.source.path for obj in held}),
+        tuple(style for style, _ in styles.most_common()),
+        of("karpenter"),
+        of("kubernetes"),
+        snapshot if os.path.isfile(os.path.join(folder, snapshot)) else None,
+        tuple(sorted(ci)),
+    )
+
+
+def _stating(stated: Stated, about: About, obj: Object) -> tuple[Evidence, ...]:
+    if about == "kubernetes":
+        return stated.kubernetes_beside(obj.source.path, None)
+    return stated.for_path(about, obj.source.path, FIRST_SERVING.get(obj.version))
+
+
+def _relative_path(path: str, folder: str) -> str:
+    """A path as a comment of the configuration shows it."""
+    return printable(os.path.relpath(path, folder).replace(os.sep, "/"))
+
+
+def _names_us(path: str, top: str) -> bool:
+    try:
+        return b"nodelint" in read(path, _LARGEST, within=top)
+    except OSError:
+        return False
+
+
+# -- how manifests are kept
+
+
+def _styles(obj: Object, top: str) -> Iterator[str]:
+    """The ways in which the repository holds an object: one, or two where a chart stands in an overlay."""
+    document, root = obj.document, obj.document.root
+    outer = _word(root, "kind") if root is not None and root is not obj.node else None
+    if document.host in ("terraform", "hcl") or obj.source.path.endswith((".tftpl", ".tf.tpl")):
+        yield "Terraform"
+    elif outer == "HelmRelease" or (document.host == "block" and "kind: HelmRelease" in obj.source.text):
+        yield "values of Flux HelmReleases"
+    elif outer == "Application" or (document.host == "block" and "kind: Application" in obj.source.text):
+        yield "values of Argo CD Applications"
+    elif _above(obj.source.path, top, (CHART,)):
+        yield "a Helm chart"
+    elif _above(obj.source.path, top, KUSTOMIZATIONS):
+        yield "Kustomize"
+    else:
+        yield "plain manifests"
+
+
+def _above(path: str, top: str, names: tuple[str, ...]) -> bool:
+    """Whether a file of one of the names stands beside a path or above it, up to a folder."""
+    folder, highest = os.path.dirname(os.path.abspath(path)), os.path.abspath(top)
+    while True:
+        if any(os.path.isfile(os.path.join(folder, name)) for name in names):
+            return True
+        if folder in (highest, os.path.dirname(folder)):
+            return False
+        folder = os.path.dirname(folder)
+
+
+def _word(node: Node | None, key: str) -> str | None:
+    value = node.get(key) if node is not None else None
+    return value.value if value is not None and isinstance(value.value, str) else None

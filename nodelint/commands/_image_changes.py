@@ -1,0 +1,65 @@
+"""Which classes and pools the images of a newer snapshot move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nodelint.commands import discovered, now, session_of, settings_of, unreadable
+from nodelint.ec2.snapshot import Snapshot
+from nodelint.report.snapshot import SnapshotDifference
+
+WHAT = "NodePool with other images"
+
+
+def moved(
+    old: Snapshot, new: Snapshot, paths: Sequence[str], flags: dict[str, Any]
+) -> tuple[list[SnapshotDifference], bool]:
+    """A difference for each NodePool whose nodes drift to other images; whether some path could not be read."""
+    from nodelint.model.documents import objects
+
+    settings = settings_of(flags)
+    found = discovered(paths, settings)
+    held = [obj for source in found.sources for obj in objects(source)]
+    session = session_of(settings)
+    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
+    target = session.target(choose=session.choose(found))
+    unreadable(found)
+    regions = [region.name for region in old.regions if new.region(region.name) is not None]
+    return [each for name in regions for each in _of_region(name, (old, new), held, [*held, *beside], target)], bool(
+        found.unreadable
+    )
+
+
+def _of_region(
+    region: str, snapshots: Sequence[Snapshot], held: Sequence[Any], world: Sequence[Any], target: Any
+) -> Iterator[SnapshotDifference]:
+    from nodelint.ec2.cache import facts_of
+    from nodelint.lint.context import Context
+    from nodelint.model.manifest import NodePool, served
+    from nodelint.plan.selector_drift import moved_images
+
+    facts = [facts_of(snapshot, "the snapshot", region, now(), {}) for snapshot in snapshots]
+    contexts: dict[Any, list[Context]] = {}
+    for pool in held:
+        if not isinstance(pool, NodePool) or not (releases := target.each(pool)):
+            continue
+        one = releases[-1]  # of several releases the newest: nodes run under one
+        if not served(pool, one.karpenter):
+            continue
+        if one[:2] not in contexts:
+            contexts[one[:2]] = [Context(world, one.karpenter, one.kubernetes, facts=each) for each in facts]
+        before, after = (context.resolution(pool) for context in contexts[one[:2]])
+        if before.node_class is None:
+            continue
+        line = pool.source.position(pool.name_node.start).line
+        name = f"{pool.name} ({pool.source.path}:{line}), EC2NodeClass {before.node_class.name}"
+        moves = moved_images(before, after)
+        if moves is None:
+            yield SnapshotDifference(region, WHAT, "unknown", name, says="cannot be told: not every image is known")
+        elif moves:
+            fields = tuple(
+                (f"{count:,} instance type{'' if count == 1 else 's'}", was, now_ or "none")
+                for (was, now_), count in sorted(moves.items())
+            )
+            yield SnapshotDifference(region, WHAT, "changed", name, fields)

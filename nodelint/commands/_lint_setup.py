@@ -1,0 +1,228 @@
+"""What the commands that judge manifests begin with: read them, with what they refer to and what is known of AWS."""
+
+from __future__ import annotations
+
+from nodelint.commands import exclude, include, session_of, unusable
+from nodelint.commands._shell_completion import files, rule_names
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    from nodelint.build import Inventory
+    from nodelint.build.kustomize import UnbuiltOverlay
+    from nodelint.build.rendered import Rendering
+    from nodelint.commands._flags import FactFlags
+    from nodelint.lint.autofix import Judge
+    from nodelint.lint.baseline import KnownFinding
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Report, Selection, Target
+    from nodelint.lint.results import Skipped
+    from nodelint.lint.rule import Rule
+    from nodelint.session import Session
+    from nodelint.source import Source
+    from nodelint.source.files.discover import Discovery
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def judging_options(command: _F) -> _F:
+    """The options that say what is judged, by which rules, and as what."""
+    for option in (*_what_is_judged(), *_which_rules()):
+        command = option(command)
+    return command
+
+
+def rendering_options(command: _F) -> _F:
+    """The options that say whether overlays and charts are judged as their tools render them."""
+    for option in _what_is_rendered():
+        command = option(command)
+    return command
+
+
+def _what_is_rendered() -> tuple[Callable[[Any], Any], ...]:
+    import click
+
+    return (
+        click.option(
+            "--helm/--no-helm",
+            default=None,
+            help="Judge charts as helm renders them with each of their values files. Nothing is fetched.",
+        ),
+        click.option(
+            "--kustomize/--no-kustomize",
+            default=None,
+            help="Judge overlays as kustomize, or kubectl, builds them. Nothing is fetched.",
+        ),
+    )
+
+
+def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
+    import click
+
+    return (
+        *_what_is_rendered(),
+        click.option(
+            "--crds",
+            metavar="PATH",
+            shell_complete=files,
+            help="CRDs of your own cluster (file or folder), in place of the bundled schemas.",
+        ),
+        exclude,
+        include,
+        click.option(
+            "--jobs",
+            metavar="N",
+            help="Processes that judge. Default: auto, as many as suit objects and processors. Also NODELINT_JOBS.",
+        ),
+    )
+
+
+def _which_rules() -> tuple[Callable[[Any], Any], ...]:
+    import click
+
+    return (
+        click.option(
+            "--ignore",
+            multiple=True,
+            metavar="RULE,...",
+            shell_complete=rule_names,
+            help="All but these rules or groups.",
+        ),
+        click.option(
+            "--select",
+            multiple=True,
+            metavar="RULE,...",
+            shell_complete=rule_names,
+            help="Only these rules, or groups of rules; `all` for every one.",
+        ),
+        click.option(
+            "--rules",
+            multiple=True,
+            metavar="FOLDER",
+            shell_complete=files,
+            help="A folder of rules of your own. Rules are code: they run.",
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice(["minimal", "default", "strict"]),
+            help="The groups of rules that run: minimal is correctness, default adds hazard, strict adds practice.",
+        ),
+    )
+
+
+class Judging(NamedTuple):
+    """All that is needed to judge an inventory: `beside` are sources for context, `file` is where facts are from."""
+
+    session: Session
+    target: Target
+    beside: list[Source]
+    file: str | None
+    inventory: Inventory
+
+    @property
+    def how(self) -> tuple[Target, dict[str, Rule], Selection, list[Source]]:
+        """What `engine.lint` and `fixing.fix` take behind the sources."""
+        return self.target, self.session.rules, self.session.selection, self.beside
+
+    @property
+    def reported(self) -> list[str]:
+        """The rules whose findings are reported, by the names that they have and had."""
+        from nodelint.lint.rule import all_names
+
+        rules = self.session.rules
+        return sorted(all_names(rules, (name for name, rule in rules.items() if self.session.selection.has(rule))))
+
+
+def judging(
+    found: Discovery,
+    asked: FactFlags,
+    settings: Settings,
+    paths: Sequence[str],
+    rendering: Rendering | None = None,
+) -> Judging:
+    """Build what is judged; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
+    from nodelint.build import read_inventory
+    from nodelint.commands._facts import facts_for
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import EC2NodeClass
+
+    session = session_of(settings)
+    from nodelint.commands._workloads import add_workloads
+
+    inventory = read_inventory(found, rendering)
+    if add_workloads(found, session, inventory.objects()):
+        inventory = read_inventory(found, rendering)
+    held = list(inventory.objects())
+    beside = session.beside(held, found.sources)
+    held += [obj for source in beside for obj in objects(source)]
+    classes = [obj for obj in held if isinstance(obj, EC2NodeClass)]
+    choose = session.choose(found)
+    facts, file = facts_for(asked, session, paths, classes, choose)
+    return Judging(session, session.target(facts, choose), beside, file, inventory)
+
+
+def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rendering | None:
+    """Overlays and charts as their tools render them; None where that is not asked for.
+
+    `found` takes what could not be rendered, and the files of what could that a fix may be written to.
+    """
+    if not (settings.kustomize or settings.helm):
+        return None
+    from nodelint.build.rendered import parts, render
+    from nodelint.session import Session
+
+    exclude = Session(settings).exclude
+    built = render(paths or (".",), exclude, settings.kubernetes, kustomize=settings.kustomize, helm=settings.helm)
+    found.unreadable += [problem for problem in built.problems if problem not in found.unreadable]
+    found.sources += parts(built, found.sources)
+    return built
+
+
+def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory | None = None) -> Judge:
+    """What judges: the engine, over what is built; `jobs` are the processes that do it.
+
+    `inventory` is what was built before, and serves where the files are still the same.
+    """
+
+    def judge(
+        sources: Sequence[Source],
+        target: Target,
+        rules: Mapping[str, Rule],
+        selection: Selection,
+        context_sources: Sequence[Source] = (),
+    ) -> Report:
+        from nodelint.build import build
+        from nodelint.lint.engine import lint
+
+        if inventory is not None and [*map(id, inventory.files)] == [*map(id, sources)]:
+            made = inventory
+        else:
+            made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
+        report = lint(sources, target, rules, selection, context_sources, jobs=jobs, built=made.built)
+        return report._replace(skipped=(*report.skipped, *skip_unbuilt(made.unbuilt)))
+
+    return judge
+
+
+def skip_unbuilt(overlays: Sequence[UnbuiltOverlay]) -> Iterator[Skipped]:
+    """What is said of overlays that are not built: nothing of what they come to is judged."""
+    from nodelint.lint.results import Skipped
+
+    for each in overlays:
+        way = "" if each.fails else "; --kustomize runs kustomize itself"
+        reason = f"the overlay {each.folder_shown} is not built: {each.why.reason}{way}"
+        yield Skipped(None, each.why.path, None, reason, False, line=each.why.line)
+
+
+def known(session: Session) -> Sequence[KnownFinding] | None:
+    """The findings of the baseline; None without one. Ends the run where the file cannot be read."""
+    from nodelint.lint.config import ConfigError
+
+    try:
+        return session.known
+    except ConfigError as error:
+        unusable(error)

@@ -1,0 +1,51 @@
+"""What `check` cannot judge on either side of a change, as places that a plan did not compare."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from nodelint.model.finding import Span
+from nodelint.plan.uncompared import Uncompared
+from nodelint.report.coverage import cover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.commands._revisions import Read
+    from nodelint.lint.engine import Report
+    from nodelint.source import Source
+
+
+def unread_places(
+    reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Uncompared]
+) -> Iterator[Uncompared]:
+    """The objects and documents that one side at least could not judge; `changed` where their files differ.
+
+    `known` are the places that the plan itself has named.
+    """
+    files = [_by_place(side) for side in sides]
+    named = {place.what.replace(" ", "/") for place in known}
+    seen: set[tuple[str, str, str]] = set()
+    for report, mine, others in ((reports[1], files[1], files[0]), (reports[0], files[0], files[1])):
+        by_path = {source.path: place for place, source in mine.items()}
+        for path, line, label, reason in cover(report).not_judged:
+            place = by_path.get(path)
+            if place is None or (place, label, reason) in seen or label in named:
+                continue
+            seen.add((place, label, reason))
+            source, other = mine[place], others.get(place)
+            at = Span(source, *_line(source, line))
+            yield Uncompared(at, label or "a document", reason, other is None or other.text != source.text)
+
+
+def _by_place(side: Read) -> dict[str, Source]:
+    """The files of a side by where they stand below its root."""
+    return {os.path.relpath(source.path, side.root): source for source in side.found.sources}
+
+
+def _line(source: Source, line: int) -> tuple[int, int]:
+    start = 0
+    for _ in range(line - 1):
+        start = source.text.find("\n", start) + 1
+    return start, start

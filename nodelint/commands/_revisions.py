@@ -1,0 +1,136 @@
+"""Both sides of a change: the files as they are, and as a revision or another folder has them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nodelint.commands import discovered, stop, why
+from nodelint.model.finding import span_of
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.build import Inventory
+    from nodelint.build.rendered import Rendering
+    from nodelint.lint.config import Settings
+    from nodelint.plan import Plan
+    from nodelint.report.plan_json import Findings
+    from nodelint.source import Source
+    from nodelint.source.files.discover import Discovery
+
+
+class Read(NamedTuple):
+    """What was read of a side: the files, those read for context, and what the clusters get of them.
+
+    Paths are compared from `root` on; `above` is the top of
+    the repository whose revision stands in that folder.
+    """
+
+    found: Discovery
+    beside: list[Source]
+    root: str
+    built: Rendering | None
+    inventory: Inventory
+    above: str | None = None
+
+
+def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool = False) -> Read:
+    """Read a side from folders and files, rendered where that is asked for.
+
+    Classes that are not available are looked for in the repository around, unless the side is `whole`.
+    """
+    from nodelint.build import read_inventory
+    from nodelint.commands._lint_setup import rendered
+    from nodelint.session import Session
+
+    found = discovered(paths, settings) if paths else _nothing()
+    built = rendered(paths, found, settings)
+    inventory = read_inventory(found, built)
+    held = list(inventory.objects())
+    beside = [] if whole else Session(settings).beside(held, found.sources)
+    for source in beside:
+        source.path = os.path.relpath(source.path).replace(os.sep, "/")
+    return Read(found, beside, root, built, inventory)
+
+
+def _nothing() -> Discovery:
+    from nodelint.source.files.discover import Discovery
+
+    return Discovery()
+
+
+@contextmanager
+def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list[str], str]]:
+    """A folder with the files of a revision, the paths in it, and the top of the repository.
+
+    None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
+    """
+    from nodelint.source.git.git_revision import base, commit, written
+    from nodelint.source.git.repository import GitError, repository
+
+    first = next((path for path in paths if os.path.exists(path)), os.curdir)
+    folder = first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
+    with tempfile.TemporaryDirectory(prefix="nodelint-") as made:
+        into = os.path.realpath(made)
+        try:
+            where = repository(folder)
+            above = where.top
+            at = base(where) if name is None else commit(where, name)
+            os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
+            written(where, at, into, lambda path: True)
+        except GitError as error:
+            stop(f"--against {name}: {error}" if name is not None else f"{error}")
+        except OSError as error:
+            stop(f"{into}: {why(error)}")
+        moved = [os.path.join(into, os.path.relpath(os.path.realpath(path), above)) for path in paths]
+        yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
+
+
+def applied(mine: Read, other: Read) -> Inventory:
+    """What the clusters get of a side, without files that only the other side's overlays take.
+
+    A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied.
+    """
+    inventory = mine.inventory
+    folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.kustomizations}
+    taken = {os.path.relpath(path, _absolute(other)) for each in other.inventory.built for path in each.replaces}
+    kept = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]
+    return inventory._replace(files=kept)
+
+
+def _absolute(read: Read) -> str:
+    return os.path.abspath(read.root)
+
+
+def _is_left_out(source: Source, mine: Read, folders: set[str], taken: set[str]) -> bool:
+    place = os.path.relpath(os.path.abspath(source.path), _absolute(mine))
+    if place not in taken or any(os.path.abspath(source.path) in each.replaces for each in mine.inventory.built):
+        return False
+    folder = os.path.dirname(place)
+    return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
+
+
+def renamed(read: Read, plan: Plan, findings: Findings) -> None:
+    """Name the files of a revision as they are named in the repository, seen from the working folder."""
+    if read.above is None:
+        return
+    told = [result.span.source for result in findings.gone]
+    told += [span_of(each.at).source for each in plan.pools if each.pair.new is None]
+    inside = os.path.join(read.root, "")
+    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.inventory.sources, *told)}.values():
+        whole = os.path.abspath(source.path)
+        if whole.startswith(inside):
+            path = os.path.join(read.above, os.path.relpath(whole, read.root))
+            source.path = os.path.relpath(path).replace(os.sep, "/")
+    for each in read.inventory.built:
+        label = each.label
+        if os.path.isabs(label) and label.startswith(inside):
+            label = os.path.relpath(label, read.root).replace(os.sep, "/")
+            for text in each.texts:
+                text.built = each._replace(label=label)
+    for index, (path, reason) in enumerate(read.found.unreadable):
+        if os.path.abspath(path).startswith(inside):
+            read.found.unreadable[index] = (os.path.relpath(path, read.root), reason)

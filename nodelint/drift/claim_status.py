@@ -1,0 +1,128 @@
+"""How the NodeClaims of a cluster compare with manifests: which carry the same hash, and where others differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from nodelint.drift.cluster import Claim, Cluster
+from nodelint.drift.hashes import Hash, annotation, family, hash_stored, root, version, version_annotation
+from nodelint.drift.hashstructure import Unhashable, shown, text_hash
+from nodelint.drift.struct_diff import differences
+from nodelint.model.manifest import CLASS_KIND
+from nodelint.model.releases import Version, behaves
+from nodelint.tuples import NamedTuple
+
+State = Literal["same", "differs", "other-version", "no-hash"]
+
+
+class Standing(NamedTuple):
+    """A NodeClaim and an object of a manifest. `fields`: where they differ; empty where that cannot be determined."""
+
+    claim: Claim
+    state: State
+    fields: tuple[str, ...] = ()
+
+
+def ca_of(cluster: Cluster, release: Version) -> int | None:
+    """The hash of the cluster's CA bundle, from a class that is live; None where no class holds it.
+
+    The hash of a class is that of its spec, its family and the bundle, joined by XOR.
+    """
+    if not behaves("hashes-ca-bundle", release):
+        return None
+    terms = set()
+    for obj in cluster.classes.values():
+        noted = _noted(obj)
+        if noted.get(version_annotation(CLASS_KIND)) != version(CLASS_KIND, release):
+            continue
+        try:
+            own = hash_stored(CLASS_KIND, obj, release).value
+            terms.add(int(noted.get(annotation(CLASS_KIND), "")) ^ own)
+        except (Unhashable, ValueError):
+            continue
+    return terms.pop() if len(terms) == 1 else None
+
+
+def standings(
+    kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version
+) -> list[Standing]:
+    """How each NodeClaim of a pool or a class stands to the object as a manifest has it."""
+    claims = cluster.of_class(name) if kind == CLASS_KIND else cluster.of_pool(name)
+    return [_standing(kind, name, stored, hashed, cluster, release, claim) for claim in claims]
+
+
+def _standing(
+    kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version, claim: Claim
+) -> Standing:
+    noted, noted_version = claim.annotations.get(hashed.annotation), claim.annotations.get(version_annotation(kind))
+    if noted is None or noted_version is None or hashed.without_ca:
+        return Standing(claim, "no-hash")
+    if noted_version != hashed.version:
+        return Standing(claim, "other-version")
+    if noted == str(hashed.value):
+        return Standing(claim, "same")
+    return Standing(
+        claim, "differs", tuple(_list_differing_fields(kind, name, stored, cluster, release, claim, noted))
+    )
+
+
+def _list_differing_fields(
+    kind: str, name: str, stored: dict[str, Any], cluster: Cluster, release: Version, claim: Claim, noted: str
+) -> Iterator[str]:
+    """The fields that differ: by the live object where the claim was made from it as it is, else by the claim."""
+    live = (cluster.classes if kind == CLASS_KIND else cluster.pools).get(name)
+    try:
+        if live is not None and _noted(live).get(annotation(kind)) == noted:
+            yield from changed(kind, live, stored, release)
+        elif kind != CLASS_KIND:
+            yield from _by_claim(stored, claim, release)
+    except Unhashable:
+        return
+
+
+def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[str]:
+    """The fields in which the hashes of two stored objects differ."""
+    path, struct = root(kind)
+    for each in differences(struct, _mapping_at_path(old, path), _mapping_at_path(new, path), release, path):
+        yield shown(each.path)
+    if kind == CLASS_KIND and text_hash(family(old)) != text_hash(family(new)):
+        yield "spec.amiFamily"
+
+
+def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterator[str]:
+    """Fields of a pool's template that a claim was made with otherwise, without labels that were dropped."""
+    template = _mapping_at_path(stored, ("spec", "template"))
+    spec, path = _mapping_at_path(template, ("spec",)), ("spec", "template", "spec")
+    for field, kind in (
+        ("taints", "[]Taint"),
+        ("startupTaints", "[]Taint"),
+        ("nodeClassRef", "*NodeClassReference"),
+    ):
+        for each in differences(
+            kind, claim.spec.get(field, _EMPTY[kind]), spec.get(field, _EMPTY[kind]), release, (*path, field)
+        ):
+            yield shown(each.path)
+    for field, kind in (("terminationGracePeriod", "*Duration"), ("expireAfter", "NillableDuration")):
+        old, new = claim.spec.get(field), spec.get(field)
+        if (old is None) != (new is None) and "Never" not in (old, new):
+            yield shown((*path, field))
+        elif old is not None and new is not None:
+            yield from (shown(each.path) for each in differences(kind, old, new, release, (*path, field)))
+    for field, held in (("labels", claim.labels), ("annotations", claim.annotations)):
+        for key, value in _mapping_at_path(template, ("metadata", field)).items():
+            if held.get(key) != value:
+                yield shown(("spec", "template", "metadata", field, key))
+
+
+_EMPTY: dict[str, Any] = {"[]Taint": [], "*NodeClassReference": {}}
+
+
+def _noted(obj: dict[str, Any]) -> dict[str, str]:
+    return {str(key): str(value) for key, value in _mapping_at_path(obj, ("metadata", "annotations")).items()}
+
+
+def _mapping_at_path(value: Any, path: tuple[str | int, ...]) -> dict[str, Any]:
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}

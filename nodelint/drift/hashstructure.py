@@ -1,0 +1,236 @@
+"""A typed value's hash as mitchellh/hashstructure v2 works it out with Karpenter's options.
+
+FormatV2 with SlicesAsSets, IgnoreZeroValue and ZeroNil: FNV-1 of 64 bits. The names of structs and fields count, and
+so does the order of fields; the order of a list's entries does not, and two equal entries cancel each other out.
+Fields that hold Go's zero value are left out. A list, map or pointer that is present is never zero.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from json import dumps
+from typing import Any
+
+from nodelint.data import table
+from nodelint.drift import go_values
+from nodelint.model.releases import Version, releases_match
+from nodelint.source import UnknownValue
+from nodelint.tuples import NamedTuple
+
+Path = tuple[str | int, ...]
+
+_BASIS, _PRIME, _MASK = 0xCBF29CE484222325, 0x100000001B3, 2**64 - 1
+_BITS = {"int32": 32, "int64": 64}
+
+
+class Unhashable(Exception):
+    """A value that has no hash: where it stands, and why it has none."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{shown(path)}: {reason}" if path else reason)
+        self.path = path
+        self.reason = reason
+
+
+class Field(NamedTuple):
+    """A field of a Go struct: its name there and in JSON, its type, and what its `hash` tag says.
+
+    The tag `unplaced` is our own: the field is hashed, but its place among the others, which counts, is not known.
+    """
+
+    name: str
+    json: str
+    type: str
+    tag: str
+    releases: str
+
+    def counts(self, release: Version) -> bool:
+        """Whether the release hashes it."""
+        return self.tag != "ignore" and releases_match(self.releases, release)
+
+
+@cache
+def fields(struct: str) -> tuple[Field, ...]:
+    """The fields of a struct of Karpenter's by its Go name, in Go's order; KeyError for no such struct."""
+    rows = table("hashes")["structs"][struct]["fields"]
+    return tuple(Field(r["name"], r["json"], r["type"], r.get("hash", ""), r.get("releases", "")) for r in rows)
+
+
+def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
+    """The hash of a value of a Go type. Raises Unhashable where Go could not read the value."""
+    kind = kind.removeprefix("*")
+    if kind.startswith("[]"):
+        total = 0
+        for index, each in enumerate(_typed(value, list, path)):
+            total ^= hash_of(kind[2:], each, release, (*path, index))
+        return total
+    if kind.startswith("map[string]"):
+        total = 0
+        for key, each in _typed(value, dict, path).items():
+            total ^= _ordered(text_hash(key), hash_of(kind[11:], each, release, (*path, key)))
+        return _finish(total)
+    if kind in _SCALARS:
+        return _SCALARS[kind](value, path)
+    return _struct(kind, _typed(value, dict, path), release, path)
+
+
+def contribution(field: Field, value: Any, release: Version, path: Path) -> int | None:
+    """What a field that holds a value adds to its struct's hash; None where it adds nothing."""
+    if not field.counts(release) or is_zero(field.type, value, path):
+        return None
+    if field.tag == "string":
+        return text_hash(_read(go_values.quantity, value, path))
+    return hash_of(field.type, value, release, path)
+
+
+def is_zero(kind: str, value: Any, path: Path = ()) -> bool:
+    """Whether a value that is there is the zero value of its Go type."""
+    if kind.startswith(("*", "[]", "map[")):
+        return False
+    if kind == "NillableDuration":
+        return bool(value == NEVER)
+    if kind in ("string", "bool", *_BITS):
+        _SCALARS[kind](value, path)
+        return not value
+    if kind == "Duration":
+        return bool(_read(go_values.duration, value, path) == 0)
+    held = _typed(value, dict, path)
+    return all(f.json not in held or is_zero(f.type, held[f.json], (*path, f.json)) for f in fields(kind))
+
+
+NEVER = "Never"
+"""The duration that is not one."""
+
+
+def _struct(name: str, value: dict[str, Any], release: Version, path: Path) -> int:
+    total = text_hash(name)
+    for field in fields(name):
+        if field.json in value:
+            if field.tag == "unplaced" and field.counts(release):
+                reason = f"it counts in the hash of Karpenter {release}, but how is not known here"
+                raise Unhashable((*path, field.json), reason)
+            part = contribution(field, value[field.json], release, (*path, field.json))
+            if part is not None:
+                total = _finish(total ^ _ordered(text_hash(field.name), part))
+    return total
+
+
+# -- scalars
+
+
+def _string(value: Any, path: Path) -> int:
+    return text_hash(_typed(value, str, path))
+
+
+def _bool(value: Any, path: Path) -> int:
+    return _fnv(b"\1" if _typed(value, bool, path) else b"\0")
+
+
+def _int32(value: Any, path: Path) -> int:
+    return _integer(value, 32, path)
+
+
+def _int64(value: Any, path: Path) -> int:
+    return _integer(value, 64, path)
+
+
+def _integer(value: Any, bits: int, path: Path) -> int:
+    number = _typed(value, int, path)
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise Unhashable(path, f"{number} does not fit in {bits} bits")
+    return _fnv(number.to_bytes(bits // 8, "little", signed=True))
+
+
+def _duration(value: Any, path: Path) -> int:
+    """metav1.Duration: a struct around a count of nanoseconds, which is left out where it is 0."""
+    name = text_hash("Duration")
+    nanoseconds = _read(go_values.duration, value, path)
+    if not nanoseconds:
+        return name
+    return _finish(name ^ _ordered(name, _integer(nanoseconds, 64, path)))
+
+
+def _nillable_duration(value: Any, path: Path) -> int:
+    """Karpenter's NillableDuration: the same around a pointer, which is there for 0, too, and not for `Never`."""
+    name = text_hash("NillableDuration")
+    if value == NEVER:
+        return name
+    nanoseconds = _read(go_values.duration, value, path)
+    return _finish(name ^ _ordered(text_hash("Duration"), _integer(nanoseconds, 64, path)))
+
+
+def _time(value: Any, path: Path) -> int:
+    """metav1.Time: a struct around a time, which is hashed as it is marshalled."""
+    name = text_hash("Time")
+    return _finish(name ^ _ordered(name, _fnv(_read(go_values.time_bytes, value, path))))
+
+
+_SCALARS = {
+    "string": _string,
+    "bool": _bool,
+    "int32": _int32,
+    "int64": _int64,
+    "Duration": _duration,
+    "NillableDuration": _nillable_duration,
+    "Time": _time,
+}
+
+
+def _read(reader: Any, value: Any, path: Path) -> Any:
+    try:
+        return reader(_typed(value, str, path))
+    except ValueError as error:
+        raise Unhashable(path, str(error)) from None
+
+
+_WORDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
+
+
+def _typed(value: Any, wanted: type, path: Path) -> Any:
+    if isinstance(value, UnknownValue):
+        raise Unhashable(path, "a placeholder, whose value is not known here")
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise Unhashable(path, f"not {_WORDS[wanted]}, which the API server asks for")
+    return value
+
+
+# -- FNV
+
+
+@lru_cache(8192)
+def text_hash(text: str) -> int:
+    """The hash of a text."""
+    return _fnv(text.encode())
+
+
+def _fnv(data: bytes) -> int:
+    """FNV-1, 64 bits: multiply, then XOR."""
+    value = _BASIS
+    for byte in data:
+        value = (value * _PRIME & _MASK) ^ byte
+    return value
+
+
+def _ordered(first: int, second: int) -> int:
+    return _fnv(first.to_bytes(8, "little") + second.to_bytes(8, "little"))
+
+
+def _finish(value: int) -> int:
+    return _fnv(value.to_bytes(8, "little"))
+
+
+def shown(path: Path) -> str:
+    """A path as people write it: `spec.blockDeviceMappings[0].ebs`, `spec.tags["a.b/c"]`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif re.fullmatch(_BARE, step):
+            text += f".{step}"
+        else:
+            text += f"[{dumps(step)}]"
+    return text.removeprefix(".")
+
+
+_BARE = r"[A-Za-z0-9_-]+"

@@ -1,0 +1,151 @@
+"""An object as the API server of a release stores it: unknown fields pruned, nulls dropped, defaults filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodelint.apiserver import Schemas
+from nodelint.apiserver.problems import whole
+from nodelint.apiserver.schema_node import Shape
+from nodelint.drift.hashstructure import Path, Unhashable
+from nodelint.model.finding import Span, span_of, written_place
+from nodelint.model.manifest import Object
+from nodelint.model.releases import Version, is_newer
+from nodelint.source import Node, UnknownValue
+from nodelint.source.terraform.tfencode import UNSET
+
+
+class Placeholder(UnknownValue):
+    """A placeholder as it is written: two of the same text stand for the same value."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Placeholder) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def placeholder_text(node: Node) -> str:
+    """How a value that is not known is written; in what is built, with the code that an unknown part comes from.
+
+    Two such texts are the same only if the same code stands in both.
+    """
+    text = node.written
+    source = node.source
+    if source.built is None or UNSET not in text:
+        return text
+    first = node.start + node.text.index(text)
+    parts = text.split(UNSET)
+    found = parts[0]
+    at = first + len(parts[0])
+    for part in parts[1:]:
+        origin = span_of(written_place(Span(source, at, at + len(UNSET))))
+        code = " ".join(origin.source.text[origin.start : origin.end].split())
+        found += (code if code.startswith(("{{", "${")) else f"${{{code}}}") + part
+        at += len(UNSET) + len(part)
+    return found
+
+
+def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
+    """What the API server keeps of an object that it takes; placeholders stay `Placeholder`.
+
+    Whether it takes the object is for `schema.check` to say. Raises Unhashable where the release does not serve the
+    object's API version, where a key is a placeholder, and where only a part of the object is available.
+    """
+    shape = schemas.shape(obj.kind, obj.version, release)
+    if shape is None or not shape.has_release(shape):
+        raise Unhashable((), f"Karpenter {release} serves no {obj.kind} in `{obj.api_version}`")
+    if obj.version != "v1":
+        raise Unhashable((), f"a webhook converts `{obj.api_version}` to v1 before it is stored; write it as v1")
+    if obj.partial:
+        raise Unhashable((), "only a part of the object is here; render it first")
+    value = _value(obj.node, shape, ())
+    assert isinstance(value, dict)  # an object is a mapping
+    return value
+
+
+def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
+    """The fields of an object, by path, that `stored_object` leaves out although the release may have them.
+
+    Those are the fields that no release known here has, where the release is newer than all of them.
+    """
+    if not is_newer(release):
+        return {}
+    from nodelint.apiserver import check
+
+    found: dict[str, Any] = {}
+    for problem in check(obj, release, schemas):
+        if problem.layer == "unknown" and problem.node.parent is not None:
+            held = problem.node.parent.get(str(problem.node.value))
+            found[problem.path] = held.plain() if held is not None else None
+    return found
+
+
+def _value(node: Node, shape: Shape | None, path: Path) -> Any:
+    if node.kind == "mapping":
+        return _mapping(node, shape, path)
+    if node.kind == "sequence":
+        items = shape.items if shape is not None else None
+        return [
+            _default(items)
+            if items is not None and _is_null(item) and items.default
+            else _value(item, items, (*path, i))
+            for i, item in enumerate(node.items)
+        ]
+    return Placeholder(placeholder_text(node)) if isinstance(node.value, UnknownValue) else whole(node.value)
+
+
+def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for entry in node.entries:
+        if entry.name is None:
+            raise Unhashable(path, f"the key `{entry.key.written}` is a placeholder, whose value is not known here")
+        child = _child(shape, entry.name)
+        if child is None and not (shape is None or shape.preserve or not (shape.type or shape.has_fields)):
+            continue
+        null = _is_null(entry.value) and child is not None and not child.nullable
+        if not null:
+            value[entry.name] = _value(entry.value, child, (*path, entry.name))
+        elif child is not None and child.default:
+            value[entry.name] = _default(child)
+    if shape is not None:
+        for name, child in shape.defaults:
+            if name not in value:
+                value[name] = _default(child)
+    return value
+
+
+def _child(shape: Shape | None, name: str) -> Shape | None:
+    """The shape of a field, or of a map's value; None for what the release does not know."""
+    if shape is None:
+        return None
+    field = shape.field(name)
+    if field is not None:
+        return field if shape.has_release(field) else None
+    return shape.extra
+
+
+def _default(shape: Shape) -> Any:
+    return _filled(shape, shape.raw["default"])
+
+
+def _filled(shape: Shape | None, value: Any) -> Any:
+    """A default with the defaults of what it holds."""
+    if shape is None:
+        return value
+    if isinstance(value, dict):
+        made = {name: _filled(_child(shape, name), each) for name, each in value.items()}
+        for name, child in shape.defaults:
+            if name not in made:
+                made[name] = _default(child)
+        return made
+    if isinstance(value, list):
+        return [_filled(shape.items, each) for each in value]
+    return value
+
+
+def _is_null(node: Node) -> bool:
+    return node.kind == "scalar" and node.value is None

@@ -1,0 +1,203 @@
+"""Where two values of a Go type differ as their hashes do: order, zero values and ways of writing do not count.
+
+A value with a placeholder differs where no value of the placeholder would make it the same. Where one would, nothing
+is known, unless another place differs for certain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nodelint.drift.hashstructure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
+from nodelint.drift.stored_form import Placeholder
+from nodelint.drift.unknown_text import may_be_empty, texts_differ
+from nodelint.model.messages import short
+from nodelint.model.releases import Version
+from nodelint.source import UnknownValue
+from nodelint.tuples import NamedTuple
+
+
+class ValueDifference(NamedTuple):
+    """A place at which two values differ: where it is in the old and in the new one, None where it is not there."""
+
+    old: Path | None
+    new: Path | None
+
+    @property
+    def path(self) -> Path:
+        """Where it is now, else where it was."""
+        return self.new if self.new is not None else self.old or ()
+
+
+def differences(kind: str, old: Any, new: Any, release: Version, path: Path) -> Iterator[ValueDifference]:
+    """The innermost places at which the hashes of two values of a type differ. Raises Unhashable as hashes do."""
+    yield from _between(kind, old, new, release, path, path)
+
+
+def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
+    if old == new:
+        return
+    kind = kind.removeprefix("*")
+    if isinstance(old, UnknownValue) or isinstance(new, UnknownValue):
+        yield _of_unknown(kind, old, new, at, to)
+        return
+    if isinstance(old, dict) and isinstance(new, dict) and not kind.startswith("map["):
+        yield from _structs(kind, old, new, release, at, to)
+        return
+    unknown = _holds_unknown(old) or _holds_unknown(new)
+    if not unknown and hash_of(kind, old, release, at) == hash_of(kind, new, release, to):
+        return
+    inner: Iterator[ValueDifference] = iter(())
+    if kind.startswith("[]"):
+        inner = _lists(kind[2:], old, new, release, at, to)
+    elif kind.startswith("map[string]"):
+        inner = _maps(kind[11:], old, new, release, at, to)
+    found = list(inner)
+    yield from found if found or unknown else [ValueDifference(at, to)]
+
+
+def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDifference:
+    """The difference of two values one of which is a placeholder. Raises Unhashable where they may be the same."""
+    texts = all(isinstance(value, str | Placeholder) for value in (old, new))
+    if kind == "string" and texts and texts_differ(old, new):
+        return ValueDifference(at, to)
+    value, path = (new, to) if isinstance(new, UnknownValue) else (old, at)
+    text = f"`{short(value.text)}` is filled in later" if isinstance(value, Placeholder) else _UNKNOWN
+    raise Unhashable(path, text)
+
+
+_UNKNOWN = "a placeholder, whose value is not known here"
+
+
+def _holds_unknown(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_unknown, value.values()))
+    if isinstance(value, list):
+        return any(map(_holds_unknown, value))
+    return isinstance(value, UnknownValue)
+
+
+def _certain(parts: Iterable[Iterable[ValueDifference]]) -> Iterator[ValueDifference]:
+    """What differs in independent parts. One that cannot be read counts only where no other differs for certain."""
+    certain = False
+    unread: Unhashable | None = None
+    for part in parts:
+        try:
+            for difference in part:
+                certain = True
+                yield difference
+        except Unhashable as error:
+            unread = unread or error
+    if unread is not None and not certain:
+        raise unread
+
+
+def _structs(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
+    yield from _certain(_of_field(field, old, new, release, at, to) for field in fields(kind))
+
+
+def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
+    was, now = (*at, field.json), (*to, field.json)
+    there = field.json in old, field.json in new
+    if not field.counts(release) or (all(there) and old[field.json] == new[field.json]):
+        return
+    if any(_holds_unknown(side[field.json]) for side in (old, new) if field.json in side):
+        yield from _of_unknown_field(field, old, new, release, was, now)
+        return
+    if all(there) and isinstance(old[field.json], dict) and isinstance(new[field.json], dict):
+        structs = not field.type.removeprefix("*").startswith("map[")
+        if structs and is_zero(field.type, old[field.json], was) == is_zero(field.type, new[field.json], now):
+            yield from _between(field.type, old[field.json], new[field.json], release, was, now)
+            return
+    before = contribution(field, old[field.json], release, was) if there[0] else None
+    after = contribution(field, new[field.json], release, now) if there[1] else None
+    if before == after:
+        return
+    if before is None or after is None or field.tag == "string":
+        yield ValueDifference(was if there[0] else None, now if there[1] else None)
+    else:
+        yield from _between(field.type, old[field.json], new[field.json], release, was, now)
+
+
+def _of_unknown_field(
+    field: Field, old: Any, new: Any, release: Version, was: Path, now: Path
+) -> Iterator[ValueDifference]:
+    """A field that holds a placeholder on one side at least."""
+    if field.json in old and field.json in new:
+        if field.tag == "string":  # a quantity: two ways of writing may come to one value
+            raise Unhashable(now, _UNKNOWN)
+        yield from _between(field.type, old[field.json], new[field.json], release, was, now)
+        return
+    value = old[field.json] if field.json in old else new[field.json]
+    path = was if field.json in old else now
+    # A pointer, a list or a map that is there counts whatever it holds; a text counts unless it is empty.
+    counts = field.type.startswith(("*", "[]", "map["))
+    if not counts and not (isinstance(value, Placeholder) and field.type == "string" and not may_be_empty(value)):
+        raise Unhashable(path, _UNKNOWN)
+    yield ValueDifference(was if field.json in old else None, now if field.json in new else None)
+
+
+def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
+    def of_key(key: str) -> Iterator[ValueDifference]:
+        was, now = (*at, key), (*to, key)
+        if key not in old or key not in new:
+            yield ValueDifference(was if key in old else None, now if key in new else None)
+        elif _holds_unknown(old[key]) or _holds_unknown(new[key]):
+            yield from _between(kind, old[key], new[key], release, was, now)
+        elif old[key] != new[key] and hash_of(kind, old[key], release, was) != hash_of(kind, new[key], release, now):
+            yield ValueDifference(was, now)
+
+    yield from _certain(of_key(key) for key in dict.fromkeys((*new, *old)))
+
+
+def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
+    """Entries are paired in order once those that both lists have are set aside."""
+    gone = _left(kind, old, new, release, at, to)
+    come = _left(kind, new, old, release, to, at)
+
+    def between(before: int, after: int) -> Iterator[ValueDifference]:
+        return _between(kind, old[before], new[after], release, (*at, before), (*to, after))
+
+    def surely_gone(before: int) -> bool:
+        """Whether an entry differs for certain from each that has come: order does not count."""
+        try:
+            return all(next(between(before, after), None) is not None for after in come)
+        except Unhashable:
+            return False
+
+    try:
+        yield from _certain(between(before, after) for before, after in zip(gone, come, strict=False))
+    except Unhashable:
+        # Lists of different lengths differ, and so do those where an entry has nothing that it could have become.
+        sure = gone[:1] if len(gone) != len(come) else [index for index in gone if surely_gone(index)]
+        if not sure:
+            raise
+        yield ValueDifference((*at, sure[0]), (*to, come[0]) if come else None)
+    yield from (ValueDifference((*at, index), None) for index in gone[len(come) :])
+    yield from (ValueDifference(None, (*to, index)) for index in come[len(gone) :])
+
+
+def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path) -> list[int]:
+    """The indices of the entries that the other list has not. One with a placeholder has to be there as written."""
+    rest = list(other)
+    alike = []
+    for index, entry in enumerate(mine):
+        if entry in rest:
+            rest.remove(entry)
+        else:
+            alike.append(index)
+    known = [entry for entry in rest if not _holds_unknown(entry)]
+    theirs = Counter(hash_of(kind, entry, release, to) for entry in known) if alike else Counter()
+    left = []
+    for index in alike:
+        if _holds_unknown(mine[index]):
+            left.append(index)
+            continue
+        value = hash_of(kind, mine[index], release, (*at, index))
+        if theirs[value]:
+            theirs[value] -= 1
+        else:
+            left.append(index)
+    return left

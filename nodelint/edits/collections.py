@@ -1,0 +1,400 @@
+"""Where the members of lists and mappings stand, and the edits by which members come and go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from nodelint.edits.formatting import (
+    Manner,
+    Plain,
+    Writer,
+    children,
+    column,
+    is_broken,
+    leading,
+    line_end,
+    line_start,
+)
+from nodelint.model.finding import Edit
+from nodelint.source import Document, SourceText
+from nodelint.source.nodes import MappingEntry, Node
+from nodelint.source.placeholders import CODE
+
+
+class NotEditable(Exception):
+    """There is no edit that would do this here and nothing else; the reason is in words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+# -- places
+
+
+def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
+    """An edit of the source that a node stands in; a line that it makes begins as those of its document do."""
+    if node.source.tabbed:
+        prefix = document_of(node).prefix
+        if "\t" in prefix:
+            whole = start == 0 or node.source.text[start - 1] == "\n"
+            text = re.sub(rf"(?<=\n) {{{len(prefix)}}}", prefix, text)
+            if whole and text.startswith(" " * len(prefix)):
+                text = prefix + text[len(prefix) :]
+    return Edit(node.source, start, end, text)
+
+
+def root_of(node: Node) -> Node:
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
+@lru_cache(maxsize=4)
+def manner_of(root: Node) -> Manner:
+    return Manner(root)
+
+
+def document_of(node: Node) -> Document:
+    found = node.source.document_of(root_of(node))
+    if found is None:
+        raise NotEditable("it is put together from the operations of a patch")
+    return found
+
+
+class _Layout:
+    """The members of a collection, worked out once for all fixes of its members."""
+
+    def __init__(self, node: Node) -> None:
+        self.members = sorted(children(node), key=lambda pair: pair[0].raw)
+        self.index: dict[int, int] = {}
+        for number, pair in enumerate(self.members):
+            for part in pair:
+                self.index.setdefault(id(part), number)
+        self.entries: dict[int, MappingEntry] = {}
+        for entry in (*node.entries, *node.merges):
+            self.entries.setdefault(id(entry.key), entry)
+            self.entries.setdefault(id(entry.value), entry)
+
+    @cached_property
+    def explicit(self) -> bool:
+        """Whether a key is written with `?`."""
+        return any(is_explicit(first) for first, _ in self.members)
+
+
+@lru_cache(maxsize=2)
+def _layout(node: Node) -> _Layout:
+    return _Layout(node)
+
+
+def members_of(node: Node) -> list[tuple[Node, Node]]:
+    """First and last node of each member, in the order of the text."""
+    return _layout(node).members
+
+
+def index_of(node: Node) -> int | None:
+    """The number of the member of its parent that a node is first or last of; None for what a merge brings."""
+    return None if node.parent is None else _layout(node.parent).index.get(id(node))
+
+
+def entry_of(node: Node) -> MappingEntry | None:
+    """The entry of a mapping that a node is key or value of."""
+    return None if node.parent is None else _layout(node.parent).entries.get(id(node))
+
+
+def key_column(entry: MappingEntry) -> int:
+    text = entry.key.source.text
+    return entry.key.raw - line_start(text, entry.key.raw)
+
+
+def behind_colon(entry: MappingEntry) -> int | None:
+    """Behind the `:` of a key."""
+    text = entry.key.source.text
+    match = re.compile(r"[ \t]*:").match(text, entry.key.end)
+    return None if match is None else match.end()
+
+
+def is_explicit(node: Node) -> bool:
+    """Whether a node is a key of a block mapping that is written as `? key`, its value below it."""
+    if node.parent is None or node.parent.kind != "mapping" or node.parent.style != "block":
+        return False
+    return re.compile(r"[ \t]*:").match(node.source.text, node.end) is None
+
+
+def after_key(line: str, writer: Writer, entry: MappingEntry) -> str:
+    """What stands behind the key in a line that was written as an entry."""
+    return line.removeprefix(writer.key(entry.name or "", False) + ": ")
+
+
+def model_for(model: Node | None, value: Plain) -> Node | None:
+    """A model of the same kind as the value; None for another kind."""
+    if model is None:
+        return None
+    if isinstance(value, Mapping):
+        return model if model.kind == "mapping" else None
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return model if model.kind == "sequence" else None
+    return model
+
+
+def opens_block(line: str, value: Plain) -> bool:
+    """Whether one line is a block collection of one member, and so cannot follow a key on its line."""
+    return isinstance(value, Mapping | list | tuple) and bool(value) and line[0] not in "[{"
+
+
+def in_block(node: Node) -> bool:
+    return node.parent is None or node.parent.style == "block"
+
+
+def later_indent(indent: int, later: bool) -> str:
+    return " " * indent if later else ""
+
+
+def behind_mark(node: Node, written: str) -> str:
+    """What to write behind the `:` or `-` of a value without characters."""
+    text = node.source.text
+    before = text[node.start - 1 : node.start]
+    after = text[node.start : node.start + 1]
+    if before in (":", "-", ",", "[", "{", "?") or before.isspace():
+        lead = "" if before.isspace() else " "
+        return lead + written + (" " if after == "#" else "")
+    return ": " + written
+
+
+def as_text(item: Node) -> str:
+    """A text to compare an item by: what is not text itself is like none."""
+    value = item.value
+    return value if item.kind == "scalar" and isinstance(value, str) else "\0" + item.text
+
+
+def text_model(models: Sequence[Node], items: Sequence[Plain]) -> Node | None:
+    """The last text among items, as the model for texts that join them."""
+    if not all(isinstance(item, str) for item in items):
+        return None
+    for model in reversed(models):
+        if model.kind == "scalar" and isinstance(model.value, str) and model.style in ("plain", "single", "double"):
+            return model
+    return None
+
+
+def last_line_end(text: str, node: Node) -> int:
+    """The end of the line that a block node ends on, with the blank lines that belong to a `|+` scalar."""
+    last = node
+    while last.kind != "scalar" and not last.alias and last.style == "block":
+        last = members_of(last)[-1][1]
+    end = line_end(text, node.end)
+    if last.style in ("literal", "folded") and "+" in last.text.split("\n", 1)[0]:
+        blank = re.compile(r"(?:\r?\n[ \t]*(?=\r?\n))*").match(text, end)
+        if blank is not None:
+            end = blank.end()
+    return end
+
+
+def is_json(source: SourceText) -> bool:
+    return source.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+
+
+def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
+    """Raise where an edit would do more than it should; `structure` for members that come or go."""
+    if node.shared:
+        raise NotEditable("it is written elsewhere, behind an alias or a merge")
+    if node.alias and structure and not whole:
+        structure = False  # replaced whole or refused by what calls
+    at: Node | None = node
+    while at is not None:
+        if at.aliased:
+            raise NotEditable("an alias elsewhere refers to it")
+        at = at.parent
+    if not structure:
+        return
+    hold_to_line_feeds(node.source)
+    if node.style == "block" and _layout(node).explicit:
+        raise NotEditable("a key is written with `?`, and keys beside it are not edited")
+    document = document_of(node)
+    if document.templated and _is_among_code(node, document):
+        raise NotEditable("there is template code in between")
+
+
+@lru_cache(maxsize=2)
+def _is_among_code(node: Node, document: Document) -> bool:
+    """Whether lines of template code stand in a collection, or right below it."""
+    text = node.source.text
+    entry = entry_of(node)
+    begin = entry.key.end if entry is not None else node.parent.start if node.parent is not None else document.start
+    following = re.compile(r"[^\n]*\n?(?:[ \t]*\r?\n)*[^\n]*").match(text, node.end)
+    region = text[begin : following.end() if following is not None else node.end]
+    return any(_is_code_line(line) for line in region.split("\n"))
+
+
+def hold_to_line_feeds(source: SourceText) -> None:
+    """Raise where lines end in another way than `\\n` or `\\r\\n`: edits of whole lines know no other."""
+    if source.flat is not source.text:
+        raise NotEditable("some lines of the file end in neither a line feed nor a carriage return with one")
+
+
+def _is_code_line(line: str) -> bool:
+    return line.lstrip().startswith(CODE)
+
+
+# -- members that come
+
+
+def insert_member(
+    node: Node,
+    index: int,
+    block: Callable[[int], list[str]],
+    flow: Callable[[str | None], list[str]],
+    writer: Writer,
+) -> list[Edit]:
+    """Members before the one of that index; `block` and `flow` write them for an indent (None: on one line)."""
+    if node.alias:
+        raise NotEditable("it is written elsewhere, behind an alias")
+    members = members_of(node)
+    text, newline = node.source.text, node.source.newline
+    if node.style == "block":
+        indent = column(node)
+        lines = newline.join(block(indent))
+        if index <= 0:
+            return [edit_of(node, node.start, node.start, lines + newline + " " * indent)]
+        at = last_line_end(text, members[min(index, len(members)) - 1][1])
+        return [edit_of(node, at, at, newline + " " * indent + lines)]
+    if not members:
+        return _fill(node, flow, writer)
+    return _insert_flow(node, members, index, flow, writer)
+
+
+def _fill(node: Node, flow: Callable[[str | None], list[str]], writer: Writer) -> list[Edit]:
+    """The first members of an empty flow collection."""
+    text, newline = node.source.text, node.source.newline
+    inner = text[node.start + 1 : node.end - 1]
+    comma = "," if writer.manner.compact else ", "
+    if inner.strip():
+        return [edit_of(node, node.end - 1, node.end - 1, comma.join(flow(None)))]
+    if is_broken(writer.manner.root):
+        outer = leading(node)
+        indent = outer + writer.unit()
+        written = f",{newline}{indent}".join(flow(indent))
+        return [edit_of(node, node.start + 1, node.end - 1, newline + indent + written + newline + outer)]
+    pad = " " if inner == " " else ""
+    return [edit_of(node, node.start + 1, node.end - 1, pad + comma.join(flow(None)) + pad)]
+
+
+def _insert_flow(
+    node: Node,
+    members: list[tuple[Node, Node]],
+    index: int,
+    flow: Callable[[str | None], list[str]],
+    writer: Writer,
+) -> list[Edit]:
+    text, newline = node.source.text, node.source.newline
+    neighbour = members[max(0, min(index, len(members)) - 1)]
+    begins_line = not text[line_start(text, neighbour[0].raw) : neighbour[0].raw].strip()
+    if begins_line:
+        indent = leading(neighbour[0])
+        separator = "," + newline + indent
+        written = separator.join(flow(indent))
+    else:
+        separator = _separator(node, members, writer)
+        written = separator.join(flow(None))
+    if index <= 0:
+        first = members[0][0].raw
+        return [edit_of(node, first, first, written + separator)]
+    end = neighbour[1].end
+    rest = re.compile(r"([ \t]*,)?[ \t]*(#[^\r\n]*)?").match(text, end)
+    assert rest is not None
+    if not begins_line or rest.group(2) is None:
+        return [edit_of(node, end, end, separator + written)]
+    if rest.group(1) is not None:
+        return [edit_of(node, rest.end(), rest.end(), newline + leading(neighbour[0]) + written + ",")]
+    return [edit_of(node, end, end, ","), edit_of(node, rest.end(), rest.end(), separator[1:] + written)]
+
+
+def _separator(node: Node, members: list[tuple[Node, Node]], writer: Writer) -> str:
+    if len(members) > 1:
+        between = node.source.text[members[0][1].end : members[1][0].raw]
+        if re.fullmatch(r",[ ]*", between):
+            return between
+    return "," if writer.manner.compact else ", "
+
+
+# -- members that go
+
+
+def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
+    """One of several members of a flow collection goes, with one comma, and with its line where it has one."""
+    text = parent.source.text
+    first, last = members[index]
+    start, end = first.raw, last.end
+    line = line_start(text, start)
+    tail = re.compile(r"[ \t]*+,?[ \t]*+(?:#[^\r\n]*+)?(?=\r?\n)").match(text, end)
+    own_line = not text[line:start].strip() and tail is not None
+    if index + 1 < len(members):
+        following = members[index + 1][0].raw
+        if own_line and tail is not None and "," in text[end : tail.end()]:
+            return [edit_of(parent, line, text.index("\n", tail.end()) + 1, "")]
+        return [edit_of(parent, start, following, "")]
+    before = members[index - 1][1].end
+    if not own_line or tail is None:
+        return [edit_of(parent, before, end, "")]
+    edits = [edit_of(parent, line, text.index("\n", tail.end()) + 1, "")]
+    comma = re.compile(r"\s*,").match(text, before)
+    if comma is not None and "," not in text[end : tail.end()].split("#")[0]:
+        edits.insert(0, edit_of(parent, before, comma.end(), ""))
+    return edits
+
+
+def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
+    """One of several members of a block collection goes, with its lines and the comments right above."""
+    text = parent.source.text
+    begin = _beginning(parent, members, index)
+    top = line_start(text, begin)
+    bottom = last_line_end(text, members[index][1])
+    if text[top:begin].strip():
+        # `- key: value`: what follows moves up into its place
+        following = bottom
+        while following < len(text) and text[following] in " \t\r\n":
+            following += 1
+        return [edit_of(parent, begin, following, "")]
+    if index > 0:
+        top = _above_comments(text, top, members[index - 1][1].end, column(parent))
+    elif parent.parent is not None:  # above a document's first key stand comments on the document
+        top = _above_comments(text, top, 0, column(parent))
+    if bottom >= len(text):
+        # no line break at the end of the file: the one before goes, so that there is none again
+        return [edit_of(parent, len(text[:top].rstrip("\r\n")), len(text), "")]
+    bottom = text.index("\n", bottom) + 1
+    if top == 0 or not text[line_start(text, top - 1) : top].strip():
+        blank = re.compile(r"[ \t]*\r?\n").match(text, bottom)
+        bottom = bottom if blank is None else blank.end()  # not two blank lines in a row
+    return [edit_of(parent, top, bottom, "")]
+
+
+def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> int:
+    """Where a member of a block collection begins: its key, or the dash of an item."""
+    first, last = members[index]
+    if parent.kind != "sequence":
+        if behind_colon(MappingEntry(first, last, None)) is None:
+            raise NotEditable("the key is written in a form that is not edited")
+        return first.raw
+    if index == 0:
+        return parent.start
+    # tabs: those that `<<-` of a shell drops
+    dash = re.compile(rf"(?m)^\ufeff?[ \t]{{{column(parent)}}}-(?=[ \t\r\n]|\Z)")
+    found = dash.search(parent.source.text, members[index - 1][1].end)
+    if found is None:
+        raise NotEditable("the item is written in a form that is not edited")
+    return found.end() - 1
+
+
+def _above_comments(text: str, top: int, floor: int, indent: int) -> int:
+    """Where the comments begin that stand right above a line, indented as it is; nothing before `floor` counts."""
+    while top > floor:
+        above = line_start(text, max(top - 1, 0)) if top > 0 else 0
+        line = text[above:top]
+        comment = line.lstrip(" ")
+        if above < floor or above == top or len(line) - len(comment) != indent or comment[:1] != "#":
+            break
+        top = above
+    return top

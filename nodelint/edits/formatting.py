@@ -1,0 +1,355 @@
+"""How a value is written so that it looks like what stands around it.
+
+A value is written after a model: the node that stands in the like place (the same key of the item
+before, the list of the same name elsewhere in the document). The model gives quotes, flow or block
+style, indents and padding; where there is none, what the document does most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from nodelint.source.nodes import Node, Style
+from nodelint.source.yaml.scalars import reads_as_text
+
+Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plain"]
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")
+"""A text of these characters that begins with a letter is safe wherever it reads as a text."""
+# A conservative choice of what every YAML 1.1 and 1.2 reader takes for a text.
+_SAFE = r"(?:[^\W\d]|[0-9/.$(_]|-(?=\w))[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff\ue000]*+(?<! )"
+_RISKY = r": |:$| #|^---|^\.\.\.|\t"
+_MAYBE_NOT_TEXT = (  # a date, a number in base 60, a number of some other reader, signs with a meaning
+    r"\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
+    r"|[-+]?[0-9._]+(?:[eE][0-9]*)?|<<|="
+)
+_ESCAPED = r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
+"""Characters that YAML does not allow, or that nobody would see."""
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+@lru_cache(4096)
+def plain_is_safe(text: str, flow: bool) -> bool:
+    """Whether a text can stand without quotes and still be read as this very text."""
+    if not text or not reads_as_text(text):
+        return False
+    if text[0].isalpha() and _PLAIN.issuperset(text):
+        return True
+    if re.fullmatch(_MAYBE_NOT_TEXT, text):
+        return False
+    if not re.fullmatch(_SAFE, text) or re.search(_RISKY, text):
+        return False
+    return not (flow and re.search(r"[,\[\]{}:?]", text))
+
+
+def quoted(text: str, style: Style) -> str:
+    """A text in single or double quotes; double where single ones cannot hold it."""
+    if style == "single" and re.search(_ESCAPED, text) is None:
+        return "'" + text.replace("'", "''") + "'"
+    out = []
+    for character in text:
+        if character in _ESCAPES:
+            out.append(_ESCAPES[character])
+        elif re.match(_ESCAPED, character):
+            out.append(f"\\u{ord(character):04x}")
+        else:
+            out.append(character)
+    return '"' + "".join(out) + '"'
+
+
+def scalar(value: str | int | float | bool | None, style: Style, flow: bool, fallback: Style = "double") -> str:
+    """A scalar in a quote style; `fallback` is the style where plain would be read as something else."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    if style not in ("single", "double") and plain_is_safe(value, flow):
+        return value
+    return quoted(value, style if style in ("single", "double") else fallback)
+
+
+class _Counts:
+    """How often a document writes what how, before it is known what it does most."""
+
+    def __init__(self) -> None:
+        self.quotes: dict[Style, int] = {"single": 0, "double": 0}
+        self.texts: dict[Style, int] = {"plain": 0, "single": 0, "double": 0}
+        self.keys: dict[int, Style] = {}
+        self.lists: dict[Style, int] = {"flow": 0, "block": 0}
+        self.spaced = self.compact = 0
+
+    def count(self, node: Node) -> None:
+        """Take a node into account; the keys of a mapping come before the nodes that they are."""
+        if node.kind == "sequence" and node.items:
+            if all(item.kind == "scalar" for item in node.items):
+                self.lists[node.style] = self.lists.get(node.style, 0) + 1
+        elif isinstance(node.value, str) and node.style in self.texts and id(node) not in self.keys:
+            if node.style in self.quotes:
+                self.quotes[node.style] += 1
+            if plain_is_safe(node.value, False):  # else it had no choice
+                self.texts[node.style] += 1
+        if node.style == "flow" and not node.alias and len(node.items) > 1:
+            after = node.source.text[node.items[0].end : node.items[1].start]
+            self.spaced += ", " in after
+            self.compact += after == ","
+
+
+class Manner:
+    """What a document does, asked when there is no model nearer by."""
+
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self.source = root.source
+        self.json = root.style == "flow" and all(entry.key.style == "double" for entry in root.entries)
+        self._by_key: dict[str, list[Node]] = {}
+        self.step = 0
+        self.sequence_step = -1
+        counts = _Counts()
+        for node in root.walk():
+            if not node.shared:
+                if node.kind == "mapping":
+                    self._see_mapping(node, counts)
+                counts.count(node)
+        self.step = self.step or 2
+        if self.sequence_step < 0:
+            self.sequence_step = self.step
+        self.compact = counts.compact > counts.spaced
+        if self.json and "\n" not in root.text and re.search(r'":[^\s]', root.text):
+            self.compact = True
+        self.quotes: Style = "single" if counts.quotes["single"] > counts.quotes["double"] else "double"
+        styles = set(counts.keys.values())
+        self.keys: Style = styles.pop() if len(styles) == 1 else "plain"
+        self.strings: Style = "double" if self.json else max(counts.texts, key=lambda style: counts.texts[style])
+        self.lists: Style = "block" if counts.lists["block"] > counts.lists["flow"] else "flow"
+
+    def _see_mapping(self, mapping: Node, counts: _Counts) -> None:
+        """Keep the values of its keys, and how far in the first one of each kind stands."""
+        for entry in mapping.entries:
+            if entry.merged:
+                continue
+            value = entry.value
+            counts.keys[id(entry.key)] = entry.key.style
+            if entry.name is not None:
+                self._by_key.setdefault(entry.name, []).append(value)
+            if mapping.style == "block" and value.style == "block" and not value.alias:
+                shift = column(value) - column(mapping)
+                if value.kind == "mapping" and not self.step and shift > 0:
+                    self.step = shift
+                elif value.kind == "sequence" and self.sequence_step < 0 <= shift:
+                    self.sequence_step = shift
+
+    def like(self, key: str, before: int) -> Node | None:
+        """The value of the same key that stands nearest above a place, or the first one below."""
+        found = self._by_key.get(key)
+        if not found:
+            return None
+        above = [node for node in found if node.start < before]
+        return above[-1] if above else found[0]
+
+
+class Writer:
+    """Writes values for one place of a document."""
+
+    def __init__(self, manner: Manner, at: int) -> None:
+        self.manner = manner
+        self.at = at
+
+    def flow(self, value: Plain, model: Node | None) -> str:
+        """A value on one line."""
+        manner = self.manner
+        comma, colon = ("," if manner.compact else ", "), (":" if manner.json and manner.compact else ": ")
+        if isinstance(value, Mapping):
+            pad = _padding(model)
+            parts = [
+                self.key(key, True) + colon + self.flow(item, self.model_of(model, key))
+                for key, item in value.items()
+            ]
+            return "{" + pad + comma.join(parts) + pad + "}" if parts else "{}"
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            pad = _padding(model)
+            parts = [self.flow(item, item_model(model)) for item in value]
+            return "[" + pad + comma.join(parts) + pad + "]" if parts else "[]"
+        return scalar(value, self.style(value, model), True, manner.quotes)
+
+    def broken(self, value: Plain, indent: str, model: Node | None) -> str:
+        """A value in flow style over several lines, as in indented JSON; `indent` is its first line's."""
+        if isinstance(value, str) or not isinstance(value, Mapping | Sequence) or not value:
+            return self.flow(value, model)
+        if model is not None and model.style == "flow" and not is_broken(model) and (model.items or model.entries):
+            return self.flow(value, model)
+        newline, inner = self.manner.source.newline, indent + self.unit()
+        if isinstance(value, Mapping):
+            parts = [
+                f"{self.key(key, True)}: {self.broken(item, inner, self.model_of(model, key))}"
+                for key, item in value.items()
+            ]
+            opening, closing = "{", "}"
+        else:
+            parts = [self.broken(item, inner, item_model(model)) for item in value]
+            opening, closing = "[", "]"
+        return opening + newline + inner + f",{newline}{inner}".join(parts) + newline + indent + closing
+
+    def unit(self) -> str:
+        """One step of indent of a broken flow collection."""
+        root = self.manner.root
+        for node in root.walk():
+            if node.style == "flow" and is_broken(node):
+                first = node.items[0] if node.items else node.entries[0].key
+                inner, outer = leading(first), leading(node)
+                if len(inner) > len(outer):
+                    return inner[len(outer) :]
+        return "  "
+
+    def block(self, value: Plain, indent: int, model: Node | None) -> list[str]:
+        """The lines of a value in block style; the first is to stand at column `indent`."""
+        if isinstance(value, Mapping) and value and not self.is_flow(model):
+            lines: list[str] = []
+            for key, item in value.items():
+                written = self.entry(key, item, indent, self.model_of(model, key))
+                lines += [written[0] if not lines else " " * indent + written[0], *written[1:]]
+            return lines
+        if isinstance(value, Sequence) and not isinstance(value, str) and value and not self.flow_list(value, model):
+            lines = []
+            gap = dash_gap(model)
+            for item in value:
+                written = self.block(item, indent + 1 + len(gap), item_model(model))
+                first = "-" + gap + written[0]
+                lines += [first if not lines else " " * indent + first, *written[1:]]
+            return lines
+        return self.one_line(value, indent, model)
+
+    def one_line(self, value: Plain, indent: int, model: Node | None) -> list[str]:
+        if isinstance(value, str):
+            literal = self.literal(value, indent)
+            return literal or [scalar(value, self.style(value, model), False, self.manner.quotes)]
+        if isinstance(value, Mapping | Sequence):
+            return [self.flow(value, model)]
+        return [scalar(value, "plain", False)]
+
+    def entry(self, key: str, value: Plain, indent: int, model: Node | None) -> list[str]:
+        """The lines of `key: value` in a block mapping whose keys stand at column `indent`."""
+        name = self.key(key, False)
+        if isinstance(value, Mapping) and value and not self.is_flow(model):
+            inner = indent + self.shift(model, self.manner.step, 1)
+            lines = self.block(value, inner, model)
+            return [name + ":", " " * inner + lines[0], *lines[1:]]
+        if isinstance(value, Sequence) and not isinstance(value, str) and value and not self.flow_list(value, model):
+            inner = indent + self.shift(model, self.manner.sequence_step, 0)
+            lines = self.block(value, inner, model)
+            return [name + ":", " " * inner + lines[0], *lines[1:]]
+        lines = self.one_line(value, indent, model)
+        return [f"{name}: {lines[0]}", *lines[1:]]
+
+    def literal(self, value: str, indent: int) -> list[str] | None:
+        """A text of several lines as a `|` scalar, None where that cannot hold it."""
+        body = value.removesuffix("\n")
+        if "\n" not in value or not body or body[0] in " \n\t" or body.endswith("\n"):
+            return None
+        if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]", body):
+            return None
+        pad = " " * (indent + self.manner.step)
+        header = "|" if value.endswith("\n") else "|-"
+        return [header, *(pad + line if line else "" for line in body.split("\n"))]
+
+    def key(self, key: str, flow: bool) -> str:
+        return scalar(key, self.manner.keys, flow, self.manner.quotes)
+
+    def style(self, value: Plain, model: Node | None) -> Style:
+        if self.manner.json:
+            return "double"
+        if model is None or model.kind != "scalar" or not isinstance(value, str):
+            return self.manner.strings
+        is_text = model.style in ("single", "double") or isinstance(model.value, str)
+        return model.style if is_text else self.manner.strings
+
+    def model_of(self, model: Node | None, key: str) -> Node | None:
+        return (model.get(key) if model is not None else None) or self.manner.like(key, self.at)
+
+    def shift(self, model: Node | None, usual: int, least: int) -> int:
+        """By how much a block collection stands to the right of its key."""
+        if model is None or model.alias or model.style != "block" or model.parent is None:
+            return usual
+        if model.parent.kind != "mapping" or model.parent.style != "block":
+            return usual
+        return max(least, column(model) - column(model.parent))
+
+    def is_flow(self, model: Node | None) -> bool:
+        return model is not None and model.kind == "mapping" and model.style == "flow" and bool(model.entries)
+
+    def flow_list(self, value: Sequence[Plain], model: Node | None) -> bool:
+        if model is not None and model.kind == "sequence" and model.items:
+            return model.style == "flow"
+        return self.manner.lists == "flow" and not any(isinstance(v, Mapping | list | tuple) for v in value)
+
+
+def item_model(model: Node | None) -> Node | None:
+    """The item of a list that a new one is to look like: its last of those written here."""
+    if model is None or model.kind != "sequence" or not model.items:
+        return None
+    return model.items[-1]
+
+
+def dash_gap(sequence: Node | None) -> str:
+    """What stands between a `-` and its item."""
+    if sequence is not None and sequence.style == "block" and not sequence.alias:
+        text = sequence.source.text
+        match = re.match(r"-( +)[^\s&!#]", text[sequence.start : sequence.start + 12])
+        if match is not None:
+            return match.group(1)
+    return " "
+
+
+def column(node: Node) -> int:
+    """Characters between the start of the line and the node."""
+    return node.start - line_start(node.source.text, node.start)
+
+
+def leading(node: Node) -> str:
+    """The white space that the node's line begins with."""
+    text = node.source.text
+    begin = line_start(text, node.start)
+    end = begin
+    while end < len(text) and text[end] in " \t":
+        end += 1
+    return text[begin:end]
+
+
+def line_start(text: str, offset: int) -> int:
+    """Where the line of an offset begins, behind a byte order mark."""
+    start = text.rfind("\n", 0, offset) + 1
+    return 1 if start == 0 and text.startswith("\ufeff") and offset > 0 else start
+
+
+def line_end(text: str, offset: int) -> int:
+    """Where the line of an offset ends, before its line break."""
+    end = text.find("\n", offset)
+    if end < 0:
+        return len(text)
+    return end - 1 if end > offset and text[end - 1] == "\r" else end
+
+
+def children(node: Node) -> Iterator[tuple[Node, Node]]:
+    """First and last node of each member of a collection that is written in it."""
+    for item in node.items:
+        yield item, item
+    for entry in (*node.entries, *node.merges):
+        if not entry.merged:
+            yield entry.key, entry.value
+
+
+def is_broken(node: Node) -> bool:
+    """Whether a flow collection's first member begins a line."""
+    first = next(children(node), None)
+    return first is not None and "\n" in node.source.text[node.start : first[0].raw]
+
+
+def _padding(model: Node | None) -> str:
+    if model is not None and model.style == "flow" and not model.alias and not is_broken(model):
+        text = model.source.text
+        if text[model.start + 1 : model.start + 2] == " " and (model.items or model.entries):
+            return " "
+    return ""

@@ -1,0 +1,68 @@
+"""What there is to choose from: the instance types under a class, where they are sold, and what requirements keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nodelint.data import table
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.karpenter.images import ImageSet
+from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
+from nodelint.karpenter.resolve.zones import LaunchPlaces
+from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, WINDOWS_BUILD
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.requirement import Requirement, well_known
+from nodelint.tuples import NamedTuple
+
+
+class Supply(NamedTuple):
+    """The instance types as a release and a class see them, and the places in which they are offered.
+
+    Without a class, or without places, what these decide keeps every type that some class or place could have.
+    `static` says that requirements are those of a NodeClaim without a list of instance types.
+    """
+
+    view: Catalog
+    node_class: EC2NodeClass | None
+    images: ImageSet
+    places: LaunchPlaces | None
+    static: bool = False
+
+    def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:
+        """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
+        types = self.view.all
+        asked = []
+        for written in requirements:
+            each = written.on_claim() if self.static else written
+            if self.places is not None and each.key in self.places.keys:
+                asked.append(each)
+            else:
+                types &= self.select(each)
+        return types & self.places.kept(asked) if asked and self.places is not None else types
+
+    def told_apart(self, key: str) -> frozenset[str]:
+        """The values of a key that `select` tells from others, of keys that are not asked of places: no fewer."""
+        region = (self.places.region,) if self.places is not None else ()
+        named = table("vocabulary")["values"].get(key, ())
+        return frozenset(
+            (*self.view.values(key), *named, *capacity_types(self.node_class, self.view.version), *region)
+        )
+
+    def select(self, requirement: Requirement) -> TypeSet:
+        """The types that one requirement keeps, what the class decides about their offers included."""
+        key, every = requirement.key, self.view.all
+        if key in (OS, WINDOWS_BUILD) and self.images.os is None:
+            return every
+        if key == REGION and self.places is not None:
+            return every if requirement.has(self.places.region) else NONE
+        if key in PLACE_KEYS:
+            # Every type is offered somewhere, and no place is a number.
+            numbers = requirement.greater_equal is not None or requirement.less_equal is not None
+            return NONE if numbers or requirement.length == 0 else every
+        if key == CAPACITY_TYPE:
+            return every if any(map(requirement.has, capacity_types(self.node_class, self.view.version))) else NONE
+        reservations = RESERVATION_KEYS & well_known(self.view.version)
+        if key in reservations and not may_reserve(self.node_class, self.view.version):
+            return every if requirement.absent_allowed else NONE
+        return self.view.select(requirement)

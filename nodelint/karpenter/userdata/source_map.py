@@ -1,0 +1,125 @@
+"""Where each character of a scalar's value is written in its file."""
+
+from __future__ import annotations
+
+import re
+from json import dumps
+
+from nodelint.edits import NotEditable
+from nodelint.edits.collections import guard
+from nodelint.model.finding import Edit, Span
+from nodelint.source import Node
+
+_ESCAPE = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^\r\n])|[^\\\r\n]"
+
+
+class ScalarPlaces:
+    """The text of a scalar, and where in the source it stands.
+
+    `offsets` has the place of each character and of the end; None where the value is folded or escaped in a way
+    that does not let characters be told apart. Then every place is the scalar as a whole.
+    """
+
+    def __init__(self, node: Node, text: str) -> None:
+        self.node = node
+        self.text = text
+        self.offsets = _offsets(node, text)
+
+    def at(self, start: int, end: int) -> Node | Span:
+        """Where a range of the text stands; the scalar itself where that is not known."""
+        if self.offsets is None:
+            return self.node
+        return Span(
+            self.node.source, self.offsets[start], self.offsets[end - 1] + 1 if end > start else self.offsets[end]
+        )
+
+    def replace(self, start: int, end: int, new: str) -> list[Edit]:
+        """The edit that puts other characters in the place of a range. Raises `NotEditable`."""
+        if self.offsets is None:
+            raise NotEditable("the text is folded or escaped")
+        guard(self.node)
+        source = self.node.source
+        first, last = self.offsets[start], self.offsets[end]
+        if self.node.style == "double":
+            return [Edit(source, first, last, dumps(new, ensure_ascii=False)[1:-1])]
+        if self.node.style != "literal":
+            if "\n" in new:
+                raise NotEditable("the text has one line")
+            return [Edit(source, first, last, new)]
+        begin = source.text.rfind("\n", 0, first) + 1
+        indent = source.text[begin:first] if start == 0 or self.text[start - 1] == "\n" else None
+        whole = indent is not None and end > start and (end == len(self.text) or self.text[end - 1] == "\n")
+        if whole and not new:
+            # whole lines go with their indent; a blank line has none
+            last = self._line(end)
+            if last == len(source.text) and not source.text.endswith("\n") and start > 0:
+                begin = self.offsets[start - 1]  # the file goes on having no line break at its end
+            return [Edit(source, begin, last, "")]
+        pad = " " * self._indent()
+        return [Edit(source, first, last, new.replace("\n", source.newline + pad))]
+
+    def _line(self, at: int) -> int:
+        """The start of the line of the source in which a character of the text stands; the end for the last."""
+        assert self.offsets is not None
+        if at == len(self.text):
+            end = self.node.source.text.find("\n", self.offsets[at])
+            return self.offsets[at] if self.text.endswith("\n") else (end + 1 or len(self.node.source.text))
+        return self.node.source.text.rfind("\n", 0, self.offsets[at]) + 1
+
+    def _indent(self) -> int:
+        assert self.offsets is not None
+        at = next((i for i, c in enumerate(self.text) if c != "\n" and (i == 0 or self.text[i - 1] == "\n")), 0)
+        return self.offsets[at] - (self.node.source.text.rfind("\n", 0, self.offsets[at]) + 1)
+
+
+def _offsets(node: Node, text: str) -> list[int] | None:
+    if node.alias or node.shared:
+        return None
+    if node.style == "literal":
+        return _of_block(node, text)
+    if node.style in ("plain", "single", "double"):
+        return _of_line(node, text)
+    return None
+
+
+def _of_line(node: Node, text: str) -> list[int] | None:
+    inner = node.start + (node.style != "plain")
+    raw = node.source.text[inner : node.end - (node.style != "plain")]
+    if raw == text and "\\" not in raw:
+        return [inner + i for i in range(len(text) + 1)]
+    if node.style != "double":
+        return None
+    found = list(re.finditer(_ESCAPE, raw))
+    if sum(len(match[0]) for match in found) != len(raw) or len(found) != len(text):
+        return None
+    return [*(inner + match.start() for match in found), inner + len(raw)]
+
+
+def _of_block(node: Node, text: str) -> list[int] | None:
+    source = node.source.text
+    at = source.find("\n", node.start) + 1
+    indent = _block_indent(source, node, at)
+    if not at or indent is None:
+        return None
+    found: list[int] = []
+    for line in text.split("\n"):
+        end = source.find("\n", at)
+        end = len(source) if end < 0 else end
+        tight = end - 1 if end > at and source[end - 1] == "\r" else end
+        begin = min(at + indent, tight)
+        if len(found) == len(text):  # the break that ends the text
+            return [*found, at]
+        if source[begin:tight] != line:
+            return None
+        found += range(begin, tight + 1)
+        at = end + 1
+    return found if len(found) == len(text) + 1 else None
+
+
+def _block_indent(source: str, node: Node, at: int) -> int | None:
+    """How far the lines of a block scalar are indented: by its first line that is not blank."""
+    header = source[node.start : at]
+    if re.match(r"[|>][-+]?[1-9]", header):
+        return None  # stated, against the parent's indent: rare
+    first = re.compile(r"(?:[ \t]*\r?\n)*( +)\S").match(source, at)
+    return None if first is None else len(first[1])

@@ -1,0 +1,273 @@
+"""Fixes: edits are applied round by round until nothing changes, and what would break a file is taken back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
+
+from nodelint.edits import apply
+from nodelint.lint.context import Context
+from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
+from nodelint.lint.fix_bisection import harmful
+from nodelint.lint.results import Result, Taken
+from nodelint.lint.rule import Rule
+from nodelint.model.documents import objects
+from nodelint.model.finding import Edit
+from nodelint.model.manifest import served
+from nodelint.source import Source, SourceText, reread, reread_document
+from nodelint.tuples import NamedTuple
+
+# A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
+_ROUNDS = 25
+
+_UNSEEN = "it would stand inside the code of the template"
+
+Judge = Callable[[Sequence[Source], Target, Mapping[str, Rule], Selection, Sequence[Source]], Report]
+"""What judges sources as `lint` does."""
+
+
+class Fixed(NamedTuple):
+    """What fixing made of the sources: `sources` hold the new texts, `report` what is left to say.
+
+    `applied` are the results whose edits were written; `refused` those whose edits would have broken
+    the file, with the reason.
+    """
+
+    sources: tuple[Source, ...]
+    report: Report
+    applied: tuple[Result, ...]
+    refused: tuple[tuple[Result, str], ...]
+
+
+def fix(
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection = DEFAULTS,
+    context_sources: Sequence[Source] = (),
+    unsafe: bool = False,
+    judge: Judge | None = None,
+    report: Report | None = None,
+) -> Fixed:
+    """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
+
+    A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
+    the schema where the old one did not. `judge` stands in for `lint`; `report` is what it said of `sources`,
+    where that has been asked already.
+    """
+    judge = judge or lint
+    current = list(sources)
+    applied: list[Result] = []
+    refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
+    report = report or judge(current, target, rules, selection, context_sources)
+    again = False  # whether what was refused may pass, for the text is another now
+    for _ in range(_ROUNDS):
+        chosen = _compatible(report.results, current, unsafe, refused)
+        if not chosen and again:
+            again = False
+            refused.clear()
+            chosen = _compatible(report.results, current, unsafe, refused)
+        if not chosen:
+            break
+        tried = _tried(current, chosen)
+        harms = _broken(current, chosen, target, tried)
+        refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
+        chosen = [result for n, result in enumerate(chosen) if n not in harms]
+        if not chosen:
+            continue
+        new = _rewritten(current, chosen, current if harms else tried)
+        then = judge(new, target, rules, selection, context_sources)
+        idle = _without_effect(chosen, report, then)
+        if idle:
+            refused.update((_mark(result), (result, _UNSEEN)) for result in idle)
+            continue
+        applied += chosen
+        # Objects that change together carry the same edits: what mends one mends the other.
+        done = {tuple(r.finding.edits) for r in chosen}
+        taken = {id(r) for r in chosen}
+        applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
+        current, report, again = new, then, bool(refused)
+    return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
+
+
+def applicable(sources: Sequence[Source], report: Report) -> Report:
+    """The report with those fixes alone that `fix` would apply; the other findings say why not.
+
+    A fix that breaks the file only beside others comes in a later round, when these have been made. Safe fixes are
+    tried without the unsafe ones and then with them, as the user may ask for both.
+    """
+    why: dict[int, str] = {}
+    known = {id(source): source for source in sources}
+    for safety in {result.safety for result in report.results if result.fixable}:
+        refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
+        chosen = _compatible(report.results, sources, safety == "unsafe", refused)
+        why.update((id(result), reason) for result, reason in refused.values())
+        for n, reason in _broken(sources, chosen, report.target, _tried(sources, chosen)).items():
+            alone = [known[each] for each in {id(edit.source): None for edit in chosen[n].finding.edits}]
+            if why_broken(alone, _tried(alone, [chosen[n]]), report.target, sources) is not None:
+                why[id(chosen[n])] = reason
+    return report._replace(results=tuple(_drop_refused_fix(result, why.get(id(result))) for result in report.results))
+
+
+def _drop_refused_fix(result: Result, why: str | None) -> Result:
+    """The finding; without its fix where there is a reason against it."""
+    if why is None:
+        return result
+    advice = "; ".join(filter(None, [result.finding.help, f"its fix is left out: {why}"]))
+    return result._replace(finding=result.finding._replace(edits=(), safety=None, help=advice))
+
+
+def _broken(
+    sources: Sequence[Source], chosen: Sequence[Result], target: Target, tried: Sequence[Source]
+) -> dict[int, str]:
+    """Which of some fixes would break a file, by their number, and how; `tried` are the sources with all of them."""
+    if not chosen or not why_broken(sources, tried, target):
+        return {}
+    found = harmful(sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target, sources))
+    # What each leaves whole may break what others change: two files that come to hold objects of one name.
+    rest = [n for n in range(len(chosen)) if n not in found]
+    while rest and (why := why_broken(sources, _tried(sources, [chosen[n] for n in rest]), target)):
+        whole, broken = 0, len(rest)
+        while broken - whole > 1:
+            half = (whole + broken) // 2
+            bad = why_broken(sources, _tried(sources, [chosen[n] for n in rest[:half]]), target)
+            whole, broken = (whole, half) if bad else (half, broken)
+        found[rest.pop(broken - 1)] = why
+    return found
+
+
+def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> list[Result]:
+    """The fixes of a template after which the same is found as often as before: they were written into its code."""
+    in_templates = [result for result in chosen if result.span.source.masked]
+    if not in_templates:
+        return []
+    then, now = (Counter(_mark(r) for r in report.results if r.fixable) for report in (before, after))
+    return [result for result in in_templates if now[_mark(result)] >= then[_mark(result)]]
+
+
+def _mark(result: Result) -> tuple[str, str, str]:
+    return result.rule.name, result.span.source.path, result.finding.message
+
+
+def _compatible(
+    results: Sequence[Result],
+    sources: Sequence[Source],
+    unsafe: bool,
+    refused: dict[tuple[str, str, str], tuple[Result, str]],
+) -> list[Result]:
+    """The fixes of one round, in the order of place, leaving out what touches an accepted one.
+
+    A fix that reaches into a file that the user did not name joins the refused.
+    """
+    chosen: list[Result] = []
+    taken = Taken()
+    asked = {id(source) for source in sources}
+    for result in results:
+        spans = [edit.span for edit in result.finding.edits]
+        if not spans or (result.safety == "unsafe" and not unsafe) or _mark(result) in refused:
+            continue
+        beyond = next((span.source.path for span in spans if id(span.source) not in asked), None)
+        if beyond is not None:
+            refused[_mark(result)] = (result, f"it changes {beyond} too, which was not named")
+            continue
+        if not all(span.source.whole for span in spans):
+            refused[_mark(result)] = (result, "the file is too long to be written anew")
+            continue
+        if not any(map(taken.touches, spans)):
+            chosen.append(result)
+            taken.add(spans)
+    return chosen
+
+
+def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequence[Source]) -> list[Source]:
+    """The sources with edits; those of `tried` have them already where they are not the same."""
+    edits = _by_source(results)
+
+    def with_edits(old: Source, new: Source) -> Source:
+        if id(old) not in edits:
+            return old
+        return new if _is_read_whole(old, new) else reread(old, apply(old.text, edits[id(old)]))
+
+    return [with_edits(old, new) for old, new in zip(sources, tried, strict=True)]
+
+
+def _is_read_whole(old: Source, new: Source) -> bool:
+    """Whether no document of the old text stands for one of the new: its places would be those in the old text."""
+    return set(map(id, old.documents)).isdisjoint(map(id, new.documents))
+
+
+def _tried(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
+    """The sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
+    edits = _by_source(results)
+    return [_reread(s, edits[id(s)]) if id(s) in edits else s for s in sources]
+
+
+def _by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
+    edits: dict[int, list[Edit]] = {}
+    for result in results:
+        for edit in result.finding.edits:
+            edits.setdefault(id(edit.source), []).append(edit)
+    return edits
+
+
+def _reread(source: Source, edits: Sequence[Edit]) -> Source:
+    text = apply(source.text, edits)
+    start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
+    for document in source.documents:
+        if document.start < start and end < document.end:
+            return reread_document(source, document.index, text)
+    return reread(source, text)
+
+
+def why_broken(
+    before: Sequence[SourceText], after: Sequence[SourceText], target: Target, beside: Sequence[SourceText] = ()
+) -> str | None:
+    """Why the new texts are worse than the old ones, also next to those `beside`; None when they are not."""
+    for old, new in zip(before, after, strict=True):
+        if new is old:
+            continue
+        if len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside):
+            return "the file would no longer parse"
+        # What both texts share is as faulty in the one as in the other.
+        same = {id(document) for document in old.documents}.intersection(map(id, new.documents))
+        fresh = _schema_faults(new, target, same) - _schema_faults(old, target, same)
+        gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.each(o))]
+        if fresh and not gone:
+            return f"the API server would refuse the file: {next(iter(fresh))}"
+    return _why_twins(before, after, beside)
+
+
+def _why_twins(before: Sequence[SourceText], after: Sequence[SourceText], beside: Sequence[SourceText]) -> str | None:
+    """That the new texts, and they alone, hold two objects of one kind and name that are applied together."""
+    gained: set[tuple[str, object]] = set()
+    for old, new in zip(before, after, strict=True):
+        if new is not old:
+            gained |= (_names(new) - _names(old)).keys()
+    if not gained:
+        return None
+    from nodelint.lint.clusters import namesakes
+
+    known = set(map(id, before))
+    texts = (*after, *(each for each in beside if id(each) not in known))
+    for same in namesakes([obj for text in texts for obj in objects(text)]).values():
+        if (same[0].kind, same[0].name) in gained:
+            return f"there would be two objects {same[0].label}"
+    return None
+
+
+def _names(source: SourceText) -> Counter[tuple[str, object]]:
+    """The kinds and names of the objects of v1 in a text."""
+    return Counter((obj.kind, obj.name) for obj in objects(source) if obj.version == "v1")
+
+
+def _schema_faults(source: SourceText, target: Target, but: Set[int]) -> Counter[str]:
+    """What the API server would say of the objects, but for those of some documents (by `id`), and how often."""
+    found: Counter[str] = Counter()
+    for obj in objects(source):
+        if id(obj.document) in but:
+            continue
+        for one in target.each(obj):
+            if served(obj, one.karpenter):
+                context = Context([obj], one.karpenter, one.kubernetes, one.schemas)
+                found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")
+    return found

@@ -1,0 +1,314 @@
+"""What rules have said of objects, kept from one run to the next of a language server.
+
+A rule may ask its object and the `Context`. What it asks of other objects is noted. In the next run the same
+questions are asked again, and only rules that get another answer look at the object once more. Objects that are kept
+are the very same (see `source.incremental`); one that was read again is another, and so is the answer that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nodelint.lint.context import Context
+from nodelint.lint.results import Result, Skipped, first_causes
+from nodelint.model.finding import Edit, Finding, Span
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text
+from nodelint.source.incremental import Moved
+from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.apiserver import SchemaProblem
+    from nodelint.karpenter.convert import Conversion
+    from nodelint.karpenter.images import ImageSet
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.karpenter.userdata import UserData
+    from nodelint.lint.rule import Rule
+    from nodelint.lint.templates import Templates
+
+_T = TypeVar("_T")
+
+
+class Query(NamedTuple):
+    """One thing that a rule asks a context: of an object, or of the world as a whole where `about` is None."""
+
+    name: str
+    about: Object | None
+
+    def __hash__(self) -> int:
+        return hash((self.name, id(self.about)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Query) and self.name == other.name and self.about is other.about
+
+    def ask(self, context: Noting) -> object:
+        """What a context says now; nothing of that is noted."""
+        found = getattr(super(Noting, context), self.name)
+        return found if self.about is None else found(self.about)
+
+
+class Noting(Context):
+    """A context that notes what it is asked about other objects, and what it says."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.noted: dict[Query, object] | None = None
+
+    def _note(self, name: str, about: Object | None, work: Callable[[], _T]) -> _T:
+        """What `work` gives, noted; what is asked on the way to it is part of that."""
+        noted = self.noted
+        if noted is None:
+            return work()
+        self.noted = None
+        try:
+            answer = work()
+        finally:
+            self.noted = noted
+        noted[Query(name, about)] = answer
+        return answer
+
+    @property
+    def objects(self) -> Sequence[Object]:
+        return self._note("objects", None, lambda: super(Noting, self).objects)
+
+    @property
+    def classes(self) -> list[EC2NodeClass]:
+        return self._note("classes", None, lambda: super(Noting, self).classes)
+
+    @property
+    def templates(self) -> Templates:
+        """Of texts, not of objects: it is another one in each run, so that what asks for it looks once more."""
+        return self._note("templates", None, lambda: super(Noting, self).templates)
+
+    @property
+    def defined_classes(self) -> dict[Text | None, Object]:
+        return self._note("defined_classes", None, lambda: super(Noting, self).defined_classes)
+
+    def may_be_named_so(self, pool: NodePool) -> bool:
+        return self._note("may_be_named_so", pool, lambda: super(Noting, self).may_be_named_so(pool))
+
+    def node_class(self, pool: NodePool) -> EC2NodeClass | None:
+        return self._note("node_class", pool, lambda: super(Noting, self).node_class(pool))
+
+    def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
+        return self._note("pools", node_class, lambda: super(Noting, self).pools(node_class))
+
+    def foreign_group(self, pool: NodePool) -> list[Object]:
+        return self._note("foreign_group", pool, lambda: super(Noting, self).foreign_group(pool))
+
+    def siblings(self, pool: NodePool) -> list[NodePool]:
+        return self._note("siblings", pool, lambda: super(Noting, self).siblings(pool))
+
+    def beside(self, pool: NodePool) -> list[NodePool]:
+        return self._note("beside", pool, lambda: super(Noting, self).beside(pool))
+
+    def namesakes(self, obj: Object) -> list[Object]:
+        return self._note("namesakes", obj, lambda: super(Noting, self).namesakes(obj))
+
+    def conversion(self, obj: Object) -> Conversion:
+        return self._note("conversion", obj, lambda: super(Noting, self).conversion(obj))
+
+    def resolution(self, pool: NodePool) -> Resolution:
+        return self._note("resolution", pool, lambda: super(Noting, self).resolution(pool))
+
+    def problems(self, obj: Object) -> list[SchemaProblem]:
+        return self._note("problems", obj, lambda: super(Noting, self).problems(obj))
+
+    def images(self, node_class: EC2NodeClass) -> ImageSet:
+        return self._note("images", node_class, lambda: super(Noting, self).images(node_class))
+
+    def user_data(self, node_class: EC2NodeClass) -> UserData | None:
+        # What is read of user data knows its places, and is read anew; it hangs on nothing but the images.
+        self.images(node_class)
+        return super().user_data(node_class)
+
+
+class Said(NamedTuple):
+    """What rules have said of one object: by rule what they found, and what they could not judge."""
+
+    obj: Object
+    rules: Sequence[Rule]
+    results: dict[str, list[Result]]
+    skipped: dict[str, list[Skipped]]
+    asked: dict[Query, tuple[object, set[str]]]
+    told: list[Result]
+    """One finding for each cause."""
+
+
+Looked = tuple[list[Result], list[Skipped], list[str]]
+"""Findings, what could not be judged, and faults of rules themselves."""
+
+Look = Callable[["Rule"], Looked]
+"""Lets a rule look at an object."""
+
+
+class Kept:
+    """What is kept for one release; another account, another schema or another rule ends it."""
+
+    def __init__(self) -> None:
+        self._mark: tuple[object, ...] = ()
+        self._said: dict[int, Said] = {}
+        self._now: dict[int, Said] = {}
+        self._compared: dict[tuple[int, int], tuple[bool, object, object]] = {}
+
+    def begin(self, mark: tuple[object, ...]) -> None:
+        """A run begins. What was kept counts where the mark is made of the very same things."""
+        if not _alike(mark, self._mark):
+            self._said = {}
+        self._mark = mark
+        self._now = {}
+        self._compared = {}
+
+    def end(self) -> None:
+        """A run has come to its end: what it has not met is gone."""
+        self._said = self._now
+
+    def judge(self, obj: Object, rules: Sequence[Rule], context: Context, run: Look) -> Looked:
+        """What rules say of an object: one finding for each cause, what could not be judged, and their faults.
+
+        They look where they have not yet, and where they are told other things than before.
+        """
+        assert isinstance(context, Noting)
+        said = self._said.get(id(obj))
+        if said is None or said.obj is not obj or not self._same(said.rules, rules):
+            said = Said(obj, rules, {}, {}, {}, [])
+            again = {rule.name for rule in rules}
+        else:
+            again = self._otherwise(said, context)
+        faults: list[str] = []
+        for rule in rules if again else ():
+            if rule.name in again:
+                faults += _look(said, rule, context, run)
+        if again:
+            said.told[:] = first_causes([each for rule in rules for each in said.results.get(rule.name, ())])
+        if not faults:
+            self._said[id(obj)] = self._now[id(obj)] = said
+        return said.told, [skip for skips in said.skipped.values() for skip in skips], faults
+
+    def _otherwise(self, said: Said, context: Noting) -> set[str]:
+        """The rules that would be told other things than they were; what they have asked is forgotten."""
+        again: set[str] = set()
+        for question, (answer, names) in said.asked.items():
+            if again and names <= again:
+                continue
+            now = question.ask(context)
+            if now is not answer and not self._same(answer, now):
+                again |= names
+        for question, (_, names) in list(said.asked.items()) if again else ():
+            names -= again
+            if not names:
+                del said.asked[question]
+        return again
+
+    def _same(self, one: object, other: object) -> bool:
+        if one is other or one is None or other is None:
+            return one is other
+        pair = id(one), id(other)
+        if pair not in self._compared:
+            # Held, so that no id is given to another thing in this run.
+            self._compared[pair] = _alike(one, other), one, other
+        return self._compared[pair][0]
+
+    def move(self, moved: Moved) -> None:
+        """A source's text has changed: what is said of it is somewhere else now, or has to be said anew."""
+        for key, said in list(self._said.items()):
+            if said.results and not _move(said, moved):
+                del self._said[key]
+
+
+class Memory:
+    """What is kept of a view, by the release that its objects are judged for."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, Kept] = {}
+
+    def of(self, release: object) -> Kept:
+        """What is kept for one release."""
+        return self._kept.setdefault(release, Kept())
+
+    def move(self, moved: Moved) -> None:
+        """A source's text has changed."""
+        for kept in self._kept.values():
+            kept.move(moved)
+
+
+def _look(said: Said, rule: Rule, context: Noting, run: Look) -> list[str]:
+    noted: dict[Query, object] = {}
+    context.noted = noted
+    try:
+        results, skipped, faults = run(rule)
+    finally:
+        context.noted = None
+    # Most rules have nothing to say of most objects: nothing is kept of that.
+    for found, kept in ((results, said.results), (skipped, said.skipped)):
+        kept.pop(rule.name, None)
+        if found:
+            kept[rule.name] = found  # type: ignore[assignment]
+    for question, answer in noted.items():
+        said.asked.setdefault(question, (answer, set()))[1].add(rule.name)
+    return faults
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two collections hold the very same things."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return list(one) == list(other) and _alike(list(one.values()), list(other.values()))
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(
+            a is b or (isinstance(a, frozenset) and a == b) for a, b in zip(one, other, strict=True)
+        )
+    return False
+
+
+def _move(said: Said, moved: Moved) -> bool:
+    """Move all places of what was said; False where one is gone."""
+    known: dict[int, Result] = {}
+    # At the border between what stays and what moves there are places of both.
+    document = said.obj.document
+    later = said.obj.source is moved.source and document.start >= moved.behind + moved.by
+    for name, results in said.results.items():
+        new = []
+        for result in results:
+            finding = _moved(result.finding, moved, later)
+            if finding is None:
+                return False
+            known[id(result)] = kept = result if finding is result.finding else result._replace(finding=finding)
+            new.append(kept)
+        said.results[name] = new
+    said.told[:] = [known[id(result)] for result in said.told]
+    return True
+
+
+class _Gone(Exception):
+    """A place is gone."""
+
+
+def _moved(finding: Finding, moved: Moved, later: bool) -> Finding | None:
+    """A finding where it is now, the same one where no place in it is by offsets; None where one is gone."""
+
+    def place(given: _Place) -> _Place:
+        if given.source is not moved.source:
+            return given
+        by = moved.of(given.start, given.end, later)
+        if by is None:
+            raise _Gone
+        return given._replace(start=given.start + by, end=given.end + by) if by else given
+
+    try:
+        new: dict[str, Any] = {}
+        if isinstance(finding.at, Span):
+            new["at"] = place(finding.at)
+        if finding.edits:
+            new["edits"] = tuple(map(place, finding.edits))
+        if any(isinstance(also.at, Span) for also in finding.also):
+            new["also"] = [
+                also._replace(at=place(also.at)) if isinstance(also.at, Span) else also for also in finding.also
+            ]
+        if finding.suggestions:
+            new["suggestions"] = [each._replace(edits=tuple(map(place, each.edits))) for each in finding.suggestions]
+    except _Gone:
+        return None
+    return finding._replace(**new) if new else finding
+
+
+_Place = TypeVar("_Place", Span, Edit)

@@ -1,0 +1,116 @@
+"""What an older release would find where the newest one is only assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nodelint.lint.engine import Report, Result, Selection, lint
+from nodelint.lint.rule import Rule
+from nodelint.model.manifest import NodePool, Object
+from nodelint.model.ranges import Releases, only, runs
+from nodelint.model.releases import RELEASES, Version, releases_match, target
+from nodelint.release_evidence.release_choice import Chosen
+from nodelint.source import Source
+from nodelint.tuples import NamedTuple
+
+_WIDELY_RUN = "1.2"
+"""A line of releases that many clusters run, and that gets fixes for long."""
+
+_MOST = 4
+"""Objects that are judged once more: this is a hint, and must not take the time of a check."""
+
+_LONGEST = 20_000
+"""Characters of an object that is judged once more; a pool has a thousand."""
+
+BY_RELEASE = (
+    *("controller-check", "field-of-another-release", "invalid-field", "no-image", "refused-combination"),
+    *("unknown-field", "unknown-label", "unsupported-alias"),
+)
+"""Rules that say what a release refuses; those that are about some releases only are known by their range."""
+
+_Key = tuple[str, str, int]
+
+
+class Older(NamedTuple):
+    """How many more findings a release and those before it have; `least` where not all objects were judged."""
+
+    release: Version
+    findings: int
+    least: bool
+
+
+def older(
+    report: Report,
+    rules: Mapping[str, Rule],
+    selection: Selection,
+    sources: Sequence[Source],
+    context_sources: Sequence[Source] = (),
+) -> Older | None:
+    """What a release that is widely run would find, of what it refuses or does wrong; None where that is nothing.
+
+    It is about the objects whose release is the newest known because nothing names another.
+    """
+    taken = [obj for obj in report.objects if _assumed(report, obj)]
+    short = [obj for obj in taken if obj.node.end - obj.node.start <= _LONGEST]
+    places = {_place(obj) for obj in short[:_MOST]}
+    ours = [source for source in sources if any(path == source.path for path, _ in places)]
+    others = [*(source for source in sources if source not in ours), *context_sources]
+    known = {_key(result) for result in report.results}
+
+    def more(names: frozenset[str], release: Version) -> list[Result]:
+        def choose(obj: Object) -> tuple[Chosen, ...] | str:
+            kubernetes = report.target.each(obj)[0].kubernetes if _place(obj) in places else None
+            return (Chosen(only(release), kubernetes),) if _place(obj) in places else "another object"
+
+        chosen = selection._replace(select=names)
+        found = lint(ours, report.target._replace(choose=choose), rules, chosen, others).results
+        return [each for each in found if each.severity != "info" and each.object and _key(each) not in known]
+
+    probe = target(_WIDELY_RUN)
+    names = {n for n, rule in rules.items() if selection.has(rule) and (n in BY_RELEASE or _ends(rule))}
+    found = more(frozenset(names), probe) if ours else []
+    if not found:
+        return None
+    last = min(_last(rule) for rule in (each.rule for each in found))
+    unbound = [each for each in found if not _ends(each.rule)]
+    if unbound:
+        wanted = {_key(each) for each in unbound}
+        rest = frozenset(each.rule.name for each in unbound)
+        after = runs(release for release in RELEASES if probe <= release <= last)
+        last = _newest(after, lambda release: wanted <= {_key(each) for each in more(rest, release)})
+    return Older(last, len(found), len(taken) > len(places))
+
+
+def _newest(parted: Sequence[Releases], holds: Callable[[Version], bool]) -> Version:
+    """The newest release that something holds for, which it does for the oldest and then for no more."""
+    low, high = 0, len(parted) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(parted[middle].last) else (low, middle - 1)
+    return parted[low].last
+
+
+def _assumed(report: Report, obj: Object) -> bool:
+    if isinstance(obj, NodePool) and obj.foreign:
+        return False
+    if report.target.choose is None:
+        return True
+    chosen = report.target.choose(obj)
+    return not isinstance(chosen, str) and all(each.assumed for each in chosen)
+
+
+def _ends(rule: Rule) -> bool:
+    """Whether a rule is about releases up to one, and says nothing of those after it."""
+    return not rule.speaks_of(RELEASES[-1])
+
+
+def _last(rule: Rule) -> Version:
+    return max(release for release in RELEASES if releases_match(rule.releases, release))
+
+
+def _place(obj: Object) -> tuple[str, int]:
+    return obj.source.path, obj.node.start
+
+
+def _key(result: Result) -> _Key:
+    return result.rule.name, result.span.source.path, result.span.start

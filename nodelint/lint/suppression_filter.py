@@ -1,0 +1,51 @@
+"""What is left of findings where comments silence some, and what is wrong with the comments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from nodelint.lint.context import Context
+from nodelint.lint.results import Index, Result
+from nodelint.lint.rule import Rule
+from nodelint.lint.suppressions import Suppression, suppressions
+from nodelint.model.finding import Finding
+from nodelint.source import Source
+
+
+def after_comments(
+    results: Sequence[Result],
+    sources: Sequence[Source],
+    running: Sequence[Rule],
+    reporting: Set[str],
+    context: Context,
+) -> list[Result]:
+    """The results that no comment silences, and those about comments; `reporting` are the rules asked for."""
+    comments = [comment for source in sources for comment in suppressions(source)]
+    scopes = Index((comment.scope, comment) for comment in comments if comment.scope is not None)
+    kept = [result for result in results if not (comments and _is_silenced(result, scopes))]
+    ran = {rule.name for rule in running if rule.name in reporting}
+    return kept + _about_comments(comments, [rule for rule in running if rule.on is Suppression], context, ran)
+
+
+def _is_silenced(result: Result, scopes: Index) -> bool:
+    hit = False
+    for place in (result.span, *result.through):
+        for comment in scopes.near(place):
+            if comment.silences(result.rule.names, result.finding._replace(at=place)):
+                comment.used.update(result.rule.names)
+                hit = True
+    return hit
+
+
+def _about_comments(
+    comments: Sequence[Suppression], rules: Sequence[Rule], context: Context, ran: set[str]
+) -> list[Result]:
+    """What the rules about suppressions say; a comment for a rule that did not run is left in peace."""
+    results = []
+    for rule in rules:
+        for comment in comments:
+            known = [name for name in comment.rules if name in context.rule_names]
+            if all(name in ran for name in known):
+                found = rule.check(comment, context)
+                results += [Result(rule, f, None) for f in found if isinstance(f, Finding)]
+    return results

@@ -1,0 +1,170 @@
+"""Which releases of Karpenter and Kubernetes a repository runs, as its files state it, and for which objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from nodelint.model.releases import Version
+from nodelint.release_evidence.evidence import About, Evidence
+from nodelint.source import Source
+from nodelint.source.files import safe_read
+from nodelint.source.files.safe_read import repository
+
+__all__ = ["Evidence", "Stated", "evidence_of"]
+
+_LARGEST = 4 << 20
+"""Bytes of a file; those that state a release are small."""
+
+_YAML = (".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock")
+_FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
+_HCL = (".tf", ".tofu", ".tfvars", ".hcl")
+
+_SET_ASIDE = frozenset(
+    {
+        *(
+            "archive",
+            "archived",
+            "archives",
+            "attic",
+            "backup",
+            "backups",
+            "bak",
+            "deprecated",
+            "disabled",
+            "example",
+        ),
+        *("examples", "fixtures", "legacy", "obsolete", "old", "sample", "samples", "testdata", "tests"),
+    }
+)
+"""Folders that are no part of what runs: what they state is about what they hold, and nothing else. A file of such
+a name, `sample.tfvars` say, states nothing.
+"""
+
+
+class Stated:
+    """All that was found, asked by path."""
+
+    def __init__(self, evidence: Iterable[Evidence]) -> None:
+        unique: dict[tuple[About, str, int, str], Evidence] = {}
+        for each in evidence:
+            key = (each.about, each.path, each.line, each.version)
+            if key not in unique or each.weight < unique[key].weight:
+                unique[key] = each
+        self.all: tuple[Evidence, ...] = tuple(unique.values())
+        self._folders = {each: _folders(each.path) for each in self.all}
+        self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
+        self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
+        self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
+
+    def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
+        """The evidence for what a file holds, one piece for each release; several where they disagree.
+
+        The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether
+        it lies in that very folder, and not beside the object's. `least` leaves out what is about older releases of
+        Karpenter, for objects that none of them serves.
+        """
+        if path == "-":
+            return ()
+        key = (about, os.path.dirname(path), least)
+        if key not in self._found:
+            self._found[key] = self._nearest(about, _folders(path), least)
+        return self._found[key]
+
+    def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
+        """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.
+
+        `karpenter` is the evidence that decides there, None where something else does. Another root with a Karpenter
+        of its own states the version of another cluster.
+        """
+        installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
+        if path == "-" or not installed:
+            return self.for_path("kubernetes", path)
+        key = (os.path.dirname(path), installed)
+        if key not in self._beside:
+            own = [self._folders[each] for each in installed]
+
+            def same_root(each: Evidence) -> bool:
+                root = self._root(self._folders[each])
+                return root is None or any(folders[: len(root)] == root for folders in own)
+
+            self._beside[key] = self._nearest("kubernetes", _folders(path), None, same_root)
+        return self._beside[key]
+
+    def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
+        if folders not in self._roots:
+            shared = (self._shared(folders, each) for each in self.all if each.about == "karpenter")
+            depth = max((each for each in shared if each is not None), default=None)
+            self._roots[folders] = None if depth is None else folders[:depth]
+        return self._roots[folders]
+
+    def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
+        """How many folders a place and a piece of evidence share; None where it says nothing about the place."""
+        theirs = self._folders[evidence]
+        shared = _shared(folders, theirs)
+        name = os.path.basename(evidence.path).partition(".")[0]
+        parts = (part.lower().lstrip("0123456789.-_") for part in (*theirs[shared:], name))
+        return None if _SET_ASIDE.intersection(parts) else shared
+
+    def _nearest(
+        self,
+        about: About,
+        folders: tuple[str, ...],
+        least: Version | None,
+        counts: Callable[[Evidence], bool] | None = None,
+    ) -> tuple[Evidence, ...]:
+        ranked: dict[tuple[int, int, bool], list[Evidence]] = {}
+        for each in self.all:
+            if each.about != about or (least is not None and each.karpenter < least):
+                continue
+            shared = self._shared(folders, each)
+            if shared is not None and (counts is None or counts(each)):
+                ranked.setdefault((-shared, each.weight, len(self._folders[each]) > shared), []).append(each)
+        best = ranked[min(ranked)] if ranked else []
+        return tuple({each.version: each for each in reversed(best)}.values())[::-1]
+
+
+def _folders(path: str) -> tuple[str, ...]:
+    return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))
+
+
+def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def evidence_of(sources: Iterable[Source]) -> Stated:
+    """What files state. Variables and locals of Terraform are looked up in the folders of those that use them."""
+    found: list[Evidence] = []
+    references = []
+    texts: dict[str, str] = {}
+    for source in sources:
+        if source.path.endswith(_HCL):
+            from nodelint.release_evidence.terraform import Module
+
+            module = Module(source.path, source.text)
+            texts[source.path] = source.text
+            found += module.evidence
+            references += module.references
+        elif source.path.endswith(_YAML):
+            from nodelint.release_evidence import charts
+
+            found += charts.evidence(source)
+        if source.path.endswith(_FOR_READERS):
+            continue
+        from nodelint.release_evidence import scripts
+
+        found += scripts.evidence(source.path, source.text)
+    if references:
+        from nodelint.release_evidence.terraform import resolved
+
+        found += resolved(references, lambda path: texts.get(path) or _text(path))
+    return Stated(found)
+
+
+def _text(path: str) -> str | None:
+    try:
+        top = repository(os.path.dirname(os.path.abspath(path)))
+        return safe_read.read(path, _LARGEST, within=top).decode("utf-8", "replace")
+    except OSError:
+        return None

@@ -1,0 +1,41 @@
+"""What an object is judged for."""
+
+from __future__ import annotations
+
+from nodelint.model.releases import OLDEST
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.model.ranges import Releases
+    from nodelint.model.releases import KubernetesVersion
+    from nodelint.release_evidence.evidence import Evidence
+
+
+class Chosen(NamedTuple):
+    """Releases of Karpenter between which nothing changes, a version of Kubernetes, and the lines that state them.
+
+    Where a flag or the configuration names a release nothing states it, nor where it is `assumed`: the newest known.
+    """
+
+    karpenter: Releases
+    kubernetes: KubernetesVersion | None = None
+    karpenter_from: Evidence | None = None
+    kubernetes_from: Evidence | None = None
+    assumed: bool = False
+
+    @property
+    def bare(self) -> Chosen:
+        """The same without what states it."""
+        return Chosen(self.karpenter, self.kubernetes)
+
+    @property
+    def later(self) -> bool:
+        """Whether this is a later release than the one that a file states, which served kinds that are gone."""
+        return self.karpenter_from is not None and self.karpenter_from.karpenter < OLDEST < self.karpenter.last
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What sorts by Karpenter's release first."""
+        return (self.karpenter, self.kubernetes or ())

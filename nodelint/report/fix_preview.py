@@ -1,0 +1,98 @@
+"""A fix as the lines that go and the lines that come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from nodelint.edits import apply
+from nodelint.model.finding import Edit, by_source
+from nodelint.printable import flat, printable
+from nodelint.report.snippet import window
+from nodelint.report.style import Look, cells, wrapped
+from nodelint.source import SourceText
+from nodelint.tuples import NamedTuple
+
+LINES = 20
+"""Lines of a fix that are shown; `--diff` shows all."""
+
+# A line that would fill more rows is shown around what changes.
+_ROWS = 6
+
+
+class _Line(NamedTuple):
+    """A line that goes (`-`) or comes (`+`), its number in the old or the new text, and what of it differs."""
+
+    number: int
+    sign: str
+    text: str
+    start: int
+    end: int
+
+
+def fix_lines(edits: Sequence[Edit], home: SourceText, look: Look) -> Iterator[str]:
+    """The lines that a fix changes; those of `home`, where the finding is, first."""
+    groups = by_source(edits)
+    for group in sorted(groups, key=lambda g: g[0].source is not home):
+        source = group[0].source
+        if len(groups) > 1 or source is not home:
+            yield f"    in {printable(source.path)}:"
+        changed = list(_changed(source, group))
+        for line in changed[:LINES]:
+            colour = "red" if line.sign == "-" else "green"
+            yield from (look.style(text, fg=colour) for text in _wrap_line(line, look))
+        if len(changed) > LINES:
+            yield f"      … {len(changed) - LINES} more lines, shown by --diff"
+
+
+def _wrap_line(line: _Line, look: Look) -> Iterator[str]:
+    """A line as rows: whole, broken between words; of a very long one what changes."""
+    head = f"{line.number:>5} {line.sign} "
+    text = flat(line.text)
+    room = look.width - len(head)
+    if cells(text) <= room:
+        yield f"{head}{text}".rstrip()
+    elif cells(text) <= room * _ROWS:
+        indent = text[: len(text) - len(text.lstrip())]
+        more = f"{' ' * len(head)}{indent}  "
+        yield from wrapped(text.strip(), look.width, head + indent, more)
+    else:
+        start, end, cut = window(text, line.start, line.end, room)
+        yield f"{head}{'…' if start else ''}{text[start:end]}{'…' if cut else ''}"
+
+
+def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
+    from nodelint.edits.line_diff import fewest
+
+    # Only what lies between the first and the last edit can differ: their lines and one on either side.
+    start = source.text.rfind("\n", 0, max(0, source.text.rfind("\n", 0, min(e.start for e in edits)))) + 1
+    end = max(e.end for e in edits)
+    for _ in range(2):
+        end = source.text.find("\n", end) + 1 or len(source.text)
+    first = source.position(start).line
+    part = source.text[start:end]
+    moved = [Edit(source, e.start - start, e.end - start, e.text) for e in edits]
+    old, new = part.removesuffix("\n").split("\n"), apply(part, moved).removesuffix("\n").split("\n")
+    for tag, i1, i2, j1, j2 in fewest(old, new):
+        if tag == "equal":
+            continue
+        paired = i2 - i1 == j2 - j1
+        for i in range(i1, i2):
+            yield _Line(first + i, "-", old[i], *_differs(old[i], new[j1 + i - i1] if paired else ""))
+        for j in range(j1, j2):
+            yield _Line(first + j, "+", new[j], *_differs(new[j], old[i1 + j - j1] if paired else ""))
+
+
+def _differs(line: str, other: str) -> tuple[int, int]:
+    """The part of a line between what it begins and ends with like the other."""
+    shorter = min(len(line), len(other))
+    start = _alike(shorter, lambda n: line[:n] == other[:n])
+    return start, len(line) - _alike(shorter - start, lambda n: line[len(line) - n :] == other[len(other) - n :])
+
+
+def _alike(most: int, holds: Callable[[int], bool]) -> int:
+    """The greatest number of characters, up to `most`, that something holds for, as for all smaller ones."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least

@@ -1,0 +1,129 @@
+"""What `nodelint hash` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nodelint.drift import Hash
+from nodelint.drift.claim_status import Standing
+from nodelint.model.finding import label_of
+from nodelint.model.manifest import Object
+from nodelint.model.messages import counted
+from nodelint.model.releases import Version
+from nodelint.printable import printable
+from nodelint.tuples import NamedTuple
+
+VERSION = 1
+"""The version of the JSON that `hashes_json` gives."""
+
+
+class Row(NamedTuple):
+    """An object with its hash in a release, or the reason for which it has none.
+
+    `stated` is the line that states the release, `nodes` how those of a cluster stand to the object. `left_out` are
+    fields that are not known here, of a release that is newer: the hash is without them.
+    """
+
+    obj: Object
+    release: Version | None = None
+    annotation: str = ""
+    version: str = ""
+    hashed: Hash | None = None
+    kubelet: int | None = None
+    reason: str | None = None
+    nodes: list[Standing] | None = None
+    stated: str | None = None
+    left_out: tuple[str, ...] = ()
+
+
+def hashes_json(rows: Sequence[Row]) -> dict[str, Any]:
+    """The answer as plain data, to be written as JSON; hashes are texts, as Kubernetes has them."""
+    return {"version": VERSION, "objects": [_row_json(row) for row in rows]}
+
+
+def _row_json(row: Row) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "kind": row.obj.kind,
+        "name": row.obj.name if isinstance(row.obj.name, str) else None,
+        "path": row.obj.source.path,
+        **({"with": label} if (label := label_of(row.obj.source)) else {}),
+        "karpenter": str(row.release) if row.release is not None else None,
+        "annotation": row.annotation,
+        "hash": str(row.hashed.value) if row.hashed is not None else None,
+        "hashVersion": row.version,
+    }
+    if row.reason is not None:
+        record["reason"] = row.reason
+    if row.hashed is not None and row.hashed.without_ca:
+        record["withoutCABundle"] = True
+    if row.left_out:
+        record["leftOut"] = list(row.left_out)
+    if row.kubelet is not None:
+        record["kubeletHash"] = str(row.kubelet)
+    if row.nodes is not None:
+        record["nodeClaims"] = [
+            {"name": each.claim.name, "state": each.state, "fields": list(each.fields), "drifted": each.claim.drifted}
+            for each in row.nodes
+        ]
+    return record
+
+
+def hashes_text(rows: Sequence[Row], files: int) -> str:
+    """The answer in lines, the objects of a file together."""
+    if not rows:
+        return f"Nothing to hash: no NodePool or EC2NodeClass in {counted(files, 'file')}."
+    width = max(len(row.obj.label) for row in rows)
+    releases = {row.release: row.stated for row in reversed(rows) if row.release is not None}
+    lines: list[str] = []
+    path = None
+    for row in rows:
+        label = label_of(row.obj.source)
+        here = row.obj.source.path + (f" with {label}" if label and label != row.obj.source.path else "")
+        if here != path:
+            path = here
+            lines += [""] * bool(lines) + [printable(path)]
+        lines += _row_text(row, width, len(releases) > 1)
+    lines += [""] * bool(releases)
+    for release, stated in sorted(releases.items()):
+        lines.append(f"Karpenter {release}" + (f", as {printable(stated)} states it" if stated else ""))
+    return "\n".join(lines)
+
+
+def _row_text(row: Row, width: int, several: bool) -> Iterator[str]:
+    label = f"  {printable(row.obj.label):<{width}}"
+    if row.hashed is None:
+        yield f"{label}  no hash: {row.reason}"
+        return
+    without = "  without the CA bundle" if row.hashed.without_ca else ""
+    without += f"  Karpenter {row.release}" if several else ""
+    yield f"{label}  {row.annotation:<35} {row.hashed.value:>20}  {row.version}{without}"
+    if row.left_out:
+        fields = ", ".join(row.left_out)
+        yield f"  {'':<{width}}  without {printable(fields)}: not known here, and perhaps part of the hash"
+    if row.kubelet is not None:
+        yield f"  {'':<{width}}  {'kubelet, on NodeClaims only':<35} {row.kubelet:>20}"
+    if row.nodes is not None:
+        yield from _nodes_text(row.nodes, " " * (width + 4))
+
+
+_STATES = {
+    "same": "as this manifest gives it",
+    "differs": "another hash",
+    "other-version": "a hash of another version, which is not compared",
+    "no-hash": "no hash to compare with",
+}
+
+
+def _nodes_text(nodes: Sequence[Standing], indent: str) -> Iterator[str]:
+    if not nodes:
+        yield f"{indent}no NodeClaims"
+    groups = Counter((each.state, each.fields) for each in nodes)
+    for (state, fields), count in groups.most_common():
+        by = f", by {', '.join(fields)}" if fields else ", by fields that cannot be determined" * (state == "differs")
+        yield f"{indent}{counted(count, 'NodeClaim')}: {_STATES[state]}{printable(by)}"
+        if state == "differs":
+            yield from (
+                f"{indent}  {each.claim.name}" for each in nodes if (each.state, each.fields) == (state, fields)
+            )

@@ -1,0 +1,139 @@
+"""For which releases the objects of a run were judged, and which lines state them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nodelint.lint.engine import Report
+from nodelint.model.messages import counted
+from nodelint.model.releases import OLDEST, judged_as
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.model.manifest import Object
+    from nodelint.release_evidence.evidence import Evidence
+    from nodelint.release_evidence.release_choice import Chosen
+
+
+class TargetGroup(NamedTuple):
+    """Objects that are judged for the same releases by the same evidence."""
+
+    chosen: tuple[Chosen, ...]
+    objects: tuple[Object, ...]
+
+
+def groups(report: Report) -> list[TargetGroup]:
+    """The objects of a run by what they were judged for; none where all have the releases of the run itself."""
+    if report.target.choose is None:
+        return []
+    found: dict[tuple[Chosen, ...], list[Object]] = {}
+    for obj in report.objects:
+        chosen = report.target.choose(obj)
+        if not isinstance(chosen, str):
+            found.setdefault(chosen, []).append(obj)
+    return [TargetGroup(chosen, tuple(objs)) for chosen, objs in found.items()]
+
+
+def versions_text(report: Report) -> str:
+    """`Karpenter 1.2.1 and 1.8.1, Kubernetes 1.33`: all that anything was judged for."""
+    chosen = [each for group in groups(report) for each in group.chosen]
+    if not chosen:
+        target = report.target
+        return f"Karpenter {target.karpenter}" + (f", Kubernetes {target.kubernetes}" if target.kubernetes else "")
+    said = f"Karpenter {karpenter_text(chosen)}"
+    kubernetes = sorted({each.kubernetes for each in chosen if each.kubernetes is not None})
+    return said + (f", Kubernetes {_listed(map(str, kubernetes))}" if kubernetes else "")
+
+
+def assumed(report: Report) -> bool:
+    """Whether nothing names or states the release of any object, so that it is the newest known."""
+    found = groups(report)
+    return bool(found) and all(each.assumed for group in found for each in group.chosen)
+
+
+def judged(report: Report) -> int:
+    """How many objects were judged; the release of other ones that were asked about is too old."""
+    return len(report.objects) if report.target.choose is None else sum(len(g.objects) for g in groups(report))
+
+
+def objects_text(report: Report) -> str:
+    """`8 objects`, or `3 of 8 objects` where the others were not judged."""
+    some, all_ = judged(report), len(report.objects) + report.unjudged
+    return counted(all_, "object") if some == all_ else f"{some:,} of {counted(all_, 'object')}"
+
+
+def karpenter_text(chosen: Sequence[Chosen]) -> str:
+    """The releases in few words; what follows each other becomes one range."""
+    from nodelint.model.ranges import joined
+
+    return _listed(map(str, joined({each.karpenter for each in chosen})))
+
+
+def target_lines(report: Report) -> list[str]:
+    """One line for each group: the releases, how many objects, and the lines that state them."""
+    lines = []
+    found = groups(report)
+    if len(found) == 1 and not any(c.karpenter_from or c.kubernetes_from for c in found[0].chosen):
+        return []
+    for group in found:
+        said = karpenter_text(group.chosen)
+        by = _by(each.karpenter_from for each in group.chosen)
+        if by:
+            said += f", by {by}"
+        elif any(each.assumed for each in group.chosen):
+            said += " (newest known)"
+        else:
+            said += " (as named)"
+        versions = dict.fromkeys(str(each.kubernetes) for each in group.chosen if each.kubernetes is not None)
+        if versions and (by := _by(each.kubernetes_from for each in group.chosen)):
+            said += f"; Kubernetes {_listed(versions)}, by {by}"
+        line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {said}"
+        if len({each.karpenter for each in group.chosen if each.karpenter_from}) > 1:
+            line += "; these are equally near and differ, so each is judged"
+        older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
+        if older and any(each.later for each in group.chosen):
+            line += f"; {older[0].version} is not known, so what its objects become is judged"
+        elif older:
+            line += f"; {older[0].version} is not known, so it is judged as the oldest release that is"
+        newer = dict.fromkeys(filter(None, (judged_as(each.karpenter.last) for each in group.chosen)))
+        lines.append(line + "".join(f"; judged as {release}" for release in newer) + ".")
+    return lines
+
+
+def _by(evidence: Iterable[Evidence | None]) -> str:
+    return _listed(f"{each.place} ({each.by})" for each in dict.fromkeys(evidence) if each is not None)
+
+
+def _listed(words: Iterable[str]) -> str:
+    known = list(words)
+    return f"{', '.join(known[:-1])} and {known[-1]}" if len(known) > 1 else "".join(known)
+
+
+def targets_json(report: Report) -> list[dict[str, object]]:
+    """The same for programs."""
+    return [
+        {
+            "karpenter": releases_json(group.chosen),
+            "kubernetes": list(dict.fromkeys(str(c.kubernetes) for c in group.chosen if c.kubernetes is not None)),
+            "assumed": any(each.assumed for each in group.chosen),
+            "evidence": [
+                {"about": each.about, "version": each.version, "path": each.path, "line": each.line, "by": each.by}
+                for each in dict.fromkeys(e for c in group.chosen for e in (c.karpenter_from, c.kubernetes_from))
+                if each is not None
+            ],
+            "objects": [
+                {"kind": o.kind, "name": o.name if isinstance(o.name, str) else None, "path": o.source.path}
+                for o in group.objects
+            ],
+        }
+        for group in groups(report)
+    ]
+
+
+def releases_json(chosen: Iterable[Chosen]) -> list[dict[str, str]]:
+    """Runs of releases, oldest first."""
+    from nodelint.model.ranges import joined
+
+    return [{"from": str(each.first), "to": str(each.last)} for each in joined({c.karpenter for c in chosen})]

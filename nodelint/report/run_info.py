@@ -1,0 +1,113 @@
+"""What the formats of a report share: the run around it, and how it is summed up in words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from nodelint.lint.engine import Report, Result, Skipped
+from nodelint.model.finding import Span
+from nodelint.model.messages import counted
+from nodelint.printable import printable
+from nodelint.report.coverage import cover
+from nodelint.report.releases import judged, objects_text, versions_text
+from nodelint.report.skipped import Unread, unjudged_text
+from nodelint.report.summary import Basis
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.lint.older_release import Older
+
+
+class Run(NamedTuple):
+    """What a report does not say of the run that made it.
+
+    `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason,
+    `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
+    working folder); where a tool shows findings beside the lines of a repository, it has to be the repository's.
+    `older` is what an older release would find, `unread` what holds objects and was not read.
+    """
+
+    files: int
+    facts: Basis | None = None
+    unreadable: Sequence[tuple[str, str]] = ()
+    applied: Sequence[Result] = ()
+    refused: Sequence[tuple[Result, str]] = ()
+    root: str = ""
+    older: Older | None = None
+    unread: Sequence[Unread] = ()
+
+
+class Skips(NamedTuple):
+    """What was not judged for one reason: the rules (none: all of them) and the objects or files."""
+
+    reason: str
+    rules: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+def shown_path(path: str, root: str) -> str:
+    """A path for a reader: `stdin` for standard input, absolute where it lies outside of the folder."""
+    if path == "-":
+        return "stdin"
+    # Loads OpenSSL; the text format, which asks for no such path, should not wait for it.
+    from nodelint.lint.fingerprints import relative
+
+    seen = relative(path, root)
+    return os.path.abspath(path).replace(os.sep, "/") if seen.startswith("../") else seen
+
+
+def lines_of(span: Span) -> tuple[int, int]:
+    """The first and the last line of a span, counted from 1."""
+    source = span.source
+    return source.position(span.start).line, source.position(max(span.start, span.end - 1)).line
+
+
+def found(report: Report) -> str:
+    """`2 errors, 1 warning`; empty where there is nothing."""
+    counts = [counted(n, noun) for noun in ("error", "warning") if (n := report.number_of(noun))]
+    infos = report.number_of("info")
+    return ", ".join([*counts, f"{infos:,} info"] if infos else counts)
+
+
+def scope(report: Report, files: int) -> str:
+    """What was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
+    return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
+
+
+def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
+    """The outcome in one sentence."""
+    said = found(report)
+    if said:
+        return f"found {said} in {scope(report, files)}"
+    if not report.objects and not report.unjudged:
+        return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
+    if not judged(report):
+        return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
+    unjudged = unjudged_text(report, unread, cover(report).in_part)
+    return f"no findings; {unjudged}: {scope(report, files)}" if unjudged else f"all good: {scope(report, files)}"
+
+
+def skips(skipped: Sequence[Skipped], root: str) -> list[Skips]:
+    """What was not judged, by reason, in the order of the report."""
+    groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for skip in skipped:
+        rules, places = groups.setdefault(skip.reason, ({}, {}))
+        if skip.rule:
+            rules[skip.rule] = None
+        label = printable(skip.object.label) if skip.object else ""
+        where = printable(shown_path(skip.path, root)) if skip.path else ""
+        if place := f"{label} ({where})" if label and where else label or where:
+            places[place] = None
+    return [Skips(printable(reason), tuple(rules), tuple(places)) for reason, (rules, places) in groups.items()]
+
+
+def skip_text(skip: Skips, most: int = 3) -> str:
+    """One reason with the first places that it kept from being judged."""
+    named = ", ".join(skip.places[:most])
+    more = len(skip.places) - most
+    places = f"{named} and {more} more" if more > 0 else named
+    what = f" ({', '.join(skip.rules)})" if skip.rules else ""
+    return f"{places}: {skip.reason}{what}" if places else f"{skip.reason}{what}"

@@ -1,0 +1,142 @@
+"""Lines of a file with marks below what a finding is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.model.finding import Span
+from nodelint.printable import flat, printable
+from nodelint.report.style import Look, cells, wrapped
+from nodelint.source import SourceText
+from nodelint.tuples import NamedTuple
+
+# Where a long line is cut, the end of a word is looked for within so many characters.
+_WORD = 24
+
+
+class Mark(NamedTuple):
+    """A place to be marked: with `^` in a colour where it is the finding's own, else with `-`; `label` says why."""
+
+    span: Span
+    label: str = ""
+    own: bool = False
+    colour: str = ""
+
+
+class _On(NamedTuple):
+    """A mark on its line: columns from `start` on, counted from 0, up to `end`."""
+
+    mark: Mark
+    line: int
+    start: int
+    end: int
+
+
+def excerpt(source: SourceText, marks: Sequence[Mark], look: Look) -> Iterator[str]:
+    """The marked lines of one file, in their order; `...` stands for lines between them."""
+    placed = [on for mark in marks if (on := _placed(source, mark)) is not None]
+    if not placed:
+        return
+    margin = len(str(max(on.line for on in placed)))
+    gutter = look.style(f"{' ' * margin} |", dim=True)
+    room = max(look.width - margin - 3, 20)
+    yield gutter
+    before = 0
+    for number in sorted({on.line for on in placed}):
+        if before and number == before + 2:
+            left, right, _ = window(source.line(number - 1), 0, 0, room)
+            between = source.line(number - 1)[left:right]
+            yield f"{look.style(f'{number - 1:>{margin}} |', dim=True)} {flat(between)}".rstrip()
+        elif before and number > before + 1:
+            yield look.style("...", dim=True)
+        before = number
+        head = f"{look.style(f'{number:>{margin}} |', dim=True)} "
+        for shown, rows in _rows(source.line(number), [on for on in placed if on.line == number], room, look):
+            yield f"{head}{shown}".rstrip()
+            yield from (f"{gutter} {row}".rstrip() for row in rows)
+
+
+def _placed(source: SourceText, mark: Mark) -> _On | None:
+    at = source.position(mark.span.start)
+    line = source.line(at.line)
+    if not line.strip():
+        return None
+    start = at.column - 1
+    # Of what goes over many lines, the first says where to look.
+    end = start + max(1, min(mark.span.end - mark.span.start, len(line.rstrip()) - start))
+    return _On(mark, at.line, start, end)
+
+
+def _rows(line: str, marks: Sequence[_On], room: int, look: Look) -> Iterator[tuple[str, list[str]]]:
+    """The line as it is shown with the rows of marks below it; more than once where marks are far apart."""
+    left = sorted(marks, key=lambda on: (not on.mark.own, on.start))
+    while left:
+        first = left[0]
+        start, end, cut = window(line, first.start, first.end, room)
+        here = [on for on in left if on is first or start <= on.start < end]
+        left = [on for on in left if on not in here]
+        shown = f"{'…' if start else ''}{flat(line[start:end])}{'…' if cut else ''}"
+        lead = 1 if start else 0
+
+        def column(offset: int, start: int = start, lead: int = lead) -> int:
+            return lead + cells(flat(line[start:offset]))
+
+        yield shown, list(_marked([(on, column(on.start), column(min(on.end, end))) for on in here], room, look))
+
+
+def _marked(marks: Sequence[tuple[_On, int, int]], room: int, look: Look) -> Iterator[str]:
+    """One row with the marks that need no label and the last of the others; a row for each further label."""
+    ordered = sorted(marks, key=lambda each: (each[1], each[2]))
+    bare = [each for each in ordered if not each[0].mark.label]
+    named = [each for each in ordered if each[0].mark.label]
+    if named and all(each[2] < named[-1][1] for each in bare):
+        together, named = [*bare, named[-1]], named[:-1]
+    else:
+        together = bare
+    if together:
+        yield from _row(together, room, look)
+    for each in reversed(named):
+        yield from _row([each], room, look)
+
+
+def _row(marks: Sequence[tuple[_On, int, int]], room: int, look: Look) -> Iterator[str]:
+    row, at = "", 0
+    for on, start, end in marks:
+        if start < at:
+            continue
+        sign = "^" if on.mark.own else "-"
+        colours = {"fg": on.mark.colour, "bold": True} if on.mark.own else {"fg": "cyan"}
+        row += " " * (start - at) + look.style(sign * max(1, end - start), **colours)
+        at = max(end, start + 1)
+    last, start, _ = marks[-1]
+    label = printable(last.mark.label)
+    if label and at + 1 + cells(label) <= room:
+        yield f"{row} {label}"
+        return
+    yield row
+    indent = " " * min(start, room - cells(label) if cells(label) <= room else room // 4)
+    yield from wrapped(label, room, indent, indent)
+
+
+def window(line: str, start: int, end: int, room: int) -> tuple[int, int, bool]:
+    """The part of a line that is shown so that `start` to `end` is in it, cut between words; whether its end is cut.
+
+    An ellipsis takes the place of what is cut off, and a column.
+    """
+    if cells(line) <= room:
+        return 0, len(line), False
+    room = max(8, room - 2 if line.isascii() else (room - 2) // 2)
+    left = 0 if end <= room else max(0, min(start, start - (room - min(end - start, room)) // 2))
+    if left:
+        blank = _blank(line, left, min(start, left + _WORD), 1)
+        left = blank if blank is not None else left
+    right = min(len(line), left + room)
+    if right < len(line):
+        blank = _blank(line, right, max(min(end, right), right - _WORD), -1)
+        right = blank if blank is not None else right
+    return left, right, right < len(line)
+
+
+def _blank(line: str, start: int, stop: int, step: int) -> int | None:
+    """The first place from `start` to `stop` that has white space before it or after it."""
+    return next((n for n in range(start, stop + step, step) if line[n - 1 : n].isspace()), None)

@@ -1,0 +1,416 @@
+"""Paths become sources: those asked for, and those read only so that others can refer to them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
+from nodelint.source.files.safe_read import MARKS, is_inside, repository, why
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from nodelint.source import Source
+    from nodelint.source.files.gitignore import Ignored
+
+ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
+
+# Templates of YAML: of Terraform, of Go, of Jinja. A bare `.tpl` is a chart's helpers as often as a manifest.
+_TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")
+_TAKEN = ENDINGS + _TEMPLATES
+
+# Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
+_STATING = (
+    *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
+    *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock"),
+)
+_WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
+SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in _WORDS)
+"""How manifests end that somebody has set aside: no tool applies them."""
+
+# Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
+_TEXTS = (
+    *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
+    *(".jsonnet", ".libsonnet", ".rb", *SET_ASIDE),
+)
+_NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
+_WORKFLOWS = ".github"
+_READ, _GLANCE, _UNREAD = 1, 2, 3
+_GIT = (".git", ".gitignore")
+_HCL = (".tf", ".tofu", ".tfvars", ".hcl")
+
+CHART = "Chart.yaml"
+"""The file that makes a folder a Helm chart."""
+
+# What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
+
+# One of these is in a file that states a release of Karpenter, beside the mark.
+_STATES = (
+    *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
+    *(b"rterVersion", b"artVersion", b"defaultVersion"),
+)
+
+# One of these is in a file that makes pods.
+_WORKLOADS = (
+    *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
+    *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
+)
+# One of these is in a file that states nodes of others than Karpenter.
+_NODE_GROUPS = (
+    *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
+    *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
+)
+_SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"interruptionQueue:")
+
+# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
+_SNAPSHOT = b'"nodelint-snapshot"'
+
+# Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
+_LARGEST = 64 << 20
+_AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
+
+_CHUNK = 1 << 16
+_FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+
+
+class Discovery:
+    """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
+
+    `stdin` is what standard input brought, where it was asked for. `stating` are files that may state which release
+    runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
+    `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
+    `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
+    `also` is a pattern of what is read although the word is not in it.
+    `workloads` are the paths of files that may make pods, `node_groups` of those that may state nodes of others than
+    Karpenter: both told by single words.
+    """
+
+    def __init__(self) -> None:
+        self.stating: list[Source] = []
+        self.seen: set[str] = set()
+        self.glanced: set[str] = set()
+        self.unread: list[str] = []
+        self.folders: list[str] = []
+        self.hidden: list[str] = []
+        self.sources: list[Source] = []
+        self.unreadable: list[tuple[str, str]] = []
+        self.files = 0
+        self.stdin: bytes | None = None
+        self.also: str | None = None
+        self.workloads: list[str] = []
+        self.node_groups: list[str] = []
+
+
+def discover(
+    paths: Sequence[str],
+    exclude: Excluded = READ_ALL,
+    stdin: Callable[[], bytes] | None = None,
+    on_file: Callable[[int], None] | None = None,
+    include: Globs = NOTHING,
+    also: str | None = None,
+) -> Discovery:
+    """Read files, folders (with all that is below them) and `-` for standard input, each file once.
+
+    In folders only manifests, their templates and Terraform's files are read, by their endings, and what
+    `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
+    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out. What git
+    ignores in a folder is left out where `exclude` says so; a file or folder of `paths` is read all the same.
+    Files in which the pattern `also` is found are read although they do not hold the word.
+    """
+    found = Discovery()
+    found.also = also
+    for path in paths:
+        if not path:
+            found.unreadable.append((path, "an empty path"))
+        elif path == "-":
+            _take_stdin(found, stdin or _stdin)
+        else:
+            if os.path.isdir(path):
+                found.folders.append(os.path.abspath(path))
+            for file in _files(path, exclude, include, found):
+                _take_file(file, path, found, on_file)
+    return found
+
+
+def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
+    found.files += 1
+    try:
+        found.stdin = stdin()
+    except OSError as error:
+        found.unreadable.append(("-", why(error)))
+        return
+    if _is_wanted(found.stdin, found):
+        from nodelint.source import Source
+
+        found.sources.append(Source.from_bytes("-", found.stdin, found.also))
+
+
+def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], None] | None) -> None:
+    """Read a file that `path` stands for, unless it was read before."""
+    if file in found.glanced and file != os.path.normpath(path):
+        _read_for_release(file, found)
+        return
+    if file in found.seen:
+        return
+    found.seen.add(file)
+    found.files += 1
+    if on_file is not None:
+        on_file(found.files)
+    data = _read(file, found)
+    if data is None:
+        return
+    if isinstance(data, bytes):
+        _note_kinds(file, data, found)
+    if not isinstance(data, bytes):
+        data.part = is_patch(file)
+        found.sources.append(data)
+    elif _is_wanted(data, found):
+        from nodelint.source import Source
+
+        # A file whose name is a dash is not standard input.
+        source = Source.from_bytes(_shown(file), data, found.also)
+        source.part = is_patch(file)
+        found.sources.append(source)
+        if _may_state(file, data, True):
+            found.stating.append(source)
+    elif _may_state(file, data, False):
+        from nodelint.source import Source
+
+        found.stating.append(Source.from_bytes(_shown(file), data))
+
+
+def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
+    """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
+    if any(data.find(mark) >= 0 for mark in _WORKLOADS):
+        found.workloads.append(file)
+    if any(data.find(mark) >= 0 for mark in _NODE_GROUPS):
+        found.node_groups.append(file)
+
+
+def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
+    """The files that may state a release: those found, and the others of the repositories that the sources stand in.
+
+    What of those others cannot be read is passed over: it was not asked for.
+    """
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in found.sources if source.path != "-"}
+    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
+    roots = [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
+    seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
+    more = Discovery()
+    for root in roots:
+        for file in _files(os.path.relpath(root), exclude, NOTHING, more):
+            if os.path.abspath(file) not in seen:
+                _read_for_release(file, more)
+    return [*found.stating, *more.stating]
+
+
+def _read_for_release(file: str, found: Discovery) -> None:
+    if any(source.path == _shown(file) for source in found.stating):
+        return
+    data = _read(file, Discovery())
+    if isinstance(data, bytes) and _may_state(file, data, _concerns_karpenter(data)):
+        from nodelint.source import Source
+
+        found.stating.append(Source.from_bytes(_shown(file), data))
+
+
+def _may_state(file: str, data: bytes, ours: bool) -> bool:
+    # Asked of each file, and `in` of bytes first tries its left side as a number, with an error that is not seen.
+    if data.find(b"KARPENTER_VERSION") >= 0 or data.find(b"eksctl.io/") >= 0:
+        return True
+    if file.endswith(_HCL) and (b"_version" in data or b"aws_eks_cluster" in data):
+        return True
+    # Of a file of values that does not name Karpenter, these keys are telling enough.
+    return any(mark in data for mark in (_STATES if ours else _SETTINGS)) or (ours and b"settings" in data)
+
+
+def _shown(file: str) -> str:
+    return file.replace(os.sep, "/") if file != "-" else "./-"
+
+
+def context(asked: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
+    """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    asked = list(asked)
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}
+    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
+    have = {os.path.realpath(source.path) for source in asked}
+    found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
+    return [source for source in found.sources if os.path.realpath(source.path) not in have]
+
+
+def _leads_out(link: str, top: str) -> str | None:
+    """What a link leads out of: its chart, else its repository, else the folder that was asked for; else None."""
+    folder = os.path.dirname(os.path.abspath(link))
+    root = repository(folder) or os.path.abspath(top)
+    chart, above = None, folder
+    while True:
+        if os.path.isfile(os.path.join(above, CHART)):
+            chart = above
+        if above == root or above == os.path.dirname(above):
+            break
+        above = os.path.dirname(above)
+    if is_inside(link, chart or root):
+        return None
+    return "chart" if chart else "repository" if repository(folder) else "folder"
+
+
+def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
+    """The files that a path stands for, each as a normal path."""
+    path = os.path.normpath(path)
+    if os.path.isdir(path):
+        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
+    elif not exclude.match(path):
+        yield path
+
+
+def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
+    above = _ignored_around(folder) if exclude.gitignore else None
+    excluding = bool(exclude)
+    open_folders = [(prefix, *_listed(folder, found, above, exclude))]
+    while open_folders:
+        prefix, entries, ignored = open_folders[-1]
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            if excluding and exclude.match(path):
+                continue
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    walked = (not name.startswith(".") or name == _WORKFLOWS) and name not in _PASSED_OVER
+                    if walked and not (ignored and ignored.ignores(name, folder=True)):
+                        below = ignored.below(name) if ignored else None
+                        open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
+                        break
+                    if name.startswith(".") and not walked and not (ignored and ignored.ignores(name, folder=True)):
+                        found.hidden.append(path)
+                    continue
+                read = _wanted(path, include)
+                if not read or (ignored and ignored.ignores(name, folder=False)):
+                    continue
+                if _is_taken(entry, path, read, folder, found):
+                    yield path
+            except OSError as error:  # a link that leads back to itself
+                found.unreadable.append((path, why(error)))
+        else:
+            open_folders.pop()
+
+
+def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
+    """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
+    if read == _UNREAD or not entry.is_file():
+        if path.lower().endswith(_TEXTS):
+            found.unread.append(path)
+        return False
+    if read == _GLANCE:
+        found.glanced.add(path)
+    if entry.is_symlink() and (what := _leads_out(path, top)):
+        if read != _GLANCE:
+            found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
+        return False
+    return True
+
+
+def _wanted(path: str, include: Globs) -> int:
+    """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
+    if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
+        return _READ
+    if path.endswith(_STATING) and not path.endswith(_NOT_STATING):
+        return _GLANCE
+    return _UNREAD if path.lower().endswith(_TEXTS) else 0
+
+
+def _listed(
+    folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
+) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
+    """The entries of a folder, and what git ignores of them."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda e: e.name)
+    except OSError as error:
+        found.unreadable.append((folder, why(error)))
+        return iter(()), above
+    if exclude.gitignore and any(entry.name in _GIT for entry in entries):
+        from nodelint.source.files.gitignore import entered
+
+        above = entered(above, folder, [entry.name for entry in entries])
+    return iter(entries), above
+
+
+def _ignored_around(folder: str) -> Ignored | None:
+    """What git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+    if repository(os.path.abspath(folder)) is None:
+        return None
+    from nodelint.source.files.gitignore import Ignored
+
+    return Ignored.around(folder)
+
+
+def _read(path: str, found: Discovery) -> bytes | Source | None:
+    """The content of a file, or what a long stream of YAML holds; None where it is neither."""
+    # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
+    try:
+        handle = os.open(path, _FOR_READING)
+        try:
+            data = os.read(handle, _CHUNK)
+            if more := os.read(handle, _CHUNK):
+                return _read_on(path, handle, [data, more], found)
+        finally:
+            os.close(handle)
+    except (OSError, ValueError) as error:
+        found.unreadable.append((path, why(error)))
+        return None
+    return data
+
+
+def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> bytes | Source | None:
+    """The same for a file that is longer than its first chunks."""
+    size = sum(map(len, chunks))
+    while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
+        chunks.append(chunk)
+        size += len(chunk)
+        if len(chunks) == 16 and path.endswith((".yaml", ".yml")) and os.fstat(handle).st_size > _LARGEST:
+            from nodelint.source.yaml import yaml_stream
+
+            os.lseek(handle, 0, os.SEEK_SET)
+            return yaml_stream.read(_shown(path), handle)
+    data = b"".join(chunks)
+    if size > _LARGEST and _is_marked(data):
+        found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))
+        return None
+    return data
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    data = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise OSError(f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}; save it as one")
+    return data
+
+
+def _concerns_karpenter(data: bytes) -> bool:
+    # A file in UTF-16 has the letters of the mark with zeros between them.
+    marked = _is_marked(data) or (data.find(b"\0") >= 0 and _is_marked(data.replace(b"\0", b"")))
+    return marked and _SNAPSHOT not in data[:200]
+
+
+def _is_wanted(data: bytes, found: Discovery) -> bool:
+    if _concerns_karpenter(data):
+        return True
+    if found.also is None:
+        return False
+    import re
+
+    return re.search(found.also.encode(), data) is not None
+
+
+def _is_marked(data: bytes) -> bool:
+    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0

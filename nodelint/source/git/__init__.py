@@ -1,0 +1,1 @@
+"""git in a repository that may hold anything, and files as a revision has them."""

@@ -1,0 +1,190 @@
+"""The chart around a template, and its default values."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+
+from nodelint.source import Node, Source
+from nodelint.source.files import safe_read
+from nodelint.source.files.discover import CHART
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.templates.gotemplate import BadTemplate, Definition, parse
+from nodelint.source.templates.template_eval import Definitions
+from nodelint.source.yaml.compose import compose
+from nodelint.tuples import NamedTuple
+
+_FOLDER = "templates"
+_VALUES = "values.yaml"
+_LARGEST = 4 << 20
+_MOST_FILES = 500
+_MOST_VALUES = 50
+
+OTHER_VALUES = r"\Avalues[-._][^/]*\.ya?ml"
+TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
+"""Names of further files of values: beside the chart's own, and in its folder `ci`."""
+
+
+def values_of(path: str) -> str | None:
+    """The path of the default values for a template of a chart; None for any other file.
+
+    A chart within another one has none of its own: the outer chart may give it others.
+    """
+    folder = _templates_around(path)
+    if folder is None:
+        return None
+    chart = os.path.dirname(folder)
+    if not os.path.isfile(os.path.join(chart, CHART)):
+        return None
+    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
+    if name == "charts" and os.path.isfile(os.path.join(outer, CHART)):
+        return None
+    values = os.path.join(chart, _VALUES)
+    return values if os.path.isfile(values) else None
+
+
+class VendoredChart(NamedTuple):
+    """A chart in the folder `charts` of another: the keys under which that gives it values, and both files."""
+
+    names: tuple[str, ...]
+    values: str | None
+    outer_values: str | None
+
+
+def vendored_chart(path: str) -> VendoredChart | None:
+    """The chart of a template that is vendored in another one; None for any other file, or one within two others."""
+    folder = _templates_around(path)
+    chart = os.path.dirname(folder) if folder is not None else ""
+    outer = chart_around(chart or os.curdir) if folder is not None else None
+    own = _root(os.path.join(chart, CHART)) if outer is not None else None
+    if outer is None or own is None or chart_around(outer) is not None:
+        return None
+    name = _name(own)
+    around = _root(os.path.join(outer, CHART))
+    listed = around.get("dependencies") if around is not None else None
+    mine = [each for each in (listed.items if listed is not None else ()) if _name(each) == name]
+    names = tuple(_name(each, "alias") or name for each in mine) or (name,)
+    values, given = os.path.join(chart, _VALUES), os.path.join(outer, _VALUES)
+    return VendoredChart(names, values if os.path.isfile(values) else None, given if os.path.isfile(given) else None)
+
+
+def _name(node: Node, key: str = "name") -> str:
+    value = node.get(key)
+    return value.value if value is not None and isinstance(value.value, str) else ""
+
+
+def _templates_around(path: str) -> str | None:
+    """The folder `templates` that a file is in, however deep; None where it is in none."""
+    folder = os.path.dirname(path)
+    while os.path.basename(folder) != _FOLDER:
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    return folder
+
+
+def default_values(path: str) -> Node | None:
+    """The default values for a template; None where it has none that can be read."""
+    values = values_of(path)
+    return _root(values) if values is not None else None
+
+
+def more_values(path: str) -> list[Node]:
+    """What the chart of a template has of values beside the defaults: `values-prod.yaml`, and `ci/` for trials."""
+    values = values_of(path)
+    if values is None:
+        return []
+    chart, found = os.path.dirname(values), []
+    for folder, pattern in ((chart, OTHER_VALUES), (os.path.join(chart, "ci"), TRIAL_VALUES)):
+        try:
+            names = sorted(os.listdir(folder or os.curdir))
+        except OSError:
+            continue
+        found += [os.path.join(folder, name) for name in names if re.fullmatch(pattern, name)]
+    roots = (_root(each) for each in found[:_MOST_VALUES])
+    return [root for root in roots if root is not None]
+
+
+def _root(values: str) -> Node | None:
+    try:
+        home = safe_read.repository(os.path.dirname(os.path.abspath(values)))
+        source = Source(values, safe_read.read(values, _LARGEST, within=home).decode())
+        return compose(source, source.text, 0, masked=False)[0]
+    except (OSError, ValueError, Unreadable, IndexError):
+        return None
+
+
+def other_templates(path: str) -> list[str]:
+    """The texts of a chart's other templates, as far as they can be read."""
+    folder = _templates_around(path)
+    if folder is None:
+        return []
+    return list(_texts(folder, lambda other: os.path.abspath(other) != os.path.abspath(path)))
+
+
+def other_files(path: str) -> list[str]:
+    """The texts of a chart's YAML files beside its templates and default values, as far as they can be read."""
+    folder = _templates_around(path)
+    if folder is None:
+        return []
+    chart = os.path.dirname(folder)
+
+    def is_beside(other: str) -> bool:
+        name = os.path.relpath(other, chart)
+        return name.endswith((".yaml", ".yml")) and name != _VALUES and not name.startswith(_FOLDER + os.sep)
+
+    return list(_texts(chart, is_beside))
+
+
+def definitions_of(path: str) -> Definitions:
+    """The named templates that a template may include: of its chart, of the chart around it, and of vendored ones.
+
+    A name that two of them give to different texts is left out.
+    """
+    folder = _templates_around(path)
+    if folder is None:
+        return {}
+    chart = os.path.dirname(folder)
+    found: dict[str, tuple[str, Definition]] = {}
+    twice: set[str] = set()
+    for text in _texts(chart_around(chart) or chart or os.curdir, _may_define):
+        if "define" not in text:
+            continue
+        try:
+            parts = parse(text)
+        except BadTemplate:
+            continue
+        for part in parts:
+            if isinstance(part, Definition) and part.name is not None:
+                other, first = found.setdefault(part.name, (text, part))
+                if other[first.start : first.end] != text[part.start : part.end]:
+                    twice.add(part.name)
+    return {name: each for name, each in found.items() if name not in twice}
+
+
+def _may_define(path: str) -> bool:
+    return _templates_around(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
+
+
+def chart_around(chart: str) -> str | None:
+    """The chart that a chart is vendored in; None for one that stands by itself."""
+    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
+    return outer if name == "charts" and os.path.isfile(os.path.join(outer, CHART)) else None
+
+
+def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+    home = safe_read.repository(os.path.abspath(folder))
+    count = 0
+    for around, _, names in os.walk(folder):
+        for path in (os.path.join(around, name) for name in sorted(names)):
+            if not wanted(path):
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                return
+            try:
+                yield safe_read.read(path, _LARGEST, within=home).decode()
+            except (OSError, ValueError):
+                continue

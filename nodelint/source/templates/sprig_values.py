@@ -1,0 +1,206 @@
+"""Values of a chart, and the functions of templates over them. A text knows which value each part of it is from.
+
+What is not known here, or would be known in a cluster only, raises `Unresolved`: it stays what it is, template code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, SourceText
+from nodelint.source.yaml.scalars import reads_as_text
+
+Piece = tuple[str, Node | None]
+
+
+class Unresolved(Exception):
+    """It depends on something that is not known before the chart is installed."""
+
+
+class Unset(Exception):
+    """The value is empty or missing: whoever installs the chart is to give it."""
+
+
+class Printed(Exception):
+    """A list or mapping is printed without a function that writes YAML or JSON."""
+
+
+class Rope:
+    """A text of pieces, each with the value that it is from."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = tuple(pieces)
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.pieces)
+
+    def lines(self) -> Iterator[list[Piece]]:
+        """The pieces of each line."""
+        line: list[Piece] = []
+        for text, node in self.pieces:
+            first, *others = text.split("\n")
+            line.append((first, node))
+            for other in others:
+                yield line
+                line = [(other, node)]
+        yield line
+
+
+Value = Node | Rope | str | int | float | bool | list[object] | None
+
+
+class MadeNode(Node):
+    """A value that a template puts together: it is written nowhere."""
+
+    __slots__ = ()
+
+
+def as_node(value: object) -> Node:
+    """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template."""
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, Rope) and len(value.pieces) == 1:
+        text, node = value.pieces[0]
+        if node is not None and node.kind == "scalar" and node.value == text:
+            return node
+    if isinstance(value, dict):
+        made = MadeNode(_NOWHERE, 0, 0, "mapping", "flow")
+        made.entries = [MappingEntry(as_node(name), as_node(item), name) for name, item in value.items()]
+        return made
+    if isinstance(value, list):
+        made = MadeNode(_NOWHERE, 0, 0, "sequence", "flow")
+        made.items = [as_node(item) for item in value]
+        return made
+    if isinstance(value, Rope):
+        return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", str(value))
+    if value is None or isinstance(value, str | int | float | bool):
+        return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", value)
+    raise Unresolved
+
+
+_NOWHERE = SourceText("", "")
+
+
+def _origin(node: Node) -> Node | None:
+    """A node as the origin of what is printed of it."""
+    return None if isinstance(node, MadeNode) else node
+
+
+def truth(value: object) -> bool:
+    """Whether a template takes a value for true."""
+    if isinstance(value, Node):
+        if value.kind == "scalar":
+            return truth(known(value))
+        return bool(value.entries or value.items)
+    return bool(str(value)) if isinstance(value, Rope) else bool(value)
+
+
+def known(node: Node) -> str | int | float | bool | None:
+    """The value of a scalar. Raises `Unresolved` for a placeholder."""
+    if isinstance(node.value, str | int | float | bool) or node.value is None:
+        return node.value
+    raise Unresolved
+
+
+def plain(value: object) -> object:
+    """A value as Python has it."""
+    if isinstance(value, Node):
+        return known(value) if value.kind == "scalar" else value.plain()
+    if isinstance(value, dict | list):
+        return as_node(value).plain()
+    return str(value) if isinstance(value, Rope) else value
+
+
+def printed(value: object) -> Rope:
+    """A value as a template prints it. Raises `Unset` and `Printed`."""
+    if isinstance(value, Rope):
+        return value
+    if isinstance(value, Node):
+        if value.kind != "scalar":
+            if not truth(value):
+                raise Unset
+            raise Printed
+        if value.value is UNKNOWN or value.value is None or value.value == "":
+            raise Unset
+        return Rope([(go_text(known(value)), _origin(value))])
+    if value is None:
+        raise Unset
+    if not isinstance(value, str | int | float):
+        raise Unresolved
+    return Rope([(go_text(value), None)])
+
+
+def go_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+UNSET = "${unset}"
+"""Stands for a value that is empty: a placeholder."""
+
+
+def yaml(node: Node, indent: str = "") -> Iterator[Piece]:
+    """A value as block YAML, without a line break at its end. What is empty in it is a placeholder."""
+    if node.kind == "scalar" or not truth(node):
+        yield from _scalar(node)
+        return
+    for n, item in enumerate(node.items):
+        yield ("\n" + indent if n else "") + "- ", None
+        yield from yaml(item, indent + "  ")
+    for n, entry in enumerate(node.entries):
+        if n:
+            yield "\n" + indent, None
+        yield _key(entry.key), _origin(entry.key)
+        yield ":", None
+        below = entry.value
+        if below.kind != "scalar" and truth(below):
+            yield "\n" + indent + "  ", None
+            yield from yaml(below, indent + "  ")
+        else:
+            yield " ", None
+            yield from _scalar(below)
+
+
+def _key(key: Node) -> str:
+    text = go_text(known(key))
+    return text if re.fullmatch(r"[A-Za-z][\w./-]*", text) and reads_as_text(text) else json.dumps(text)
+
+
+def _scalar(node: Node) -> Iterator[Piece]:
+    value = node.value if node.kind == "scalar" else None
+    if value is UNKNOWN or value is None or value == "":
+        yield UNSET, _origin(node)
+    elif isinstance(value, str) and not (re.fullmatch(r"[A-Za-z0-9][\w./@-]*", value) and reads_as_text(value)):
+        yield '"', None
+        yield json.dumps(value, ensure_ascii=False)[1:-1], _origin(node)
+        yield '"', None
+    else:
+        yield go_text(value), _origin(node)
+
+
+def flow(node: Node) -> Iterator[Piece]:
+    if node.kind == "scalar":
+        if not truth(node) and node.value in (None, ""):
+            yield f'"{UNSET}"', _origin(node)
+        else:
+            yield json.dumps(known(node), ensure_ascii=False), _origin(node)
+        return
+    yield "[" if node.kind == "sequence" else "{", None
+    for n, item in enumerate(node.items):
+        if n:
+            yield ", ", None
+        yield from flow(item)
+    for n, entry in enumerate(node.entries):
+        if n:
+            yield ", ", None
+        yield json.dumps(go_text(known(entry.key))), _origin(entry.key)
+        yield ": ", None
+        yield from flow(entry.value)
+    yield "]" if node.kind == "sequence" else "}", None

@@ -1,0 +1,1 @@
+"""Terraform and other HCL: blocks, expressions, functions, variables and modules."""

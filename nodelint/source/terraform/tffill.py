@@ -1,0 +1,319 @@
+"""Files of Terraform, and templates that it reads, with what is known filled in.
+
+Each object is there once for each instance of its block. Where each character of the result is from is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.source.templates.gotemplate import Code
+from nodelint.source.templates.template_eval import Filled, Segment
+from nodelint.source.terraform.hcl import Text, Token
+from nodelint.source.terraform.hclexpr import (
+    BadExpression,
+    ExpressionReader,
+    HclExpression,
+    TemplatePiece,
+    read_template,
+)
+from nodelint.source.terraform.tfencode import json_pieces
+from nodelint.source.terraform.tfeval import TextNode, is_unknown, items_of, mapping, scalar
+from nodelint.source.terraform.tftemplate import BadBlocks, Evaluator, indent_of, lines_less, nest, render
+from nodelint.tuples import NamedTuple
+
+MOST_INSTANCES = 200
+"""Instances of one block that are built."""
+_ENCODERS = ("yamlencode", "jsonencode")
+_UNKNOWN = "unknown"
+_TRAVERSAL = r"[A-Za-z_][\w.-]*(?:\[[\w.\"]+\][\w.]*)*"
+_LEFT = ("file", "templatefile", "yamldecode")
+"""Functions of files, which are judged where they stand."""
+
+
+class FillWriter:
+    """The result: characters of the file, and what code prints."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.source = evaluator.scope.source
+        self.budget = evaluator.budget
+        self.out: list[str] = []
+        self.length = 0
+        self.segments: list[Segment] = []
+        self.at = 0
+        self.indent = 0
+
+    def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
+        """Raises `EvaluationLimit`."""
+        if text:
+            self.budget.spend(0, len(text))
+            self.segments.append(Segment(self.length, start, code, node))
+            self.out.append(text)
+            self.length += len(text)
+
+    def copy_to(self, end: int) -> None:
+        """Take the characters of the file up to a place as they are."""
+        if end > self.at:
+            self.add(self.source.text[self.at : end], self.at)
+        self.at = max(end, self.at)
+
+    def text(self, start: int, end: int) -> None:
+        """Take characters of a template, less the spaces that its lines begin with."""
+        for first, last in lines_less(self.source.text, start, end, self.indent):
+            self.add(self.source.text[first:last], first)
+
+    def code(self, start: int, end: int) -> None:
+        """Take code as it is written."""
+        self.add(self.source.text[start:end], start)
+
+    def value(self, piece: TemplatePiece, pieces: Sequence[tuple[str, Node | None]], whole: bool) -> None:
+        """Take what code prints."""
+        code = self.code_at(piece.start, piece.end)
+        for text, node in pieces:
+            self.add(text, piece.start, code, node)
+
+    def code_at(self, start: int, end: int) -> Code:
+        """A part of the file as code."""
+        return Code(start, end, start, end, self.source.text[start:end])
+
+    def filled(self) -> Filled:
+        """What was written."""
+        given = sum(segment.node is not None for segment in self.segments)
+        return Filled("".join(self.out), tuple(self.segments), given, 0)
+
+
+def fill_template(evaluator: Evaluator) -> Filled | None:
+    """A file of `templatefile` with what its call gives; None where it cannot be read. Raises `EvaluationLimit`."""
+    writer = FillWriter(evaluator)
+    text = writer.source.text
+    try:
+        parts = nest(read_template(text, 0, len(text)))
+    except (BadBlocks, BadExpression):
+        return None
+    render(parts, evaluator, writer)
+    return writer.filled()
+
+
+class TerraformBlock(NamedTuple):
+    """A block of a file: its first word and its names, the words of its body, where it begins and ends."""
+
+    kind: str
+    names: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    start: int
+    end: int
+
+
+def blocks_of(words: Text) -> Iterator[TerraformBlock]:
+    """The outermost blocks of a file."""
+    tokens = words.tokens
+    index = 0
+    while index < len(tokens):
+        first = index
+        names = []
+        while index < len(tokens) and tokens[index].kind in ("id", "str"):
+            names.append(words.text[tokens[index].start : tokens[index].end].strip('"'))
+            index += 1
+        if not names or index >= len(tokens) or tokens[index].kind != "{":
+            index = max(index, first + 1)
+            continue
+        depth, begin = 0, index + 1
+        while index < len(tokens):
+            depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
+            index += 1
+            if not depth:
+                break
+        body = tuple(tokens[begin : index - 1])
+        yield TerraformBlock(names[0], tuple(names[1:]), body, tokens[first].start, tokens[index - 1].end)
+
+
+class BlockAttribute(NamedTuple):
+    """`name = value` of a block, or of a block within it."""
+
+    name: str
+    value: HclExpression
+    depth: int
+
+
+def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute]:
+    """What a block sets, and what the blocks within it set; a value that cannot be read is left out."""
+    tokens = block.tokens
+    index = depth = 0
+    while index < len(tokens):
+        kind = tokens[index].kind
+        follows = tokens[index + 1].kind if index + 1 < len(tokens) else "end"
+        if kind in ("id", "str") and follows == "=":
+            reader = ExpressionReader(words.text, tokens, words.heredocs, index + 2)
+            name = words.text[tokens[index].start : tokens[index].end].strip('"')
+            try:
+                yield BlockAttribute(name, reader.expression(0), depth)
+                index = reader.at
+                continue
+            except BadExpression:
+                index = _behind_value(tokens, index + 2)
+                continue
+        depth += (kind == "{") - (kind == "}")
+        index += 1
+
+
+def _behind_value(tokens: Sequence[Token], index: int) -> int:
+    """The word behind a value that cannot be read: at the end of its line, outside of brackets."""
+    depth = 0
+    while index < len(tokens) and (depth > 0 or tokens[index].kind not in ("nl", "}")):
+        depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
+        index += 1
+    return index
+
+
+Origins = set[tuple[str, int, int]]
+"""Where objects are written that are printed somewhere else: path, start and end."""
+
+
+class FileFiller:
+    """Fills one file of Terraform.
+
+    `used` collects the objects of Karpenter that are printed in the place of an expression; with `left_out` such
+    objects are not there again where they are written.
+    """
+
+    def __init__(self, words: Text, evaluator: Evaluator, left_out: Origins) -> None:
+        self.words = words
+        self.evaluator = evaluator
+        self.left_out = left_out
+        self.used: Origins = set()
+        self.writer = FillWriter(evaluator)
+        self.declares = False
+
+    def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
+        """The file with some of its blocks filled in. Raises `EvaluationLimit`."""
+        writer = self.writer
+        for block in blocks:
+            writer.copy_to(block.start)
+            self.declares = block.kind == "locals"
+            given = list(attributes_of(self.words, block))
+            outer = {each.name: each.value for each in given if not each.depth}
+            given_names = instances(outer, self.evaluator)[:MOST_INSTANCES]
+            for n, names in enumerate(given_names):
+                writer.at = block.start
+                for attribute in given:
+                    if attribute.depth or attribute.name not in ("for_each", "count", "depends_on", "source"):
+                        self.emit(attribute.value, self.evaluator.inside(names))
+                writer.copy_to(block.end)
+                if n + 1 < len(given_names):
+                    writer.add("\n", block.end)
+        writer.copy_to(len(writer.source.text))
+        return writer.filled()
+
+    def emit(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        """Write an expression with what is known of it."""
+        kind, writer = expression.kind, self.writer
+        if kind in ("object", "list"):
+            if (writer.source.path, expression.start, expression.end) in self.left_out:
+                writer.copy_to(expression.start)
+                writer.add("null", expression.start)
+                writer.at = expression.end
+                return
+            for part in expression.parts if kind == "list" else expression.parts[1::2]:
+                self.emit(part, evaluator)
+        elif kind == "call" and expression.value in _ENCODERS and len(expression.parts) == 1:
+            self.emit(expression.parts[0], evaluator)
+        elif kind == "template" and isinstance(expression.value, tuple) and expression.value[0] != "quoted":
+            self.heredoc(expression, evaluator)
+        elif kind != "literal" and not (
+            kind == "call" and expression.value in _LEFT and self.holds_manifests(expression)
+        ):
+            self.print(expression, evaluator)
+
+    def holds_manifests(self, expression: HclExpression) -> bool:
+        """Whether an expression stands for manifests of a file, which are judged there."""
+        before = self.words.text[max(0, expression.start - 80) : expression.start].rstrip()
+        name = re.search(r"(?<![\w-])([\w-]++)\s*+=$", before)
+        return name is None or name[1] not in ("userData", "user_data")
+
+    def heredoc(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        assert isinstance(expression.value, tuple)
+        kind, pieces = expression.value
+        if not pieces or all(not piece.word for piece in pieces):
+            return
+        try:
+            parts = nest(pieces)
+        except BadBlocks:
+            return
+        writer = self.writer
+        writer.copy_to(pieces[0].start if not pieces[0].word else pieces[0].outer_start)
+        writer.indent = indent_of(writer.source.text, pieces) if kind == "flush" else 0
+        render(parts, evaluator, writer)
+        writer.indent = 0
+        writer.at = max(pieces[-1].end, pieces[-1].outer_end)
+        if writer.out and not writer.out[-1].endswith("\n"):
+            writer.add("\n", writer.at)
+
+    def print(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        value = evaluator.value(expression)
+        if is_unknown(value) or (isinstance(value, TextNode) and value.value is UNKNOWN):
+            if expression.kind == "call" and expression.value == "merge" and not self.declares:
+                for part in expression.parts:  # what is merged with something unknown is no object by itself
+                    self.used.update(_objects_in(evaluator.value(part)))
+            return
+        made = set(_objects_in(value))
+        if made and self.declares:
+            return  # printed where it is used
+        writer = self.writer
+        writer.copy_to(expression.start)
+        code = writer.code_at(expression.start, expression.end)
+        for text, node in json_pieces(value, _shown):
+            writer.add(escaped(text), expression.start, code, node)
+        writer.at = expression.end
+        self.used |= made
+
+
+def _shown(node: Node) -> str:
+    """How a value that is not known stands in an object: as it is written, where that is a name."""
+    text = node.text if node.end - node.start < 200 else ""
+    return text if re.fullmatch(_TRAVERSAL, text) and text not in ("true", "false", "null") else _UNKNOWN
+
+
+def escaped(text: str) -> str:
+    """A JSON text as one of HCL, in which `${` has a meaning."""
+    return re.sub(r"([$%])\{", r"\1\1{", text) if "${" in text or "%{" in text else text
+
+
+def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
+    """Where the objects of Karpenter that are in a value are written."""
+    for node in value.walk():
+        group = node.get("apiVersion") if node.kind == "mapping" else None
+        if group is None or not isinstance(group.value, str) or not group.value.startswith("karpenter."):
+            continue
+        written = group.parent or node
+        yield written.source.path, written.start, written.end
+
+
+def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[Mapping[str, Node]]:
+    """What `each` or `count` is for each instance of a block.
+
+    A block that may have any number of instances has one, of which nothing is known: also one that has none now,
+    for it is there to be switched on.
+    """
+    over, count = outer.get("for_each"), outer.get("count")
+    if over is not None:
+        value = evaluator.value(over)
+        pairs = items_of(value) or []
+        if value.kind == "sequence":
+            pairs = [(item, item) for _, item in pairs]
+        at = evaluator.place(over)
+        made: list[Mapping[str, Node]] = [{"each": _names(at, key=key, value=item)} for key, item in pairs]
+        return made or [{"each": _names(at, key=at, value=at)}]
+    if count is not None:
+        number = evaluator.value(count).value
+        at = evaluator.place(count)
+        known = isinstance(number, int) and not isinstance(number, bool) and number > 0
+        numbers = range(min(number, MOST_INSTANCES)) if known and isinstance(number, int) else ()
+        given: list[Mapping[str, Node]] = [{"count": _names(at, index=scalar(at, n))} for n in numbers]
+        return given or [{"count": _names(at, index=at)}]
+    return [{}]
+
+
+def _names(at: Node, **members: Node) -> Node:
+    return mapping(at, ((name, at, value) for name, value in members.items()))

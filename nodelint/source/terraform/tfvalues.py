@@ -1,0 +1,368 @@
+"""What Terraform knows before an apply: variables, locals, and what the calls of a module give to it.
+
+A module's variables have what the one who calls it gives, else what `terraform.tfvars` and `*.auto.tfvars` say, else
+their defaults. A default that is empty is there to be replaced: it is not known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.source.files import safe_read
+from nodelint.source.nodes import UNKNOWN, MappingEntry, Node
+from nodelint.source.terraform.hcl import Text
+from nodelint.source.terraform.hclexpr import HclExpression
+from nodelint.source.terraform.tfeval import (
+    EvaluationBudget,
+    ExpressionEvaluator,
+    NameScope,
+    is_empty,
+    joined,
+    unknown,
+)
+from nodelint.source.terraform.tffill import TerraformBlock, attributes_of, blocks_of, fill_template, instances
+from nodelint.source.terraform.tffunctions import call_function
+from nodelint.source.terraform.tftemplate import Evaluator
+from nodelint.source.terraform.tftypes import converted
+
+if TYPE_CHECKING:
+    from nodelint.source.text import Source
+
+ENDS = (".tf", ".tofu")
+_LARGEST = 1 << 20
+_MOST_FILES = 300
+_LEVELS = 4
+"""Folders upwards in which a template's caller is looked for, with the folders in each."""
+_MOST_FOLDERS = 100
+_MOST_CALLS = 20
+"""Instances of a module that are built."""
+_DEEPEST = 2
+"""Modules that call each other, as far as their arguments are followed."""
+
+
+class TerraformFile:
+    """A file of a module: its words and its blocks."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.words = Text(source.text, 0, len(source.text))
+        self.blocks = tuple(blocks_of(self.words))
+
+    def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        """What a block itself sets."""
+        return {each.name: each.value for each in attributes_of(self.words, block) if not each.depth}
+
+
+class TerraformModule:
+    """A folder of Terraform as one of its callers, or nobody, calls it."""
+
+    def __init__(
+        self, modules: Modules, folder: str, given: Mapping[str, Node] | None, root: str, label: str
+    ) -> None:
+        self.modules = modules
+        self.folder = folder
+        self.root = root
+        self.label = label
+        self.budget = modules.budget
+        self.given = given
+        self.renders: list[tuple[str, Node]] | None = None
+        """What each `templatefile` is called with, by the path of its file, while that is looked for."""
+        self._values: dict[tuple[str, str], Node | None] = {}
+        self._read: dict[tuple[str, str], tuple[TerraformFile, HclExpression]] | None = None
+        self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
+
+    def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
+        """What works out expressions of a file of the module."""
+        return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.folder), self.budget)
+
+    def lookup(self, word: str, name: str) -> Node | None:
+        """`var.x`, `local.x` and `path.x`; None for what is not known."""
+        if word == "path":
+            return self._path(name)
+        if word not in ("var", "local"):
+            return None
+        if (word, name) not in self._values:
+            self._values[word, name] = None  # a value that needs itself is not known
+            self._values[word, name] = self._variable(name) if word == "var" else self._local(name)
+        return self._values[word, name]
+
+    def _path(self, name: str) -> Node | None:
+        files = self.modules.files(self.folder)
+        folder = {"module": self.folder, "root": self.root, "cwd": self.root}.get(name)
+        if folder is None or not files:
+            return None
+        return Node(files[0].source, 0, 0, "scalar", "plain", folder)
+
+    def _declared(self) -> dict[tuple[str, str], tuple[TerraformFile, HclExpression]]:
+        if self._read is None:
+            self._read = {}
+            for file in self.modules.files(self.folder):
+                for block in file.blocks:
+                    if block.kind == "locals":
+                        self._read.update({("local", n): (file, e) for n, e in file.attributes(block).items()})
+                    elif block.kind == "variable" and block.names:
+                        found = file.attributes(block)
+                        if "default" in found:
+                            self._read["var", block.names[0]] = file, found["default"]
+                        if "type" in found:
+                            self._types[block.names[0]] = file, found["type"]
+        return self._read
+
+    def _local(self, name: str) -> Node | None:
+        found = self._declared().get(("local", name))
+        return None if found is None else self.evaluator(found[0].source).value(found[1])
+
+    def _variable(self, name: str) -> Node | None:
+        declared = self._declared().get(("var", name))
+        given = self.modules.variable_files(self.folder) if self.given is None else self.given
+        value = given.get(name)
+        if value is None:
+            if declared is None:
+                return None
+            value = self.evaluator(declared[0].source).value(declared[1])
+            value = unknown(value) if is_empty(value) else _filled_in(value)
+        if name not in self._types:
+            return value
+        file, kind = self._types[name]
+        return converted(value, kind, self.evaluator(file.source))
+
+    def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
+        """What a function gives. Raises `EvaluationFailure` and `EvaluationLimit`."""
+        if name not in ("file", "templatefile"):
+            return call_function(name, args, at)
+        path = args[0].value if args else None
+        if not isinstance(path, str):
+            return unknown(at)
+        source = self.modules.source(os.path.normpath(os.path.join(self.folder, path)))
+        if name == "file" or len(args) < 2:
+            if source is None:
+                return unknown(at)
+            return Node(source, 0, len(source.text), "scalar", "plain", source.text)
+        if self.renders is not None:
+            self.renders.append((os.path.normpath(os.path.join(self.folder, path)), args[1]))
+            return unknown(at)
+        names = {entry.name: entry.value for entry in args[1].entries if entry.name is not None}
+        if source is None or self.budget.depth > 60:
+            return unknown(at)
+        filled = fill_template(self.template(source, names))
+        if filled is None:
+            return unknown(at)
+        whole = re.search(r"[$%]\{", filled.text) is None
+        return joined(at, [(filled.text, at)], whole)
+
+    def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
+        """What works out a template that the module fills in: it knows the names that it is given, and no others."""
+        return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.folder), self.budget)
+
+
+def _filled_in(value: Node) -> Node:
+    """A default in which an empty text or null is not known either."""
+    if value.kind == "scalar":
+        return unknown(value) if is_empty(value) else value
+    if not any(node.kind == "scalar" and is_empty(node) for node in value.walk()):
+        return value
+    made = Node(value.source, value.start, value.end, value.kind, "hcl")
+    made.parent = value.parent
+    made.items = [_filled_in(item) for item in value.items] if value.kind == "sequence" else made.items
+    if value.kind == "mapping":
+        made.entries = [MappingEntry(entry.key, _filled_in(entry.value), entry.name) for entry in value.entries]
+    return made
+
+
+class Modules:
+    """Modules of Terraform, each folder one, as far as they are asked for. `sources` are read already."""
+
+    def __init__(self, sources: Sequence[Source] = ()) -> None:
+        self._listed: dict[str, tuple[list[str], list[str]]] = {}
+        self._near: dict[str, list[str]] = {}
+        self._sources: dict[str, Source | None] = {os.path.abspath(each.path): each for each in sources}
+        self._files: dict[str, TerraformFile] = {}
+        self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
+        self._given: dict[str, dict[str, Node]] = {}
+        self.budget = EvaluationBudget()
+
+    def near(self, folder: str) -> list[str]:
+        """The files of Terraform that may read what is in a folder: in it, above it, and in folders beside those."""
+        if folder not in self._near:
+            found: dict[str, None] = {}
+            around = folder
+            for _ in range(_LEVELS):
+                below = self._list(around)[0]
+                for each in (around, *(below if len(below) <= _MOST_FOLDERS else ())):
+                    found.update(dict.fromkeys(self._list(each)[1]))
+                above = os.path.dirname(around)
+                if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
+                    break
+                around = above
+            self._near[folder] = list(found)[:_MOST_FILES]
+        return self._near[folder]
+
+    def _list(self, folder: str) -> tuple[list[str], list[str]]:
+        """The folders in a folder, and its files of Terraform."""
+        if folder not in self._listed:
+            folders, files = [], []
+            try:
+                for entry in os.scandir(folder):
+                    if entry.name.endswith(ENDS):
+                        files.append(entry.path)
+                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                        folders.append(entry.path)
+            except OSError:
+                pass
+            self._listed[folder] = sorted(folders), sorted(files)
+        return self._listed[folder]
+
+    def files(self, folder: str) -> list[TerraformFile]:
+        """The files of a module."""
+        found = (self.file(path) for path in self._list(folder)[1])
+        return [file for file in found if file is not None]
+
+    def file(self, path: str) -> TerraformFile | None:
+        """A file of Terraform; None where it cannot be read."""
+        if path not in self._files:
+            source = self.source(path)
+            if source is None:
+                return None
+            self._files[path] = TerraformFile(source)
+        return self._files[path]
+
+    def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:
+        """A module as each of its callers calls it; one that nobody calls, by itself."""
+        if (folder, depth) not in self._variants:
+            self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
+            called = list(self._called(folder, depth)) if depth < _DEEPEST else []
+            if called:
+                self._variants[folder, depth] = called[:_MOST_CALLS]
+        return self._variants[folder, depth]
+
+    def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
+        name = os.path.basename(folder)
+        for path in self.near(folder):
+            around = os.path.dirname(path)
+            source = self.source(path) if around != folder else None
+            if source is None or "module" not in source.text or not (name in source.text or '".' in source.text):
+                continue
+            file = self.file(path)
+            calls = [block for block in (file.blocks if file is not None else ()) if block.kind == "module"]
+            for block in calls:
+                assert file is not None
+                given = file.attributes(block)
+                at = given.pop("source", None)
+                of = at.value if at is not None else None
+                if not isinstance(of, str) or not of.startswith("."):
+                    continue
+                if os.path.normpath(os.path.join(around, of)) == folder:
+                    yield from self._instances(file, block, given, folder, depth)
+
+    def _instances(
+        self, file: TerraformFile, block: TerraformBlock, given: dict[str, HclExpression], folder: str, depth: int
+    ) -> Iterator[TerraformModule]:
+        for caller in self.variants(os.path.dirname(os.path.abspath(file.source.path)), depth + 1):
+            evaluator = caller.evaluator(file.source)
+            for names in instances(given, evaluator):
+                inside = evaluator.inside(names)
+                args = {name: inside.value(value) for name, value in given.items()}
+                line = file.source.position(block.start).line
+                yield TerraformModule(
+                    self, folder, args, caller.root, f"module {' '.join(block.names)} ({file.source.path}:{line})"
+                )
+
+    def variable_files(self, folder: str) -> dict[str, Node]:
+        """The values of the files that Terraform reads by itself."""
+        if folder not in self._given:
+            try:
+                names = sorted(os.listdir(folder))
+            except OSError:
+                names = []
+            auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
+            found: dict[str, Node] = {}
+            for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):
+                source = self.source(os.path.join(folder, name)) if name in names else None
+                if source is not None:
+                    found.update(_given_by(source, self.budget))
+            self._given[folder] = found
+        return self._given[folder]
+
+    def source(self, path: str) -> Source | None:
+        """A file of the repository; None where it cannot be read."""
+        if path not in self._sources:
+            from nodelint.source.text import Source
+
+            try:
+                home = safe_read.repository(os.path.dirname(path))
+                self._sources[path] = Source(os.path.relpath(path), safe_read.read(path, _LARGEST, home).decode())
+            except (OSError, ValueError):
+                self._sources[path] = None
+        return self._sources[path]
+
+    def given(self, path: str) -> list[Evaluator]:
+        """What each call of `templatefile` fills into a file."""
+        whole = os.path.abspath(path)
+        source, name = self.source(whole), os.path.basename(path)
+        if source is None:
+            return []
+        found: list[Evaluator] = []
+        for near in self.near(os.path.dirname(whole)):
+            caller = self.source(near)
+            if caller is None or name not in caller.text or "templat" not in caller.text:
+                continue
+            file = self.file(near)
+            assert file is not None
+            for module in self.variants(os.path.dirname(near)):
+                module.budget = self.budget
+                for values in _calls(file, module, whole):
+                    names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
+                    found.append(module.template(source, names))
+                    if len(found) >= _MOST_CALLS:
+                        return found
+        return found
+
+
+def _given_by(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
+    """The variables that a file of variables gives."""
+    if source.path.endswith(".json"):
+        from nodelint.source.syntax_errors import Unreadable
+        from nodelint.source.yaml.compose import compose
+
+        try:
+            roots = compose(source, source.text, 0, masked=False)
+        except Unreadable:
+            return
+        for entry in roots[0].entries if roots and roots[0] is not None else ():
+            if entry.name is not None:
+                yield entry.name, entry.value
+        return
+    words = Text(source.text, 0, len(source.text))
+    nothing = NameScope(source, {}, lambda word, name: None, lambda e, name, args, at: unknown(at), "")
+    for each in attributes_of(words, TerraformBlock("", (), tuple(words.tokens), 0, len(source.text))):
+        yield each.name, Evaluator(nothing, budget).value(each.value)
+
+
+def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:
+    """What each call of a file gives to a template, by the template's whole path."""
+    module.renders = []
+    found: list[Node] = []
+    for block in file.blocks:
+        if "templat" not in file.source.text[block.start : block.end]:
+            continue
+        outer = file.attributes(block)
+        evaluator = module.evaluator(file.source)
+        for names in instances(outer, evaluator):
+            inside = evaluator.inside(names)
+            for attribute in attributes_of(file.words, block):
+                if "templatefile" in file.source.text[attribute.value.start : attribute.value.end]:
+                    inside.value(attribute.value)
+            if (
+                block.kind == "data"
+                and block.names[:1] == ("template_file",)
+                and {"template", "vars"} <= outer.keys()
+            ):
+                text = inside.value(outer["template"])
+                if os.path.abspath(text.source.path) == template and text.value is not UNKNOWN:
+                    found.append(inside.value(outer["vars"]))
+    found += [values for path, values in module.renders if path == template]
+    module.renders = None
+    return found

@@ -1,0 +1,451 @@
+"""From libyaml's events to nodes: tight spans, values, aliases, merges, and what is wrong in words.
+
+Nothing here calls itself: the depth of a file costs no stack.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.source.nodes import UNKNOWN, Kind, MappingEntry, Node, Scalar, Style
+from nodelint.source.placeholders import (
+    CODE,
+    MASK,
+    alternatives,
+    holds_placeholder,
+    is_live,
+    is_placeholder,
+    may_be_replaced,
+    replaced,
+    unmask,
+)
+from nodelint.source.syntax_errors import Unreadable, shortened
+from nodelint.source.yaml.scalars import finite, key_name, resolve
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nodelint.source.nodes import SourceText
+
+DEEPEST = 100
+"""Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""
+MOST_COPIES = 100_000
+"""Nodes that the aliases of one document may stand for, all together."""
+
+_STYLES: dict[str | None, Style] = {
+    None: "plain",
+    "": "plain",
+    "'": "single",
+    '"': "double",
+    "|": "literal",
+    ">": "folded",
+}
+_IN_WORDS = {"mapping": "mapping", "sequence": "list"}
+_MERGES = (None, "tag:yaml.org,2002:merge")
+"""How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
+# compiled when first needed: few files have an anchor, a tag or template code
+_PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s++|(?<=\s)#[^\n\r]*+)*+)+"
+_CODE_AHEAD = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
+_BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|range|for)\b"
+_ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
+_IDENTITY = ("apiVersion", "kind")
+"""Keys of which two make two objects, of which one is there where an `else` parts them."""
+_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
+"""A byte order mark at a line's beginning: libyaml passes over it, Go's reader takes it for text."""
+_SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
+
+
+class _Frame:
+    __slots__ = ("anchor", "key", "names", "node", "raw")
+
+    def __init__(self, node: Node, raw: int, anchor: str | None) -> None:
+        self.node = node
+        self.raw = raw
+        self.key: Node | None = None
+        self.names: set[str] = set()
+        self.anchor = anchor
+
+
+def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: bool = False) -> list[Node | None]:
+    """The roots of the documents in `text`, which stands at `base` in the source's own text.
+
+    `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
+    nothing is put in the place of a `$`. Raises `Unreadable`.
+    """
+    from nodelint.source.yaml.libyaml import libyaml  # here, because most runs of a hook have nothing to parse
+
+    ruamel = libyaml()
+    escapes = ("\\u" in text or "\\/" in text) and (masked or is_json(text))
+    try:
+        return _Composer(source, text, base, masked, literal, escapes).run(ruamel, ruamel.CParser)
+    except (ruamel.YAMLError, UnicodeEncodeError):
+        # ruamel.yaml.clib holds libyaml 0.1.7, which refuses `[http://x]`; PyYAML's 0.2.5 is nearer to Go's reader.
+        return _compose_again(source, text, base, masked, literal, escapes)
+
+
+def _compose_again(
+    source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool
+) -> list[Node | None]:
+    """The same by a newer libyaml, with repairs. Raises `Unreadable`."""
+    from nodelint.source.yaml.lenient_yaml import read_repaired
+
+    def read(yaml: Any, parser: Any, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:
+        composer = _Composer(source, written, base, masked, literal, escapes)
+        composer.restore = restore
+        return composer.run(yaml, parser)
+
+    return read_repaired(read, text, base, escapes)
+
+
+class _Composer:
+    def __init__(self, source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool) -> None:
+        self.source = source
+        self.text = text
+        self.base = base
+        self.masked = masked
+        self.literal = literal
+        self.restore: Callable[[str], str] | None = None
+        """What takes back what a repair put into a scalar; None where nothing was repaired."""
+        self.slashes = "\\/" in text and not escapes
+        self.live = not masked and is_live(text)
+        self.replaced = not self.live and may_be_replaced(text)
+        self.anchors: dict[str, Node | None] = {}
+        self.copies = 0
+        self.marks = [found.start(1) for found in re.finditer(_MARK, text)] if "\ufeff" in text else []
+
+    def run(self, yaml: Any, parser: Any) -> list[Node | None]:
+        base = self.base
+        scalar_event, alias_event = yaml.ScalarEvent, yaml.AliasEvent
+        mapping_start, sequence_start = yaml.MappingStartEvent, yaml.SequenceStartEvent
+        mapping_end, sequence_end = yaml.MappingEndEvent, yaml.SequenceEndEvent
+        document_start, stream_end = yaml.DocumentStartEvent, yaml.StreamEndEvent
+        next_event = parser(self.text).get_event
+        roots: list[Node | None] = []
+        stack: list[_Frame] = []
+        frame: _Frame | None = None
+        while (kind := type(event := next_event())) is not stream_end:
+            if kind is scalar_event:
+                node = self.scalar(event, frame)
+                raw = event.start_mark.index + base
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = node
+            elif kind is mapping_start or kind is sequence_start:
+                frame = self.open(event, "mapping" if kind is mapping_start else "sequence", frame, len(stack))
+                stack.append(frame)
+                continue
+            elif kind is mapping_end or kind is sequence_end:
+                assert frame is not None
+                node, raw = frame.node, frame.raw
+                self.close(frame, event.end_mark.index + base)
+                stack.pop()
+                frame = stack[-1] if stack else None
+            elif kind is alias_event:
+                raw = event.start_mark.index + base
+                node = self.alias(event.anchor, raw, event.end_mark.index + base, len(stack))
+            elif kind is document_start:
+                self.anchors = {}
+                roots.append(None)
+                continue
+            else:
+                continue
+            node.raw = raw
+            # the node is complete: hand it to what is around it
+            if frame is None:
+                roots[-1] = node
+            else:
+                node.parent = parent = frame.node
+                if parent.kind == "sequence":
+                    parent.items.append(node)
+                elif frame.key is None:
+                    self.key(frame, node)
+                else:
+                    self.entry(frame, frame.key, node)
+                    frame.key = None
+        self.refuse_marks()
+        return roots
+
+    def open(self, event: Any, kind: Kind, around: _Frame | None, depth: int) -> _Frame:
+        """A mapping or list begins, inside of another or of none."""
+        raw = event.start_mark.index + self.base
+        if depth >= DEEPEST:
+            raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
+        if around is not None and around.key is None and around.node.kind == "mapping":
+            raise Unreadable(raw, f"a key has to be a text, and this one is a {_IN_WORDS[kind]}")
+        anchor, tag = event.anchor, event.tag
+        start = raw if anchor is None and tag is None else self.after_properties(raw)
+        style: Style = "flow" if event.flow_style else "block"
+        node = Node(self.source, start, event.end_mark.index + self.base, kind, style)
+        if tag is not None:
+            node.tag = tag
+        if anchor is not None:
+            self.anchors[anchor] = None
+        return _Frame(node, raw, anchor)
+
+    def key(self, frame: _Frame, key: Node) -> None:
+        if key.kind != "scalar":
+            raise Unreadable(key.raw, f"a key has to be a text, and this one is a {_IN_WORDS[key.kind]}")
+        frame.key = key
+        mapping = frame.node
+        if not mapping.entries and mapping.style == "block" and not mapping.merges:
+            mapping.start = key.raw
+
+    def entry(self, frame: _Frame, key: Node, value: Node) -> None:
+        value_of_key = key.value
+        if value_of_key == "<<" and key.style == "plain" and key.tag in _MERGES:
+            if not frame.node.merges:
+                frame.node.merges = []
+            frame.node.merges.append(MappingEntry(key, value, "<<"))
+            return
+        if type(value_of_key) is str:
+            name: str | None = value_of_key
+        elif value_of_key is None or (type(value_of_key) is int and value_of_key >= 2**63):
+            what = "null" if value_of_key is None else "too large a number"
+            raise Unreadable(key.start, f"a key has to be a text, and this one is {what}")
+        else:
+            name = key_name(value_of_key)
+        if name is not None:
+            if name in frame.names and not self.is_alternative(frame.node, key, name):
+                first = frame.node.key(name)
+                raise Unreadable(
+                    key.start,
+                    f"the key `{shortened(name)}` is there twice",
+                    max(1, key.end - key.start),
+                    None if first is None else first.start,
+                )
+            frame.names.add(name)
+        frame.node.entries.append(MappingEntry(key, value, name))
+
+    def is_alternative(self, mapping: Node, key: Node, name: str) -> bool:
+        """Whether a key that is there twice stands in another branch of a template than before."""
+        before = mapping.key(name)
+        if not self.masked or before is None:
+            return False
+        between = _ELSE if name in _IDENTITY else _BRANCH
+        return re.compile(between).search(self.source.text, before.end, key.start) is not None
+
+    def close(self, frame: _Frame, end: int) -> None:
+        node = frame.node
+        if node.style == "flow":
+            node.end = end
+            if not node.entries and not node.items and self.code_ahead(node.start + 1):
+                node.kind, node.value = "scalar", UNKNOWN
+        elif node.kind == "sequence":
+            node.end = node.items[-1].end if node.items else node.start + 1
+            if node.items and node.items[-1].start == node.items[-1].end:
+                node.end = max(node.end, node.items[-1].start)
+            if self.masked and len(node.items) > 1:
+                others = alternatives(self.source.text, [item.start for item in node.items])
+                node.merges = [MappingEntry(node.items[n], node.items[n], None) for n in others]
+                node.items = [item for n, item in enumerate(node.items) if n not in others]
+        else:
+            node.end = max([entry.value.end for entry in (*node.entries[-1:], *node.merges[-1:])], default=node.start)
+        if node.merges:
+            self.merge(node)
+        if frame.anchor is not None:
+            self.anchors[frame.anchor] = node
+
+    def scalar(self, event: Any, frame: _Frame | None) -> Node:
+        start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
+        style = _STYLES[event.style]
+        is_key = frame is not None and frame.key is None and frame.node.kind == "mapping"
+        if event.anchor is not None or event.tag is not None:
+            start = min(self.after_properties(start), end)
+        text = event.value
+        if self.restore is not None:
+            text = self.restore(text)
+        if style == "literal" or style == "folded":
+            end = self.block_end(start, end)
+            node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
+            if event.tag is not None:
+                _tagged(node, event.tag, text, is_key)
+            return node
+        node = Node(self.source, start, end, "scalar", style, text)
+        if not self.live and (
+            holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text))
+        ):
+            node.value = UNKNOWN
+            node.tag = event.tag
+            return node
+        if style in ("single", "double"):
+            self.hold_quoted(style, start, end)
+        if "?" in text and style == "plain" and frame is not None and frame.node.style == "flow":
+            raise Unreadable(start, "a `?` cannot stand in a text between brackets; put it in quotes")
+        if event.tag is not None:
+            _tagged(node, event.tag, text, is_key)
+        elif style == "plain":
+            value = node.value = resolve(text)
+            if type(value) is float and not finite(value) and not is_key:
+                raise Unreadable(start, f"`{text}` is not a number in JSON, and Kubernetes takes no other")
+            if value is None and start == end and self.code_ahead(start):
+                node.value = UNKNOWN
+        return node
+
+    def refuse_marks(self) -> None:
+        if self.marks:
+            raise Unreadable(self.base + self.marks[0], "the character U+FEFF is not allowed in YAML")
+
+    def hold_quoted(self, style: Style, start: int, end: int) -> None:
+        if self.marks:
+            self.marks = [mark for mark in self.marks if not start <= self.base + mark < end]
+        if not self.slashes or style != "double":
+            return
+        slash = re.compile(_SLASH).search(self.text, start - self.base, end - self.base)
+        if slash is not None:
+            raise Unreadable(self.base + slash.start(1), "`\\/` is an escape in JSON alone; write `/`")
+
+    def code_ahead(self, offset: int) -> bool:
+        """Whether what was set aside as template code comes next: it makes the value that is missing here."""
+        return self.masked and re.compile(_CODE_AHEAD).match(self.source.text, offset) is not None
+
+    def block_end(self, start: int, end: int) -> int:
+        """Where a block scalar ends, without blank lines and lines of template code that are indented less."""
+        text = self.source.text
+        indent = -1
+        while True:
+            while end > start and text[end - 1] in "\r\n":
+                end -= 1
+            line = max(text.rfind("\n", start, end), text.rfind("\r", start, end)) + 1
+            if line <= start:
+                break
+            written = text[line:end].strip(" \t")
+            if written:
+                if not self.masked or self.text[line - self.base : end - self.base].strip():
+                    break
+                if indent < 0:
+                    indent = self.indent_of(start, end)
+                if text.find(written, line) - line >= indent:
+                    break
+            end = line
+        return end if line > start else start + len(text[start:end].rstrip(" \t"))
+
+    def indent_of(self, start: int, end: int) -> int:
+        """The indent of the first line of a block scalar that holds something."""
+        for line in self.text[start - self.base : end - self.base].splitlines()[1:]:
+            if line.strip():
+                return len(line) - len(line.lstrip(" "))
+        return 0
+
+    def block_value(self, text: str, start: int, end: int) -> Scalar:
+        line = text.strip()
+        if (
+            "\n" not in line
+            and not self.live
+            and is_placeholder(line)
+            and not (self.literal and line.startswith("$"))
+        ):
+            return UNKNOWN
+        if not self.masked:
+            return text
+        original = self.source.text[start:end]
+        if any(mark in original for mark in CODE):
+            return UNKNOWN
+        if MASK in text:
+            text = unmask(text, self.text[start - self.base : end - self.base], original)
+        return UNKNOWN if MASK in text else text
+
+    def after_properties(self, raw: int) -> int:
+        match = re.compile(_PROPERTIES).match(self.text, raw - self.base)
+        return raw if match is None else match.end() + self.base
+
+    def alias(self, name: str, start: int, end: int, depth: int) -> Node:
+        if name not in self.anchors:
+            raise Unreadable(start, f"`*{name}` has no anchor `&{name}` above it")
+        target = self.anchors[name]
+        if target is None:
+            raise Unreadable(start, f"`*{name}` refers to a value that contains it")
+        target.aliased = True
+        node = self.copy(target, depth, start)
+        node.start, node.end = start, end
+        node.alias, node.shared = True, False
+        return node
+
+    def copy(self, target: Node, depth: int, at: int) -> Node:
+        """The node and all below it once more, to hang in another place."""
+        top = _again(target)
+        pending = [(target, top, depth)]
+        while pending:
+            old, new, level = pending.pop()
+            self.copies += 1
+            if self.copies > MOST_COPIES:
+                raise Unreadable(at, f"the aliases here stand for more than {MOST_COPIES:,} values")
+            if old.kind == "scalar":
+                continue
+            if level >= DEEPEST:
+                raise Unreadable(at, f"nested more than {DEEPEST} levels deep")
+            for item in old.items:
+                other = _again(item)
+                other.parent = new
+                new.items.append(other)
+                pending.append((item, other, level + 1))
+            for entry in old.entries:
+                key, value = _again(entry.key), _again(entry.value)
+                key.parent = value.parent = new
+                new.entries.append(MappingEntry(key, value, entry.name, entry.merged))
+                self.copies += 1
+                pending.append((entry.value, value, level + 1))
+        return top
+
+    def merge(self, node: Node) -> None:
+        """Give a mapping the keys of its merges as go-yaml does: whatever stands further down wins.
+
+        Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no
+        value: it goes to the merges, among what is only written.
+        """
+        last: dict[str | None, tuple[int, MappingEntry, Node]] = {}
+        nameless: list[tuple[MappingEntry, Node]] = []
+        for merge in node.merges:
+            value = merge.value
+            if value.value is UNKNOWN:
+                continue
+            for part in reversed(value.items if value.kind == "sequence" else [value]):
+                if part.kind != "mapping":
+                    raise Unreadable(value.start, "`<<` needs a mapping, or a list of mappings")
+                for entry in part.entries:
+                    if entry.name is None:
+                        nameless.append((entry, value))
+                    else:
+                        last[entry.name] = merge.key.start, entry, value
+        written = node.entries
+        node.entries, merges = [], node.merges
+        for entry in written:
+            if entry.name in last and entry.key.start < last[entry.name][0]:
+                merges.append(entry)
+                continue
+            node.entries.append(entry)
+            last.pop(entry.name, None)
+        merges.sort(key=lambda entry: entry.key.start)
+        for entry, value in (*((entry, value) for _, entry, value in last.values()), *nameless):
+            key = _again(entry.key)
+            copy = self.copy(entry.value, 0, value.start)
+            key.parent = copy.parent = node
+            node.entries.append(MappingEntry(key, copy, entry.name, True))
+
+
+def _again(node: Node) -> Node:
+    other = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
+    other.raw, other.tag = node.raw, node.tag
+    other.shared = True
+    return other
+
+
+def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
+    """Give a scalar its tag and the value that this makes of its text. Raises `Unreadable`."""
+    from nodelint.source.yaml.tags import set_by_tag  # here, because tags are rare
+
+    set_by_tag(node, tag, text, is_key)
+
+
+def is_json(text: str) -> bool:
+    """Whether a document is JSON, which kubectl reads as such: with its escapes, where YAML has others."""
+    from json import loads
+
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return False
+    try:
+        loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True

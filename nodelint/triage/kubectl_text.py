@@ -1,0 +1,208 @@
+"""What people copy from a terminal: kubectl's tables, `kubectl describe`, and bare messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from nodelint.triage.causes import recognise
+from nodelint.triage.kubectl_objects import KINDS, conditions_of, event, kind_of_condition
+from nodelint.triage.logs import LogLine
+
+# A longer text that no form fits is some other program's.
+_MOST_BARE = 20
+
+_AGE = r"(?:<unknown>|<invalid>|\d[\dsmhdy]*+)(?: ago)?(?: \(x(\d+) over [^)]{1,80}\))?"
+_ROW = re.compile(rf"(?:([a-z0-9][\w.-]*+)\s++)?{_AGE}\s++(Normal|Warning)\s++(\w+)\s++(\w+)/([\w.-]+)\s++(.*)")
+_DESCRIBED = re.compile(rf"\s++(Normal|Warning)\s++(\w+)\s++{_AGE}\s++(\S++)\s++(.*)")
+_HEADING = re.compile(r"(?>.*?\bREASON\b).*\bMESSAGE\b")
+_KEY = re.compile(r"(\s*+)([A-Z][\w /.-]*+):(?:\s++(.*))?$")
+_STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^\s*panic:|^[\w./-]+: [\w{\["]""")
+
+
+def of_text(lines: Iterable[str]) -> tuple[list[LogLine], int, bool]:
+    """Entries of events, conditions and messages in a text, how many lines made none, and whether any did."""
+    rows = [(number, line.rstrip()) for number, line in enumerate(lines, 1) if line.strip()]
+    found = _columns(rows)
+    if found:
+        headings = sum(_HEADING.match(line) is not None for _, line in rows)
+        return found, len(rows) - len({entry.number for entry in found}) - headings, True
+    described = _Described()
+    for number, line in rows:
+        described.take(number, line)
+    if described.found or described.seen or any(_ROW.fullmatch(line) for _, line in rows):
+        return described.found, 0, described.seen or bool(described.found)
+    pieces = _conditions_alone(rows) + _events_alone(rows)
+    if pieces:
+        return pieces, 0, True
+    messages, unread = _bare(rows)
+    return messages, unread, bool(messages)
+
+
+def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
+    """Rows of `kubectl get events`, also with `-o wide` or `-A`, and of `kubectl events`."""
+    found: list[LogLine] = []
+    starts: dict[str, tuple[int, int | None]] = {}
+    for number, line in rows:
+        if _HEADING.match(line):
+            starts = _headings(line)
+            continue
+        row = _ROW.fullmatch(line)
+        if row is None:
+            continue
+        space, times, kind, reason, object_kind, name, said = row.groups()
+        if "SOURCE" in starts:
+            cell = {key: line[begin:end].strip() for key, (begin, end) in starts.items()}
+            if cell["SOURCE"] and "karpenter" not in cell["SOURCE"]:
+                continue
+            said = cell.get("MESSAGE", said)
+            times = cell.get("COUNT") or times
+        entry = event(object_kind, name, space or "", reason, said, kind == "Warning", number)
+        if entry is not None:
+            found.append(entry._replace(times=int(times) if times and times.isdigit() else 1))
+    return found
+
+
+def _headings(line: str) -> dict[str, tuple[int, int | None]]:
+    """Where each column of a table begins and ends; kubectl puts at least two spaces between them."""
+    begins = [(match[0], match.start()) for match in re.finditer(r"\S+(?: \S+)*", line)]
+    ends = [start for _, start in begins[1:]] + [None]
+    return {name: (start, end) for (name, start), end in zip(begins, ends, strict=True)}
+
+
+class _Described:
+    """`kubectl describe`: an object's name, the conditions of Karpenter's kinds, and the events at its end."""
+
+    def __init__(self) -> None:
+        self.found: list[LogLine] = []
+        self.seen = False
+        self._kind = self._name = self._space = ""
+        self._condition: dict[str, str] = {}
+        self._conditions: list[dict[str, str]] = []
+        self._number = 0
+        self._within = -1
+
+    def take(self, number: int, line: str) -> None:
+        row = _DESCRIBED.fullmatch(line)
+        if row is not None and self._name:
+            self._end(number)
+            self._event(number, row)
+            return
+        key = _KEY.fullmatch(line)
+        if key is None:
+            return
+        indent, name, value = len(key[1]), key[2], key[3] or ""
+        if indent == 0:
+            self._top(name, value, number)
+        elif name == "Conditions":
+            self._within, self._number = indent, number
+        elif self._within >= 0 and indent > self._within:
+            self._condition[name] = value
+            if name == "Type":
+                self._conditions.append(self._condition)
+                self._condition = {}
+        elif self._within >= 0:
+            self._within = -1
+
+    def _top(self, name: str, value: str, number: int) -> None:
+        self._within = -1
+        if name == "Name":
+            self._end(number)
+            self._kind, self._name, self._space = "", value, ""
+        elif name == "Namespace":
+            self._space = value
+        elif name == "Kind":
+            self._kind = value
+        elif name in ("QoS Class", "Containers", "Service Account"):
+            self._kind = self._kind or "Pod"
+        elif name in ("Capacity", "Allocatable", "PodCIDR", "Non-terminated Pods"):
+            self._kind = self._kind or "Node"
+        elif name == "Events":
+            self._end(number)
+        self.seen = self.seen or (bool(self._name) and self._kind in KINDS.values())
+
+    def _end(self, number: int) -> None:
+        """An object's conditions are complete."""
+        if self._conditions:
+            conditions = [
+                {
+                    "type": each.get("Type", ""),
+                    "status": each.get("Status", ""),
+                    "reason": each.get("Reason", ""),
+                    "message": each.get("Message", ""),
+                    "lastTransitionTime": each.get("Last Transition Time", ""),
+                }
+                for each in self._conditions
+            ]
+            obj: dict[str, Any] = {"kind": self._kind, "metadata": {"name": self._name}}
+            self.found += conditions_of({**obj, "status": {"conditions": conditions}}, self._number or number)
+        self._conditions, self._condition, self._within = [], {}, -1
+
+    def _event(self, number: int, row: re.Match[str]) -> None:
+        kind, reason, times, source, said = row.groups()
+        if "karpenter" not in source:
+            return
+        entry = event(self._kind or "Pod", self._name, self._space, reason, said, kind == "Warning", number)
+        if entry is not None:
+            self.found.append(entry._replace(times=int(times or 1)))
+
+
+_ALONE = re.compile(rf"\s*+(Normal|Warning)\s++([A-Z]\w++)\s++(?:{_AGE}\s++([a-z][\w.-]*+)\s++)?(.+)")
+
+
+def _events_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
+    """Lines of events that somebody copied without the object that they are about."""
+    found = []
+    for number, line in rows:
+        row = _ALONE.fullmatch(line)
+        if row is None:
+            continue
+        kind, reason, times, source, said = row.groups()
+        entry = event("Node", "", "", reason, said, kind == "Warning", number)
+        if entry is not None and "karpenter" in (source or "karpenter"):
+            found.append(entry._replace(times=int(times or 1), fields={}))
+    return found
+
+
+_CONDITION_LINE = re.compile(
+    r"\s*+-?\s*+(last ?transition ?time|message|observed ?generation|reason|status|type):(?:\s++(.*))?", re.IGNORECASE
+)
+
+
+def _conditions_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
+    """Conditions that were copied without their object, as `kubectl describe` or YAML has them: `type` is last."""
+    conditions: list[dict[str, str]] = []
+    stated: dict[str, str] = {}
+    first = 0
+    for number, line in rows:
+        row = _CONDITION_LINE.fullmatch(line)
+        if row is None:
+            continue
+        key = row[1].replace(" ", "").lower()
+        first = first or number
+        stated[{"lasttransitiontime": "lastTransitionTime"}.get(key, key)] = (row[2] or "").strip("\"' ")
+        if key == "type":
+            conditions.append(stated)
+            stated = {}
+    kind = next((kind for each in conditions if (kind := kind_of_condition(each))), "")
+    return conditions_of({"kind": kind, "status": {"conditions": conditions}}, first) if kind else []
+
+
+# Words that only a message about Karpenter or a pod without a node has; another program's text has none of them.
+_CONCERNS = re.compile(
+    r"karpenter|\bnode ?(?:claim|pool|class|overlay)|ec2nodeclass|instance type|launch template", re.IGNORECASE
+)
+
+
+def _bare(rows: list[tuple[int, str]]) -> tuple[list[LogLine], int]:
+    """A few lines that are messages of the controller's, or one that a terminal has wrapped."""
+    if len(rows) > _MOST_BARE or any(_STRUCTURED.search(line) for _, line in rows):
+        return [], len(rows)
+    known = [(number, line.strip()) for number, line in rows if recognise(line)]
+    whole = " ".join(line.strip() for _, line in rows)
+    if not known and rows and recognise(whole):
+        known = [(rows[0][0], whole)]
+    if not known and rows and _CONCERNS.search(whole):
+        return [LogLine(rows[0][0], "ERROR", None, whole, "", {}, "", source="text")], 0
+    return [LogLine(n, "ERROR", None, said, "", {}, "", source="text") for n, said in known], len(rows) - len(known)
