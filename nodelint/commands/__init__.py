@@ -297,10 +297,10 @@ def say(message: str) -> None:
 
 def echo_json(value: object, err: bool = False) -> None:
     """Print a value as JSON, escaped where the stream could not carry it; a long one part by part."""
-    import json
+    from nodelint.report.json_text import json_parts
 
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None)
-    parts = json.JSONEncoder(indent=2, ensure_ascii=not _carries_all(encoding)).iterencode(value)
+    parts = json_parts(value, ascii_only=not _carries_all(encoding))
     while text := "".join(islice(parts, _PARTS)):
         _write(escaped_json(text), err, nl=False)
     _write("\n", err, nl=False)

@@ -240,7 +240,8 @@ class Catalog:
 
     def types_of(self, names: Iterable[str]) -> TypeSet:
         """The set of the types of these names; names that are unknown are passed over."""
-        return union(map(self.only, names))
+        positions = self._positions()
+        return TypeSet.at(sorted(positions[name] for name in names if name in positions))
 
     def values(self, key: str) -> Mapping[str, TypeSet]:
         """The values of a label, each with the set of its types, in the order of the types' names."""

@@ -27,6 +27,7 @@ from nodelint.report.explain_facts import (
     zones,
 )
 from nodelint.report.explain_types import REGION, min_value_lines, overlay_lines, type_json, type_table
+from nodelint.report.json_text import JsonLine
 from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain
@@ -61,6 +62,7 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
     pool, catalog = resolution.pool, resolution.catalog
     arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
     ref = pool.class_ref
+    first = frozenset(catalog.names_in(find_ready(resolution)))
     without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types))
     return {
         "name": pool.name if isinstance(pool.name, str) else None,
@@ -69,10 +71,10 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
         "images": [_image_json(image) for image in resolution.images.images],
         "instanceTypes": [
-            {"name": name, "arch": arch[name], "image": index, **type_json(resolution, name)}
+            JsonLine({"name": name, "arch": arch[name], "image": index, **type_json(resolution, name, name in first)})
             for name, index in sorted(resolution.image_of.items())
         ],
-        "unlaunchable": [{"name": name, "reason": reason} for name, reason in without],
+        "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
         "requirements": [
             {
                 "key": line.key,

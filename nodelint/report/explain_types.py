@@ -10,7 +10,6 @@ from nodelint.karpenter.resolve.node_size import sizes_of
 from nodelint.karpenter.resolve.readiness import ready, unmet_by_cheapest
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CPU, MEMORY
-from nodelint.model.quantities import written
 from nodelint.report.layout import wrap
 
 REGION = "us-east-1"
@@ -20,15 +19,15 @@ _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
 """What pods can use of each type, in the columns of the table."""
 
 
-def type_json(resolution: Resolution, name: str) -> dict[str, Any]:
-    """What is known of a type: price, size, what pods can use, and whether the limits let an empty pool have it."""
+def type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
+    """What is known of a type: price, size, what pods can use, and whether an empty pool can have it (`first`)."""
     catalog = resolution.catalog
     return {
         "pricePerHour": resolution.price_in(name, REGION),
         "vcpu": _number(catalog.label(name, CPU)),
         "memoryMiB": _number(catalog.label(name, MEMORY)),
         "allocatable": allocatable(resolution, name),
-        "ready": bool(catalog.only(name) & ready(resolution)),
+        "ready": first,
     }
 
 
@@ -37,9 +36,7 @@ def allocatable(resolution: Resolution, name: str) -> dict[str, str] | None:
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     if not sizes.exact:
         return None
-    amounts = sizes.of_type(name).allocatable
-    found = {resource: written(resource, amounts[resource]) for resource in sorted(amounts) if amounts[resource]}
-    return {**found, **resolution.overlay_capacity.get(name, {})}
+    return {**sizes.written_allocatable(name), **resolution.overlay_capacity.get(name, {})}
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from nodelint.caching import cached_property
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -15,7 +16,7 @@ from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.allocatable import kept_amount, threshold_amount, thresholds
 from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts
 from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.quantities import ONE
+from nodelint.model.quantities import ONE, written
 from nodelint.model.releases import behaves
 from nodelint.tuples import NamedTuple
 
@@ -62,8 +63,10 @@ class NodeSizes:
         self._pods = PodCount(self._spec, self._family, view) if self._spec is not None else None
         self._soft = self._family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
         self._sizes: dict[str, NodeSize] = {}
+        self._written: dict[str, dict[str, str]] = {}
+        self._judged: dict[frozenset[tuple[str, int]], tuple[TypeSet, TypeSet]] = {}
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether what pods can use of a usual type is known."""
         name = next(iter(self._view.names), None)
@@ -86,9 +89,25 @@ class NodeSizes:
             found = self._sizes[name] = NodeSize(capacity, left)
         return found
 
+    def written_allocatable(self, name: str) -> Mapping[str, str]:
+        """What pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0."""
+        found = self._written.get(name)
+        if found is None:
+            amounts = self.of_type(name).allocatable
+            found = {
+                resource: written(resource, amounts[resource]) for resource in sorted(amounts) if amounts[resource]
+            }
+            self._written[name] = found
+        return found
+
     def holding(self, requests: Resources, types: TypeSet) -> TypeSet:
         """The types of a set whose nodes have room for requests."""
-        return self._where(lambda size: size.holds(requests), types)
+        key = frozenset(requests.items())
+        judged, holding = self._judged.get(key, (NONE, NONE))
+        if new := types - judged:  # pools of one class ask the same of nearly the same types
+            holding |= self._where(lambda size: size.holds(requests), new)
+            self._judged[key] = judged | new, holding
+        return types & holding
 
     def within(self, limits: Resources, types: TypeSet) -> TypeSet:
         """The types of a set whose nodes may have no more than limits allow, resource by resource."""
@@ -130,7 +149,26 @@ class NodeSizes:
 
 
 def sizes_of(node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> NodeSizes:
-    """The sizes of nodes under a class, worked out once for a class, its images and a catalogue."""
+    """The sizes of nodes under a class, worked out once for all classes of a catalogue that size nodes alike."""
     if node_class is None:
         return NodeSizes(None, images, view)
-    return node_class.once(("sizes",), (images, view), lambda: NodeSizes(node_class, images, view))
+    return node_class.once(("sizes",), (images, view), lambda: _shared_sizes(node_class, images, view))
+
+
+def _shared_sizes(node_class: EC2NodeClass, images: ImageSet, view: Catalog) -> NodeSizes:
+    spec = node_class.node.get("spec") if not node_class.partial else None
+    fields = [spec.get(name) for name in _SIZING] if spec is not None else None
+    stated = None if fields is None else [field.plain() if field is not None else None for field in fields]
+    key = repr((images.ami_family, stated))
+    shared: dict[str, NodeSizes] = view.remembered(("sizes",), dict)
+    if key not in shared:
+        if len(shared) >= _MOST_SHARED:  # in an editor the settings of a class become others again and again
+            shared.clear()
+        shared[key] = NodeSizes(node_class, images, view)
+    return shared[key]
+
+
+_SIZING = ("kubelet", "instanceStorePolicy", "blockDeviceMappings", "networkInterfaces")
+"""The fields of a class's spec that decide about sizes, beside the image family."""
+
+_MOST_SHARED = 32
