@@ -70,7 +70,7 @@ spec:
 SHAPES = {
     "default": Shape(
         {"v.tf": 'variable "types" { default = ["m5.xlrge", "m5.large"] }', "m.tf": pool("var.types")},
-        ("m.tf: values = var.types",),
+        ("v.tf: variable",),
     ),
     "default in the same file": Shape(
         {"m.tf": 'variable "types" {\n  default = ["m5.xlrge", "m5.large"]\n}\n' + pool("var.types")},
@@ -82,7 +82,7 @@ SHAPES = {
             "terraform.tfvars": 'types = ["m5.large", "m5.xlrge"]',
             "m.tf": pool("var.types"),
         },
-        ("m.tf: values = var.types",),
+        ("terraform.tfvars: types",),
     ),
     "tfvars as JSON, the last file counts": Shape(
         {
@@ -91,7 +91,7 @@ SHAPES = {
             "z.auto.tfvars.json": '{"types": ["m5.xlrge", "m5.large"]}',
             "m.tf": pool("var.types"),
         },
-        ("m.tf: values = var.types",),
+        ("z.auto.tfvars.json: ",),
     ),
     "locals with functions": Shape(
         {
@@ -231,7 +231,7 @@ resource "kubectl_manifest" "class" {
             '  yaml_body = templatefile("${path.module}/p.yaml.tftpl", { name = each.key, types = each.value })\n}\n',
             "p.yaml.tftpl": YAML,
         },
-        ("p.yaml.tftpl: - ${type}",),
+        ("m.tf: pools = {",),
     ),
     "a module of the repository, called twice": Shape(
         {
@@ -240,7 +240,7 @@ resource "kubectl_manifest" "class" {
             "  types    = each.value\n}\n",
             "pools/m.tf": 'variable "types" {}\n' + pool("var.types"),
         },
-        ("pools/m.tf: values = var.types",),
+        ("main.tf: for_each = { x",),
     ),
     "optional attributes": Shape(
         {
@@ -270,7 +270,7 @@ variable "pools" {
             + pool("each.value.types", "each.key", EACH),
             "pools.yaml": "a:\n  types: [m5.xlrge, m5.large]\n",
         },
-        ("m.tf: values = each.value.types",),
+        ("pools.yaml: types: [m5",),
     ),
     "lookup, try and coalesce": Shape(
         {

@@ -74,7 +74,8 @@ def build(
         overlays, unbuilt = build_native(files, kustomizations, done)
         built += overlays
     if may_fill(files):
-        from nodelint.build.template_source_map import filled_by_terraform, filled_charts
+        from nodelint.build.filled_terraform import filled_by_terraform
+        from nodelint.build.template_source_map import filled_charts
 
         if rendering is None or all(each.root.tool != "helm" for each in rendering.builds):
             built += filled_charts(files)
@@ -107,8 +108,8 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
 
         found.sources += values_beside(found.sources, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found))
-    if inventory.built and inventory.kustomizations:
-        from nodelint.build.overlays import find_parts
+    if inventory.built:
+        from nodelint.build.built import find_parts
 
         found.sources += find_parts(inventory.built, found)
     for overlay in inventory.unbuilt:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.build.map_edits import change_value, find_changes
@@ -15,6 +16,7 @@ from nodelint.tuples import NamedTuple
 if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.source import SourceText
+    from nodelint.source.files.discover import Discovery
 
 
 class ValueOrigin(NamedTuple):
@@ -84,7 +86,8 @@ class Built(NamedTuple):
     only what these values themselves do is a finding. `own` is the file that makes it differ from another object that
     is built of the same files: what that file has no part in is said of the other. `asked` are the files whose
     findings are wanted, None for all that it is built of. `readings` are the same objects where what is not known is
-    there in other ways: what holds of them all is certain.
+    there in other ways: what holds of them all is certain. `settle` gives the same file without the defaults that
+    somebody may replace, where that is known value by value: of what is left, everything holds.
 
     `lost` are entries of lists that patches of an overlay took away by giving the lists anew, `unmatched` its patches
     for which there is no object.
@@ -104,6 +107,7 @@ class Built(NamedTuple):
     own: SourceText | None = None
     asked: frozenset[str] | None = None
     readings: tuple[Source, ...] = ()
+    settle: Callable[[], Sequence[Built]] | None = None
     problems: tuple[Unbuilt, ...] = ()
     find_object: Callable[[Object], Object | None] | None = None
     map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
@@ -156,3 +160,35 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
         except NotEditable:
             return None
     return LedEdits(tuple(dict.fromkeys(made))) if made else None
+
+
+def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
+    """The files that were asked for and are not among the sources, in which a value of what is built is written.
+
+    They are the very sources of these values, so that a fix may be theirs.
+    """
+    have = {id(source) for source in found.sources}
+    names = {os.path.abspath(source.path) for source in found.sources}
+    seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)}
+    for each in built:
+        for source in _list_sources(each):
+            if not isinstance(source, Source) or id(source) in have:
+                continue
+            have.add(id(source))
+            path = os.path.abspath(source.path)
+            if path in seen and path not in names:
+                names.add(path)
+                yield source
+
+
+def _list_sources(built: Built) -> Iterator[SourceText]:
+    """The files in which values are written, and patches of which something may be said; not those of charts."""
+    if built.by_default and built.settle is None:
+        return
+    yield from (patch.at.source for patch in built.unmatched)
+    yield from (lost.new.source for lost in built.lost)
+    for document in built.source.documents:
+        for node in document.root.walk() if document.root is not None else ():
+            origin = built.find_origin(node)
+            if origin is not None:
+                yield span_of(origin.at).source

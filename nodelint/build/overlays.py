@@ -7,9 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
-from nodelint.model.finding import span_of
-from nodelint.source import Node, Source, SourceText
-from nodelint.source.files.discover import Discovery
+from nodelint.source import Node, Source
 from nodelint.source.files.safe_read import MARKS, read
 
 _LARGEST = 16 << 20
@@ -39,38 +37,6 @@ def _without_met(built: list[Built]) -> list[Built]:
         return any(path in own and place not in lacking for own, lacking in zip(parts, missed, strict=True))
 
     return [one._replace(unmatched=tuple(e for e in one.unmatched if not is_met(e.at))) for one in built]
-
-
-def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
-    """The files of overlays that were asked for and are not among the sources: a value of an object is written there.
-
-    They are the very sources of these values, so that a fix may be theirs.
-    """
-    have = {id(source) for source in found.sources}
-    names = {os.path.abspath(source.path) for source in found.sources}
-    seen = {os.path.abspath(path) for path in found.seen}
-    for each in built:
-        for source in _written_in(each):
-            if not isinstance(source, Source) or id(source) in have:
-                continue
-            have.add(id(source))
-            path = os.path.abspath(source.path)
-            if path in seen and path not in names:
-                names.add(path)
-                yield source
-
-
-def _written_in(built: Built) -> Iterator[SourceText]:
-    """The files in which values of an overlay are written, and patches of which something may be said."""
-    if built.by_default:
-        return
-    yield from (patch.at.source for patch in built.unmatched)
-    yield from (lost.new.source for lost in built.lost)
-    for document in built.source.documents:
-        for node in document.root.walk() if document.root is not None else ():
-            origin = built.find_origin(node)
-            if origin is not None:
-                yield span_of(origin.at).source
 
 
 class _Marked(Collection[str]):

@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from nodelint.build import terraform
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
 from nodelint.build.map_edits import change_value, find_changes
@@ -36,7 +35,7 @@ def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
         for template in templates:
             variants = _fill_template(template, values, uses)
             if variants:
-                yield _built(variants, values, fixing=True)
+                yield make_built(variants, values, fixing=True)
     defaults = {path: values for path, (values, _) in charts.items()}
     given = [
         (p, source, merged(next(iter(_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
@@ -46,19 +45,20 @@ def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
         for template in templates:
             variants = _fill_template(template, values, {}, whole)
             if variants:
-                yield _built(variants, values, own=source)
+                yield make_built(variants, values, own=source)
 
     by_path = {os.path.abspath(source.path): source for source in sources}
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, by_path):
             variants = _fill_template(template, found.defaults, {}, found.root)
             if variants:
-                yield _built(variants, found.defaults, own=found.own)
+                yield make_built(variants, found.defaults, own=found.own)
 
 
-def _built(
-    variants: tuple[Back, ...], values: SourceText, own: SourceText | None = None, fixing: bool = False
+def make_built(
+    variants: Sequence[Back], values: SourceText, own: SourceText | None = None, fixing: bool = False
 ) -> Built:
+    """What templates come to as one built object; `fixing` says whether edits are led back."""
     template = variants[0].template
     back_of = {id(back.result): back for back in variants}
 
@@ -150,14 +150,6 @@ def _fill_template(template: Source, values: Source, uses: _Uses, root: Node | N
 def _definitions(template: Source) -> Definitions:
     """The named templates that a template may include; none where it includes nothing."""
     return definitions_of(template.path) if re.search(_INCLUDES, template.text) else {}
-
-
-def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
-    """The texts among the sources that Terraform fills in, with what it would."""
-    for text in terraform.filled_texts(sources):
-        back = Back(text.template, text.result, SourceText("", ""), text.filled, {})
-        back.default = "the variable's value"
-        yield _built((back,), text.template)
 
 
 def _variants(

@@ -23,12 +23,13 @@ _NAMES = r"\b(?:var|local|each|count|path)\.|\$\{|%\{|\b(?!yamlencode|jsonencode
 
 
 class FilledText(NamedTuple):
-    """A text that Terraform fills in: the file, the result with its places, and who calls its module."""
+    """A text that Terraform fills in: the file, the result with its places, who calls its module, and the root."""
 
     template: Source
     result: Source
     filled: Filled
     caller: str = ""
+    root: str = ""
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
@@ -48,15 +49,25 @@ def _may_fill(source: Source, modules: Modules) -> bool:
     )
 
 
-def filled_texts(sources: Sequence[Source]) -> Iterator[FilledText]:
-    """The texts among the sources that Terraform fills in, once for each way in which it does."""
-    modules = Modules(sources)
+def filled_texts(
+    sources: Sequence[Source], settled: bool = False, only: Source | None = None
+) -> Iterator[FilledText]:
+    """The texts among the sources that Terraform fills in, once for each way in which it does.
+
+    With `settled` no default counts that whoever calls a module, or runs it, may replace. With `only`, just what is
+    needed for that one of the sources is filled in.
+    """
+    modules = Modules(sources, settled)
+    folder = os.path.dirname(os.path.abspath(only.path)) if only is not None else ""
+    if only is not None and not only.path.endswith(ENDS):
+        yield from _of_template(only, modules)
+        return
     own = [source for source in sources if source.path.endswith(ENDS) and _may_fill(source, modules)]
     by_folder: dict[str, list[Source]] = {}
     for source in own:
         by_folder.setdefault(os.path.dirname(os.path.abspath(source.path)), []).append(source)
-    for folder, files in by_folder.items():
-        for module in modules.variants(folder):
+    for each, files in by_folder.items():
+        for module in modules.variants(each) if not folder or each == folder else ():
             try:
                 yield from _of_module(module, files)
             except EvaluationLimit as limit:
@@ -80,7 +91,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
             seen.add(filled.text)
             result = _read(source, filled)
             if result is not None:
-                yield FilledText(source, result, filled)
+                yield FilledText(source, result, filled, root=evaluator.scope.root)
     except EvaluationLimit as limit:
         _give_up(source, limit)
 
@@ -113,7 +124,7 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
             filled, _ = _fill(module, source, used, _broken(source, filled))
             result = _read(source, filled)
         if result is not None and filled.values:
-            yield FilledText(source, result, filled, module.label)
+            yield FilledText(source, result, filled, module.label, module.root)
 
 
 def _mark_parts(source: Source, used: Origins) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from nodelint.edits.collections import NotEditable, edit_of, index_of, members_of, root_of
 from nodelint.edits.formatting import Plain, is_broken, leading, line_end, line_start
 from nodelint.model.finding import Edit
-from nodelint.source.nodes import Node
+from nodelint.source.nodes import Node, SourceText
+from nodelint.source.terraform.hcl import read_literal
 from nodelint.tuples import NamedTuple
 
 SUFFIX = ".tf"
@@ -258,3 +259,62 @@ def _unit(node: Node) -> str:
             if len(inner) > len(outer):
                 return inner[len(outer) :]
     return "  "
+
+
+# -- literals anywhere in a file
+
+
+def is_literal(node: Node) -> bool:
+    """Whether a value is what stands in its place: a quoted text, a number, a word, a list of such."""
+    again = _read_literal(node.source, node)
+    return again is not None and again.plain() == node.plain()
+
+
+def change_literal(node: Node, value: object) -> list[Edit]:
+    """Another value in the place of a literal: of a scalar a scalar, of a list of texts other texts.
+
+    Raises `NotEditable`.
+    """
+    own = _read_literal(node.source, node)
+    if own is None or own.kind != node.kind:
+        raise NotEditable("it is no literal")
+    if own.kind == "scalar" and isinstance(value, str | int | float):
+        return set_value(own, value)
+    texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if not isinstance(value, list) or not texts or any(not isinstance(item.value, str) for item in own.items):
+        raise NotEditable("it is no value of one line")
+    source, text = own.source, own.source.text
+    from difflib import SequenceMatcher
+
+    now = [str(item.value) for item in own.items]
+    steps = SequenceMatcher(None, now, value, autojunk=False).get_opcodes()
+    for kind, a, b, c, d in reversed(steps):
+        shared = min(b - a, d - c) if kind != "equal" else 0
+        if kind == "equal":
+            continue
+        for n in range(shared):
+            own = _apply(own, set_value(own.items[a + n], value[c + n]))
+        if d - c > shared:
+            own = _apply(own, insert_items(own, a + shared, value[c + shared : d]))
+        for n in reversed(range(a + shared, b)):
+            own = _apply(own, remove(own.items[n]))
+    end = len(text) - (len(own.source.text) - own.end)
+    if own.source.text == text:
+        return []
+    return [Edit(source, node.start, end, own.source.text[own.start : own.end])]
+
+
+def _apply(node: Node, edits: list[Edit]) -> Node:
+    """A list in a text of its own with edits made, read again."""
+    text = node.source.text
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    again = _read_literal(SourceText(node.source.path, text), node)
+    if again is None:
+        raise NotEditable("the edited text could not be read again")
+    return again
+
+
+def _read_literal(source: SourceText, node: Node) -> Node | None:
+    """The literal that begins where a node does; None where there is something else."""
+    return read_literal(source, node.start, node.end if source is node.source else len(source.text))

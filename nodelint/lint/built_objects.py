@@ -12,6 +12,7 @@ from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result, Skipped
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Finding, Span, Suggestion, span_of
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -107,7 +108,16 @@ class Replacement:
         shared = {path for path, count in counts.items() if count > 1}
         for world in _worlds(self._built):
             _World(world, setup, read, each, shared).judge(made, known)
+        for world in self._settled_worlds(setup):
+            _World(world, setup, read, each, shared, settled=True).judge(made, [*known, *made.told])
         return made
+
+    def _settled_worlds(self, setup: RuleSetup) -> list[list[Built]]:
+        """What is built without replaceable defaults, for the rules that judge nothing else; nothing without such."""
+        if all(is_about_defaults(rule) for rule in setup.running):
+            return []
+        paths = {path: one.settle for one in self._built if one.settle is not None for path in one.replaces}
+        return _worlds([each for settle in paths.values() for each in settle()])
 
     def _is_replaced(self, source: SourceText) -> bool:
         return bool(self._replaced) and _path(source) in self._replaced
@@ -127,11 +137,21 @@ def _path(source: SourceText) -> str:
 
 
 def _worlds(built: Sequence[Built]) -> list[list[Built]]:
-    """What is built, by the cluster that it is for; what charts come to by default stands side by side."""
+    """What is built, by the cluster that it is for; what charts come to by default stands side by side.
+
+    Of a file that a root module of Terraform takes several times, each world has it once.
+    """
     found: dict[tuple[object, ...], list[Built]] = {}
+    modules: dict[str, dict[str, list[Built]]] = {}
     for each in built:
+        if each.settle is not None:
+            modules.setdefault(each.cluster, {}).setdefault(_path(each.source), []).append(each)
+            continue
         key = ("default",) if each.by_default and each.own is None else (each.cluster, id(each.own))
         found.setdefault(key, []).append(each)
+    for files in modules.values():
+        for n in range(max(map(len, files.values()))):
+            found[id(files), n] = [calls[min(n, len(calls) - 1)] for calls in files.values()]
     return list(found.values())
 
 
@@ -145,12 +165,15 @@ class _World:
         read: tuple[Sequence[Source], Sequence[Source]],
         each: Each,
         shared: set[str],
+        settled: bool = False,
     ) -> None:
         self._shared = shared
         self._built = built
+        self._settled = settled
         self._by_default = built[0].by_default
         if self._by_default:
-            running = [rule for rule in setup.running if is_about_defaults(rule)]
+            running = [rule for rule in setup.running if is_about_defaults(rule) != settled]
+            running = [rule for rule in running if rule.name not in _ABOUT_CODE]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
         self._setup = setup
@@ -165,7 +188,7 @@ class _World:
         """Add what is found; `known` are findings of which nothing is said twice."""
         most = max(len(one.texts) for one in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
-        said = {_mistake(result) for result in known} if not self._by_default else set()
+        said = {_mistake(result) for result in known} if self._settled or not self._by_default else set()
         own = self._built[0].own
         places = {(result.rule.name, result.span) for result in made.told}
         for mark, result in rounds[0].items():
@@ -187,13 +210,18 @@ class _World:
         made.faults.extend(outcome.faults)
         if not self._by_default:
             self._add_objects(held, outcome, built_of, made)
-        elif number == 0:
+        elif number == 0 and not self._settled:
             self._add_skips(
                 outcome, {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}, made
             )
+        results = outcome.results
+        if self._settled and any(
+            isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*held, *self._around)
+        ):
+            results = [result for result in results if result.rule.name != "unknown-node-class"]
         found: dict[object, Result] = {}
         unfixed: list[tuple[object, Result]] = []
-        for result in outcome.results:
+        for result in results:
             one = built_of.get(id(result.span.source))
             led = self._place(result) if one is None else self._lead(result, one, fixing=number == 0)
             if led is None:

@@ -269,6 +269,9 @@ def reread(source: SourceText, text: str) -> Source:
     """The same file with another text."""
     new = Source.from_text(source.path, text, source.also)
     new.part, new.encoding = source.part, source.encoding
+    if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
+        for document, old in zip(new.documents, source.documents, strict=True):
+            document.part = document.part or old.part
     return new
 
 

@@ -166,6 +166,23 @@ class Text:
         return around[-1] == 0 or self._word(around[-1] - 1) not in _ENCODERS
 
 
+def read_literal(source: SourceText, start: int, end: int) -> Node | None:
+    """The text, number, word or list that begins at `start`; None where that is none, or goes on up to `end`."""
+    text = source.text
+    if start >= end or not (text[start].isalnum() or text[start] in '"[-'):
+        return None
+    bracketed = text[start] == "["
+    words = Text(text, start, end, bracketed)
+    reader = _Reader(source, words.tokens)
+    try:
+        found = reader.list(0, 0) if bracketed else reader.literal(0)
+    except HclError:
+        return None
+    if found is None or found[1] != len(words.tokens):
+        return None
+    return None if any(node.value is UNKNOWN for node in found[0].walk()) else found[0]
+
+
 def string_end(text: str, at: int, end: int) -> int:
     """Behind the closing quote of the string that begins at `at`; where it has none, the end of its line."""
     at += 1

@@ -43,7 +43,8 @@ class TextNode(Node):
 class NameScope:
     """What names mean at a place: loops, `each`, `count`, and what the module around has.
 
-    `lookup` gives `var.x` and `local.x` by the word in front and the name, `call` works out a function.
+    `lookup` gives `var.x` and `local.x` by the word in front and the name, `call` works out a function. `root` is the
+    folder of the root module.
     """
 
     def __init__(
@@ -52,17 +53,17 @@ class NameScope:
         names: Mapping[str, Node],
         lookup: Callable[[str, str], Node | None],
         call: Callable[[ExpressionEvaluator, str, list[Node], Node], Node],
-        folder: str,
+        root: str,
     ) -> None:
         self.source = source
         self.names = dict(names)
         self.lookup = lookup
         self.call = call
-        self.folder = folder
+        self.root = root
 
     def within(self, names: Mapping[str, Node]) -> NameScope:
         """The same with more names."""
-        return NameScope(self.source, {**self.names, **names}, self.lookup, self.call, self.folder)
+        return NameScope(self.source, {**self.names, **names}, self.lookup, self.call, self.root)
 
 
 class EvaluationBudget:
@@ -280,7 +281,11 @@ class ExpressionEvaluator:
         return self.place(expression)
 
     def _list(self, expression: HclExpression) -> Node:
-        return sequence(self.place(expression), map(self.part, expression.parts))
+        made = sequence(self.place(expression), map(self.part, expression.parts))
+        for item in made.items:
+            if item.parent is None:
+                item.parent = made
+        return made
 
     def _object(self, expression: HclExpression) -> Node:
         made = Node(self.scope.source, expression.start, expression.end, "mapping", "hcl")

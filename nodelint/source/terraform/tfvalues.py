@@ -76,7 +76,7 @@ class TerraformModule:
 
     def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
         """What works out expressions of a file of the module."""
-        return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.folder), self.budget)
+        return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.root), self.budget)
 
     def lookup(self, word: str, name: str) -> Node | None:
         """`var.x`, `local.x` and `path.x`; None for what is not known."""
@@ -123,6 +123,8 @@ class TerraformModule:
             if declared is None:
                 return None
             value = self.evaluator(declared[0].source).value(declared[1])
+            if self.given is None and self.modules.settled:
+                value = unknown(value)
             value = unknown(value) if is_empty(value) else _filled_in(value)
         if name not in self._types:
             return value
@@ -155,7 +157,7 @@ class TerraformModule:
 
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
         """What works out a template that the module fills in: it knows the names that it is given, and no others."""
-        return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.folder), self.budget)
+        return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
 
 
 def _filled_in(value: Node) -> Node:
@@ -173,9 +175,13 @@ def _filled_in(value: Node) -> Node:
 
 
 class Modules:
-    """Modules of Terraform, each folder one, as far as they are asked for. `sources` are read already."""
+    """Modules of Terraform, each folder one, as far as they are asked for. `sources` are read already.
 
-    def __init__(self, sources: Sequence[Source] = ()) -> None:
+    With `settled` a default that somebody may replace is not known: one of a module that no file calls.
+    """
+
+    def __init__(self, sources: Sequence[Source] = (), settled: bool = False) -> None:
+        self.settled = settled
         self._listed: dict[str, tuple[list[str], list[str]]] = {}
         self._near: dict[str, list[str]] = {}
         self._sources: dict[str, Source | None] = {os.path.abspath(each.path): each for each in sources}

@@ -1,0 +1,129 @@
+"""Texts that Terraform fills in as built objects, and changes to them led back to the literals that make them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from nodelint.build.built import Built, LedEdits, ValueOrigin
+from nodelint.build.map_edits import find_changes
+from nodelint.build.template_source_map import Back, make_built
+from nodelint.build.terraform import FilledText, filled_texts
+from nodelint.caching import cached_property
+from nodelint.edits import NotEditable, apply
+from nodelint.edits.hcl import change_literal, is_literal
+from nodelint.model.finding import Edit, Span
+from nodelint.source import Node, Source, SourceText, reread
+from nodelint.source.terraform.tfvalues import ENDS
+
+_WRITTEN = (*ENDS, ".tfvars")
+"""Files whose literals are edited; values of YAML and JSON files are not."""
+
+
+def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
+    """The texts among the sources that Terraform fills in, with what it would."""
+    run = _TerraformRun(sources)
+    for text in filled_texts(sources):
+        path = os.path.abspath(text.template.path)
+        yield run.build(text)._replace(settle=run.settle(path))
+
+
+class _TerraformRun:
+    """The sources of a run, and what is built of them without replaceable defaults."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+
+    def build(self, text: FilledText, settled: bool = False) -> Built:
+        back = _TerraformBack(text, self.sources, settled)
+        built = make_built((back,), text.template, fixing=True)
+        cluster = os.path.abspath(text.root) if text.root else built.cluster
+        return built._replace(cluster=cluster, label=text.caller)
+
+    def settle(self, path: str) -> Callable[[], Sequence[Built]]:
+        """What gives the builds of a file without replaceable defaults."""
+        return lambda: self.settled.get(path, ())
+
+    @cached_property
+    def settled(self) -> Mapping[str, Sequence[Built]]:
+        """What is built of each file where no default counts that somebody may replace, by its absolute path."""
+        found: dict[str, list[Built]] = {}
+        for text in filled_texts(self.sources, settled=True):
+            built = self.build(text, settled=True)
+            found.setdefault(os.path.abspath(text.template.path), []).append(built._replace(settle=tuple))
+        return found
+
+
+class _TerraformBack(Back):
+    """Where the result of a text of Terraform is from."""
+
+    def __init__(self, text: FilledText, sources: Sequence[Source], settled: bool) -> None:
+        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {})
+        self.default = "the value is written here"
+        self._caller = text.caller
+        self._sources = sources
+        self._settled = settled
+
+    def find_origin(self, at: Node | Span) -> ValueOrigin:
+        """Where a part of the result is written; only a literal is the very value."""
+        origin = super().find_origin(at)
+        whole = isinstance(origin.at, Node) and is_editable_literal(origin.at)
+        return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
+
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """The same change in the files, where literals are changed by it and nothing else is."""
+        if not edits or any(edit.source is not self.result for edit in edits):
+            return None
+        after = reread(self.result, apply(self.result.text, edits))
+        if len(after.documents) != len(self.result.documents):
+            return None
+        own = [self._own(edit) for edit in edits]
+        if all(edit is not None for edit in own):
+            made = [edit for edit in own if edit is not None]
+            return self._check_edits(made, after, set())
+        made, places = [], set()
+        for node, new in find_changes(self.result, after):
+            value = self.value(node)
+            if value is None or value.kind != node.kind or not is_editable_literal(value):
+                return None
+            try:
+                made += change_literal(value, new)
+            except NotEditable:
+                return None
+            places |= {id(part) for part in value.walk()}
+        return self._check_edits(list(dict.fromkeys(made)), after, places)
+
+    def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | None:
+        """The edits, if they make the text what is wanted; what else changes is of the same literals."""
+        new = self._fill_again(edits)
+        if not edits or new is None or len(new.documents) != len(self.result.documents):
+            return None
+        wanted = {id(node): value for node, value in find_changes(self.result, after)}
+        made = {id(node): (node, value) for node, value in find_changes(self.result, new)}
+        if any(key not in made or made[key][1] != value for key, value in wanted.items()):
+            return None
+        others = [node for key, (node, _) in made.items() if key not in wanted]
+        if any(id(self.value(node)) not in places for node in others):
+            return None
+        return LedEdits(edits, bool(others))
+
+    def _fill_again(self, edits: Sequence[Edit]) -> Source | None:
+        """What the text comes to with some edits of files."""
+        changed: dict[str, list[Edit]] = {}
+        for edit in edits:
+            changed.setdefault(edit.source.path, []).append(edit)
+        made = {
+            os.path.abspath(path): Source.from_text(path, apply(some[0].source.text, some))
+            for path, some in changed.items()
+        }
+        own = {os.path.abspath(source.path): source for source in self._sources} | made
+        template = own[os.path.abspath(self.template.path)]
+        for text in filled_texts(list(own.values()), self._settled, template):
+            if text.template is template and text.caller == self._caller:
+                return text.result
+        return None
+
+
+def is_editable_literal(value: Node) -> bool:
+    """Whether a value is a literal of a file of Terraform."""
+    return value.source.path.endswith(_WRITTEN) and is_literal(value)

@@ -1,0 +1,112 @@
+"""A literal of Terraform is fixed where it is written, with no other byte changed; a computed value is not."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.test_terraform_shapes import EACH, SHAPES, pool
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(text.encode())
+
+
+def texts(folder: Path, files: dict[str, str]) -> dict[str, str]:
+    return {path: (folder / path).read_bytes().decode() for path in files}
+
+
+LITERAL = sorted(
+    name
+    for name, shape in SHAPES.items()
+    if "m5.xlrge" in str(shape.files) and not any(".json" in path or ".yaml" in path for path in shape.files)
+)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", LITERAL)
+def test_a_literal_is_fixed_where_it_is_written(nodelint: Run, tmp_path: Path, name: str, newline: str) -> None:
+    files = {path: text.replace("\n", newline) for path, text in SHAPES[name].files.items()}
+    write(tmp_path, files)
+    done = nodelint("check", ".", "--fix", "--unsafe-fixes", "--select", "unknown-value")
+    assert "Traceback" not in done.stderr, done.stderr
+    assert texts(tmp_path, files) == {path: text.replace("m5.xlrge", "m5.xlarge") for path, text in files.items()}
+
+
+COMPUTED = {
+    "a function": ('upper("M5.XLRGE")', ""),
+    "a part of a text": ('"m5.${local.size}"', 'locals {\n  size = "xlrge"\n}\n'),
+    "a key of a loop": ("each.key", ""),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_what_is_computed_is_left_alone(nodelint: Run, tmp_path: Path, name: str) -> None:
+    value, more = COMPUTED[name]
+    head = EACH.replace("local.pools", 'toset(["m5.xlrge", "m5.large"])')
+    value = value.replace("upper", "lower")
+    files = {"m.tf": more + pool(f'[{value}, "m5.metal"]', '"a-${each.key}"', head)}
+    write(tmp_path, files)
+    done = nodelint("check", ".", "--fix", "--unsafe-fixes", "--select", "unknown-value")
+    assert "m5.xlrge" in done.stdout, done.stdout
+    assert texts(tmp_path, files) == files
+
+
+def test_a_value_goes_from_a_list_of_literals(nodelint: Run, tmp_path: Path) -> None:
+    types = '[\n    "m5.large", # stays\n    "a1.metal", # goes\n    "m5.metal",\n  ]'
+    arch = 'requirements = [{ key = "kubernetes.io/arch", operator = "In", values = ["amd64"] }, {'
+    files = {
+        "m.tf": pool("var.types").replace("requirements = [{", arch),
+        "v.tf": 'variable "types" {}\n',
+        "terraform.tfvars": f"types = {types}\n",
+    }
+    write(tmp_path, files)
+    done = nodelint("check", ".", "--fix", "--unsafe-fixes", "--select", "unmatchable-value")
+    assert "Traceback" not in done.stderr, done.stderr
+    wanted = {**files, "terraform.tfvars": files["terraform.tfvars"].replace('    "a1.metal", # goes\n', "")}
+    assert texts(tmp_path, files) == wanted
+
+
+CLASS = """\
+resource "kubernetes_manifest" "class" {
+  manifest = {
+    apiVersion = "karpenter.k8s.aws/v1"
+    kind       = "EC2NodeClass"
+    metadata   = { name = NAME }
+    spec       = { role = "x", amiSelectorTerms = [{ alias = "al2023@v20250403" }] }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "class_name", "ref", "found"),
+    [
+        ("a local", "local.name", '"defualt"', True),
+        ("two locals", "local.name", "local.ref", True),
+        ("a default that somebody may replace", "var.name", '"defualt"', False),
+        ("a reference that somebody may replace", "local.name", "var.ref", False),
+        ("a condition over such a default", "local.name", 'var.name == "" ? "a" : "defualt"', False),
+        ("a class whose name is not known", "random_id.x.hex", '"defualt"', False),
+    ],
+)
+def test_a_reference_is_judged_where_both_names_are_settled(
+    nodelint: Run, tmp_path: Path, name: str, class_name: str, ref: str, found: bool
+) -> None:
+    values = (
+        'variable "name" {\n  default = "default"\n}\nvariable "ref" {\n  default = "defualt"\n}\n'
+        'locals {\n  name = "default"\n  ref = "defualt"\n}\n'
+    )
+    text = pool('["m5.large"]').replace('name = "default"', f"name = {ref}")
+    write(tmp_path, {"m.tf": values + text + CLASS.replace("NAME", class_name)})
+    done = nodelint("check", ".", "--format", "concise", "--select", "unknown-node-class")
+    lines = re.findall(r"(?m)^m\.tf:(\d+):.*unknown-node-class.*did you mean `default`", done.stdout)
+    assert len(lines) == found, done.stdout
