@@ -9,7 +9,7 @@ from __future__ import annotations
 from nodelint.caching import cache, cached_property
 from nodelint.lint.config import BUNDLED, ConfigError, Settings, selection
 from nodelint.source.files.globs import Excluded, Globs
-from nodelint.source.files.safe_read import why
+from nodelint.source.files.safe_read import error_reason
 
 TYPE_CHECKING = False
 
@@ -72,7 +72,7 @@ class Session:
             try:
                 loaded = load(folder)
             except OSError as error:
-                raise ConfigError(f"rules: {folder}: {why(error)}") from error
+                raise ConfigError(f"rules: {folder}: {error_reason(error)}") from error
             except Exception as error:  # a rule is code: whatever it raises while it loads is its author's to mend
                 raise ConfigError(f"rules: {folder}: {type(error).__name__}: {error}") from error
             taken = sorted(loaded.keys() & (_bundled().keys() | found.keys()))
@@ -112,7 +112,7 @@ class Session:
         try:
             schemas: Schemas = self._read(path, lambda path: Schemas.from_crds(path, self.settings.crds_within))
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{path}: {why(error)}") from error
+            raise ConfigError(f"{path}: {error_reason(error)}") from error
         return schemas
 
     @cached_property
@@ -130,9 +130,9 @@ class Session:
                 path, lambda file: baseline.read(safe_read.read(file), file)
             )
         except FileNotFoundError as error:
-            raise ConfigError(f"{path}: {why(error)}; `nodelint baseline` writes it") from error
+            raise ConfigError(f"{path}: {error_reason(error)}; `nodelint baseline` writes it") from error
         except OSError as error:
-            raise ConfigError(f"{path}: {why(error)}") from error
+            raise ConfigError(f"{path}: {error_reason(error)}") from error
         except baseline.BaselineError as error:
             from nodelint.model.validity import in_json
 
@@ -150,7 +150,7 @@ class Session:
         from nodelint.ec2.facts import NOTHING
 
         named = self.settings.snapshot
-        path = None if named == BUNDLED else named or cache.kept(folder)
+        path = None if named == BUNDLED else named or cache.find_cached(folder)
         if path is None:
             return NOTHING, None
         read = cache.read if named else cache.read_kept

@@ -70,8 +70,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     listed = messages.short(", ".join(f"`{value.text}`" for value in found), 40)
     yield Finding(
-        at=fixes.seen(found[0].node),
+        at=fixes.visible_node(found[0].node),
         message=f"{listed} beside CPU types, without a taint: any pod fits these nodes, and keeps them",
-        covers=[fixes.seen(value.node) for value in found],
+        covers=[fixes.visible_node(value.node) for value in found],
         help="give accelerators a NodePool of their own with a taint, such as `nvidia.com/gpu`",
     )

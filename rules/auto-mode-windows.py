@@ -47,7 +47,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, 
     source="https://docs.aws.amazon.com/eks/latest/userguide/auto-reference.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         if item.key not in (keys.OS, keys.WINDOWS_BUILD) or not item.known:
             continue
         builds = item.key == keys.WINDOWS_BUILD and item.operator not in ("NotIn", "DoesNotExist")
@@ -63,7 +63,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         elif item.key == keys.OS and listed:
             value = next(each for each in item.values if each.text == "windows")
             yield Finding(
-                at=fixes.seen(value.node),
+                at=fixes.visible_node(value.node),
                 message="`windows` has no effect: EKS Auto Mode launches Linux nodes only",
                 edits=edits.if_editable(fixes.drop, item.at, value) if isinstance(item.at, RequirementLine) else [],
             )

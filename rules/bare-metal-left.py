@@ -156,7 +156,7 @@ METAL = "metal"
 
 
 def _check_sizes(pool: NodePool, context: Context) -> Findings:
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         metal = next((value for value in item.values if value.text == METAL), None)
         if item.key != keys.SIZE or item.operator != "NotIn" or metal is None:
             continue
@@ -164,7 +164,7 @@ def _check_sizes(pool: NodePool, context: Context) -> Findings:
         sizes = [size for size in resolution.catalog.values(keys.SIZE) if size.startswith(METAL)]
         left = resolution.catalog.having_value(keys.SIZE, *sizes) & resolution.candidates
         if left and not fixes.doubts(resolution):
-            yield _finding(pool, fixes.seen(metal.node), left, resolution)
+            yield _finding(pool, fixes.visible_node(metal.node), left, resolution)
         return
 
 
@@ -190,7 +190,7 @@ NAMED = (keys.SIZE, keys.INSTANCE_TYPE, keys.HYPERVISOR)
 def _check_mixed(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None:
         return
-    asked = list(labels.asked(pool))
+    asked = list(labels.requirements_of(pool))
     if any(item.key in NAMED and item.operator == "In" for item in asked):
         return
     if any(item.key == keys.SIZE and "metal" in item.texts for item in asked):
@@ -204,7 +204,7 @@ def _check_mixed(pool: NodePool, context: Context) -> Findings:
     cost = f", up to ${found[0]:,.2f} an hour" if found else ""
     category = labels.last_asking(pool, keys.CATEGORY)
     yield Finding(
-        at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
+        at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
         once=True,
         message=f"{messages.counted(len(metal), 'bare-metal type')} of {len(types):,} remain{cost}",
         note="a bare-metal node takes many minutes to boot",

@@ -73,7 +73,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or not node.items:
         return
-    week = budgets.typical(pool)
+    week = budgets.typical_week(pool)
     if week is None:
         yield Skip(node, "a budget holds a placeholder")
         return
@@ -95,7 +95,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             strict=True,
         )
         return
-    every = budgets.typical(pool, "Underutilized")
+    every = budgets.typical_week(pool, "Underutilized")
     others = every is not None and all(stretch.closed for stretch in every)
     what = "drift or consolidation" if others else "drift"
     written = at.get("nodes") or at

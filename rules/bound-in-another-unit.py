@@ -94,7 +94,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         changed = str(int(text) * factor)
         name = labels.name_of(str(line.key))
         yield Finding(
-            at=fixes.seen(line.values[0].node),
+            at=fixes.visible_node(line.values[0].node),
             message=f"{name} counts {unit}: `{line.operator} {text}` excludes no instance type",
             edits=edits.if_editable(edits.set_value, line.values[0].node, changed),
             help=f"write {changed} for {text} {larger}",

@@ -126,7 +126,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     reason = next((reason for reason in ("Drifted", "Underutilized") if reason in without), None)
     if reason is None:
         return
-    hours, week = open_hours[reason] or 0, budgets.in_words(budgets.typical(pool, reason) or ())
+    hours, week = open_hours[reason] or 0, budgets.describe_budget(budgets.typical_week(pool, reason) or ())
     added = BASE if len(without) == len(REASONS) else {**BASE, "reasons": without}
     often = "no budget ever" if hours == HOURS else f"for {hours:.0f} of {HOURS} hours a week no budget"
     beside = any(_allows(each, without) for each in node.items)
@@ -143,7 +143,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _open(pool: NodePool, reason: str) -> float | None:
     """Hours of a week in which no budget is active for a reason; None where the budgets are not known."""
-    week = budgets.typical(pool, reason)
+    week = budgets.typical_week(pool, reason)
     if week is None:
         return None
     return sum((each.end - each.start).total_seconds() for each in week if not each.budgets) / 3600

@@ -95,10 +95,10 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue
         schedule = entry.get("schedule")
         assert schedule is not None
-        when = budgets.when(budget, budgets.typical_of(budget))
+        when = budgets.describe_times(budget, budgets.typical_of(budget))
         there = f"{when} is {local[0]} in {region}" if local is not None else f"in force {when}"
         yield Finding(
-            at=fixes.seen(schedule),
+            at=fixes.visible_node(schedule),
             message=messages.first_fitting(
                 f"`{schedule.value}` is in UTC: {there}", f"this schedule is in UTC: {there}"
             ),

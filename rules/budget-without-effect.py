@@ -219,11 +219,11 @@ def _check_smaller(pool: NodePool, context: Context) -> Findings:
             edits=[] if more else edits.if_editable(edits.remove, entry),
             also=[Also(other, "the budget that counts")],
             covers=[entry],
-            help=_more(limit, always) if more else None,
+            help=_widen_advice(limit, always) if more else None,
         )
 
 
-def _more(limit: str, always: bool) -> str:
+def _widen_advice(limit: str, always: bool) -> str:
     """What to do where the budget was meant to allow more than the one that counts."""
     way = "give" if always else "restrict"
     end = "a `schedule` for the other hours" if always else "to other hours"

@@ -66,7 +66,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     twin = resolve.cheaper_twin(steady, burstable, catalog) if burstable and steady else None
     if twin is None or twin.saved <= 0:
         return
-    at = next((item for item in labels.asked(pool) if item.key in TELLING and item.operator == "In"), None)
+    at = next((item for item in labels.requirements_of(pool) if item.key in TELLING and item.operator == "In"), None)
     yield Finding(
         at=labels.values_at(at) if at is not None else fixes.place(pool),
         message=f"burstable `{twin.other}` is launched before `{twin.own}`, for it costs {twin.saved:.0%} less",

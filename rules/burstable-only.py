@@ -50,7 +50,9 @@ WORDS = ("burst", "burstable", "t2", "t3", "t3a", "t4g")
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    telling = [item for item in labels.asked(pool) if item.key in (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)]
+    telling = [
+        item for item in labels.requirements_of(pool) if item.key in (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
+    ]
     if pool.partial or not any(item.operator == "In" for item in telling):
         return
     if any(word in WORDS for word in labels.words_of(pool.name)):
@@ -61,7 +63,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     at = next(item for item in telling if item.operator == "In")
     yield Finding(
-        at=fixes.seen(at.key_node),
+        at=fixes.visible_node(at.key_node),
         message=f"only burstable types remain ({messages.short(', '.join(resolution.families(left)), 30)}): "
         "beyond their baseline, CPU time costs credits",
         note="without credits `t2` is throttled; `t3`, `t3a` and `t4g` are charged for what they use beyond",

@@ -77,7 +77,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     else:
         return
     yield Finding(
-        at=fixes.seen(at.values_node),
+        at=fixes.visible_node(at.values_node),
         message=message,
         help="take `on-demand` alone, or give spot a NodePool of its own with a lower weight",
         suggestions=_ways(at),

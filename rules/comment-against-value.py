@@ -289,7 +289,7 @@ def _capacity(pool: NodePool) -> Findings:
 
 def _finding(node: Node, said: str, written: str) -> Finding:
     return Finding(
-        at=fixes.seen(node),
+        at=fixes.visible_node(node),
         message=f"the comment says `{messages.short(' '.join(said.split()), 30)}`, the value `{written}`",
         help="correct the one that is wrong",
     )

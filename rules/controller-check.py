@@ -432,7 +432,7 @@ def _spelt_out(resolution: resolve.Resolution, line: RequirementLine) -> list[Su
     if not 0 < len(values) <= MOST_LISTED:
         return []
     listed = sorted(values, key=lambda each: (len(each), each))
-    others = [each for each in resolution.pool.requirements if each is not line and _on(each, key)]
+    others = [each for each in resolution.pool.requirements if each is not line and _constrains_key(each, key)]
     item = {"key": str(line.key), "operator": "In", "values": listed}
     changes = edits.if_editable(edits.replace, line.node, item)
     gone = [edits.if_editable(edits.remove, each.node) for each in others]
@@ -446,5 +446,5 @@ MOST_LISTED = 40
 """More values than these are no list that anyone would read."""
 
 
-def _on(line: RequirementLine, key: str) -> bool:
+def _constrains_key(line: RequirementLine, key: str) -> bool:
     return isinstance(line.key, str) and requirement.normalize(line.key) == key

@@ -91,7 +91,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     rest = len(resolution.candidates - devices)
     asking = labels.last_asking(pool, keys.CATEGORY) or labels.last_asking(pool, keys.FAMILY)
     yield Finding(
-        at=fixes.seen(asking.key_node) if asking is not None else fixes.place(pool),
+        at=fixes.visible_node(asking.key_node) if asking is not None else fixes.place(pool),
         message=f"{len(devices):,} types with GPUs or devices get the image of the {rest:,} others",
         also=[Also(node_class.ami_terms[0].node, "of these images Karpenter knows the architecture alone")],
         help="keep GPU types out, or give them a class with an image for GPUs and a pool of their own",

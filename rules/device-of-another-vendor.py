@@ -140,7 +140,7 @@ def _limits(pool: NodePool) -> Findings:
 
 def _listed(pool: NodePool, others: TypeSet, resolution: resolve.Resolution, device: str) -> Findings:
     """The values of lists that stand for nothing but types with another vendor's device."""
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In" or item.is_label:
             continue
         known = resolution.catalog.values(item.key)
@@ -165,7 +165,7 @@ def _finding(
     names = ", ".join(f"`{text}`" for text in texts[:3]) + (f" and {len(texts) - 3} more" if texts[3:] else "")
     own = f" {'has' if len(texts) == 1 else 'have'} {has}:" if has else ":"
     return Finding(
-        at=fixes.seen(wrong[0].node),
+        at=fixes.visible_node(wrong[0].node),
         message=f"{names}{own} pods that ask for `{device}` never run there",
         edits=edits.if_editable(fixes.take_out, item.at, texts) if isinstance(item.at, RequirementLine) else [],
         covers=[value.node for value in wrong],

@@ -252,7 +252,7 @@ def _hint(what: str, term: selectors.TermFinds[Any], facts: AwsFacts) -> str:
     region = facts.region.name if facts.region is not None else ""
     meant = selectors.spelt_right(term.question, facts)
     if meant is not None:
-        return f"`{messages.short(selectors.shown(meant), 60)}` finds one"
+        return f"`{messages.short(selectors.describe_question(meant), 60)}` finds one"
     if term.by == "tags":
         return f"compare key and value, also their case, with the tags of the {what}s in {region}"
     return f"only {region} and the account of the facts were searched"

@@ -147,7 +147,7 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
 
 def _check_interruption(pool: NodePool, context: Context, least: int) -> Findings:
     narrow = (keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CATEGORY)
-    if pool.partial or not any(item.key in narrow and item.operator == "In" for item in labels.asked(pool)):
+    if pool.partial or not any(item.key in narrow and item.operator == "In" for item in labels.requirements_of(pool)):
         return
     resolution = context.resolution(pool)
     count = len(resolution.launchable)

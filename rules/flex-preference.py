@@ -296,7 +296,7 @@ def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list
             text in labels.EVERYTHING or labels.can_have(requirement.normalize(str(line.key)), text, context.catalog)
             for text in rest
         )
-        or any(each.key == keys.FLEX for each in labels.asked(pool))
+        or any(each.key == keys.FLEX for each in labels.requirements_of(pool))
         or (pool.node.parent is not None and any(node.aliased for node in pool.node.walk()))
     )
     if unfit:

@@ -115,7 +115,9 @@ def check(pool: NodePool, context: Context) -> Findings:
             help="choose types with whole GPUs, or add `nvidia.com/gpu` to these with a NodeOverlay",
         )
         return
-    asking = next((item for item in labels.asked(pool) if item.key in keys.GPUS and item.operator != "NotIn"), None)
+    asking = next(
+        (item for item in labels.requirements_of(pool) if item.key in keys.GPUS and item.operator != "NotIn"), None
+    )
     if asking is None or resolution.candidates - resolution.catalog.having(keys.GPU_COUNT):
         return
     changes: list[Edit] = []
@@ -123,7 +125,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         changes = edits.if_editable(fixes.keep_out, pool, keys.FAMILY, families)
     shown = f"{labels.name_of(asking.key)} {asking.operator}"
     yield Finding(
-        at=fixes.seen(asking.key_node),
+        at=fixes.visible_node(asking.key_node),
         message=f"`{shown}` allows {names}, on which Karpenter counts 0 GPUs",
         severity="info",
         edits=changes,

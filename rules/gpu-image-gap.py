@@ -259,7 +259,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     types = _types(resolution, gap.types)
     message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
     also = [Also(image_set.alias_node, "the images of the class")] if image_set.alias_node is not None else []
-    meant = _meant(pool, resolution, gap.types, variant)
+    meant = _find_gpu_intent(pool, resolution, gap.types, variant)
     ways = _ways_out(resolution, gap, context)
     if meant is None:
         return Finding(
@@ -352,7 +352,7 @@ def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str,
     return questions.latest_version(family, context.karpenter, context.kubernetes, context.facts)
 
 
-def _meant(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> Node | None:
+def _find_gpu_intent(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> Node | None:
     """What says that the pool is meant for these types: a value or label that names them, a taint, all types left."""
     names = {*resolution.catalog.names_in(types), *resolution.families(types)}
     word = COUNTS[variant].removesuffix("count")
@@ -364,7 +364,7 @@ def _meant(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, varia
             if node is not None:
                 return node
         if line.key.startswith(word):
-            return fixes.seen(line.at.key_node)
+            return fixes.visible_node(line.at.key_node)
     for taint in pool.taints:
         if isinstance(taint.key, str) and re.search(TAINTS[variant], taint.key, re.IGNORECASE):
             return taint.node.get("key")
@@ -374,7 +374,7 @@ def _meant(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, varia
 def _value(line: resolve.LineEffect, names: set[str]) -> Node | None:
     if isinstance(line.at, manifest.Label):
         return line.node if line.at.value in names else None
-    return next((fixes.seen(value.node) for value in line.at.values if value.text in names), None)
+    return next((fixes.visible_node(value.node) for value in line.at.values if value.text in names), None)
 
 
 def _kept_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> list[Edit]:
@@ -442,7 +442,7 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
                 or _installs(resolution, variant)
             ):
                 continue
-            meant = _meant(pool, resolution, without, variant)
+            meant = _find_gpu_intent(pool, resolution, without, variant)
             if meant is None and image.arch != "arm64":
                 continue
             driver = "GPU" if variant == "nvidia" else "Neuron"

@@ -79,7 +79,7 @@ _MIB = 1024**2 * 10**9
 def check(node_class: EC2NodeClass, context: Context, *, part: float = 0.2) -> Findings:
     for field in ("evictionSoft", "evictionHard"):
         node = node_class.node.at("spec", "kubelet", field, "memory.available")
-        amount = quantities.of(node) if node is not None else None
+        amount = quantities.quantity_of(node) if node is not None else None
         if node is None or not amount:
             continue
         types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))
@@ -91,7 +91,7 @@ def check(node_class: EC2NodeClass, context: Context, *, part: float = 0.2) -> F
             size, name = small[0]
             part = amount / (size * _MIB)
             yield Finding(
-                at=fixes.seen(node),
+                at=fixes.visible_node(node),
                 message=f"{field} `{node.value}` is {part:.0%} of the memory of `{name}`: with less free, pods are "
                 "evicted",
                 note=f"of {len(sizes):,} instance types it is a fifth or more of {len(small):,}",

@@ -231,7 +231,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
     listing = next((line for line in lines if line.operator == "In" and arch in line.texts), None)
     named = None
     if listing is not None:
-        named = fixes.seen(next(value.node for value in listing.values if value.text == arch))
+        named = fixes.visible_node(next(value.node for value in listing.values if value.text == arch))
     serving = sorted({image.arch for image in resolution.images.known if image.arch is not None})
     safety: Safety = "unsafe" if whole else "safe"
     try:

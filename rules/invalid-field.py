@@ -135,7 +135,7 @@ def check(obj: Object, context: Context) -> Findings:
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
-                    edits=terms or _as_list(obj, problem, context) or _meant(problem),
+                    edits=terms or _as_list(obj, problem, context) or _suggested_edits(problem),
                     note="v1 has no default images" if terms else None,
                     help="use the alias of the family, and pin its version" if terms else _help(problem),
                     suggestions=() if terms else _choices(problem),
@@ -216,7 +216,7 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     value = next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
     if of_terms and problem.path.endswith(".id") and value.kind == "sequence" and value.parent is not None:
         ids = [item.value for item in value.items if isinstance(item.value, str)]
-        return edits.if_editable(fixes.one_by_one, value.parent, "id", ids) if len(ids) == len(value.items) else []
+        return edits.if_editable(fixes.split_term, value.parent, "id", ids) if len(ids) == len(value.items) else []
     if problem.wanted != "array" or value.kind != "mapping" or not value.entries:
         return []
     shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
@@ -232,7 +232,7 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     return []
 
 
-def _meant(problem: apiserver.SchemaProblem) -> list[Edit]:
+def _suggested_edits(problem: apiserver.SchemaProblem) -> list[Edit]:
     """The value that was plainly meant: the same text in the type that is wanted, or the nearest choice."""
     node, meant = problem.node, problem.suggestion
     if meant is None or node.kind != "scalar":

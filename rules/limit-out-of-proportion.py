@@ -137,9 +137,9 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
         yield from _early(cpu, memory, cpus, size)
         return
     yield Finding(
-        at=fixes.seen(unreached.at.node),
-        message=f"the {unreached.resource} limit `{_shown(unreached)}` is never reached:"
-        f" the {other.resource} limit `{_shown(other)}` ends at about {end} or less",
+        at=fixes.visible_node(unreached.at.node),
+        message=f"the {unreached.resource} limit `{_quote_limit(unreached)}` is never reached:"
+        f" the {other.resource} limit `{_quote_limit(other)}` ends at about {end} or less",
         once=True,
         also=[Also(other.at.node, why)],
         help="set both limits to the size that the pool may grow to",
@@ -151,9 +151,9 @@ def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve
     end = size.cpus * size.least / size.middle
     if size.types <= NARROW and end <= HALF * cpus:
         yield Finding(
-            at=fixes.seen(cpu.at.node),
-            message=f"the memory limit `{_shown(memory)}` ends at about {end:,.0f} CPUs with most types left:"
-            f" the cpu limit is `{_shown(cpu)}`",
+            at=fixes.visible_node(cpu.at.node),
+            message=f"the memory limit `{_quote_limit(memory)}` ends at about {end:,.0f} CPUs with most types left:"
+            f" the cpu limit is `{_quote_limit(cpu)}`",
             also=[Also(memory.at.node, f"most types left have {size.middle:.3g} GiB per CPU or more")],
             help="set both limits to the size that the pool may grow to",
         )
@@ -167,8 +167,8 @@ def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Reso
     reach, allowed = found
     uses = f"one `{reach.type}` uses" if reach.nodes == 1 else f"{reach.nodes} of `{reach.type}` use"
     yield Finding(
-        at=fixes.seen(memory.at.node),
-        message=f"{uses} up the memory limit `{_shown(memory)}`: the cpu limit `{_shown(cpu)}` allows"
+        at=fixes.visible_node(memory.at.node),
+        message=f"{uses} up the memory limit `{_quote_limit(memory)}`: the cpu limit `{_quote_limit(cpu)}` allows"
         f" {messages.counted(allowed, 'node')}",
         also=[Also(cpu.at.node, f"`{reach.type}` has {reach.amount}: no other node starts beside it")]
         if reach.nodes == 1
@@ -180,8 +180,8 @@ def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Reso
 def _few(reach: resolve.Reach) -> Finding:
     limit, whose = reach.limit, "all pods of the pool wait" if reach.nodes == 1 else "half of the pool's pods wait"
     return Finding(
-        at=fixes.seen(limit.at.node),
-        message=f"the {limit.resource} limit `{_shown(limit)}` leaves room for"
+        at=fixes.visible_node(limit.at.node),
+        message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for"
         f" {messages.counted(reach.nodes, 'node')} at most: `{reach.type}` has {reach.amount}",
         note=f"when a node fails, {whose} for another",
         help="leave room for a node more than the pool needs",
@@ -191,13 +191,13 @@ def _few(reach: resolve.Reach) -> Finding:
 def _many(reach: resolve.Reach) -> Finding:
     limit = reach.limit
     return Finding(
-        at=fixes.seen(limit.at.node),
-        message=f"the {limit.resource} limit `{_shown(limit)}` allows {reach.nodes:,} nodes or more:"
+        at=fixes.visible_node(limit.at.node),
+        message=f"the {limit.resource} limit `{_quote_limit(limit)}` allows {reach.nodes:,} nodes or more:"
         f" `{reach.type}`, the largest type left, has {reach.amount}",
         note=f"that costs ${reach.cost:,.0f} an hour on demand" if reach.cost else None,
         help="a limit stops a runaway: set it to somewhat more than the pool needs",
     )
 
 
-def _shown(limit: resolve.Limit) -> str:
+def _quote_limit(limit: resolve.Limit) -> str:
     return messages.short(str(limit.at.node.value), 16)

@@ -162,7 +162,7 @@ def _alone(limit: resolve.Limit, resolution: resolve.Resolution) -> Finding:
         else []
     )
     return Finding(
-        at=fixes.seen(limit.at.node),
+        at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{value}` excludes every instance type: `{name}` has {amount}",
         note="the NodePool launches nothing",
         edits=changes,

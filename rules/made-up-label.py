@@ -69,7 +69,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:
         return
     own: dict[str, list[labels.PoolRequirement]] = {}
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         if requirement.well_known_since(item.key) is None:
             own.setdefault(item.key, []).append(item)
     tainted = {taint.key for taint in pool.taints}

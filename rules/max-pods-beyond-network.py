@@ -82,7 +82,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     fewer = [each for each in carried if each[0] < most]
     if fewer:
         yield Finding(
-            at=fixes.seen(node),
+            at=fixes.visible_node(node),
             message=f"maxPods `{most}` is more than {len(fewer):,} of {len(carried):,} instance types support: "
             f"`{fewer[0][1]}` supports {fewer[0][0]}",
             note="without prefix delegation, the VPC CNI has no IP address for further pods",

@@ -151,7 +151,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         kinds = _kinds(labels.words_of(label.value)) - named
         if kinds and len(labels.words_of(label.value)) <= 2:
             shown = messages.short(f"{label.key}: {label.value}", 40)
-            yield from _against(pool, fixes.seen(label.node), f"nodes are labelled `{shown}`", kinds, context)
+            yield from _against(pool, fixes.visible_node(label.node), f"nodes are labelled `{shown}`", kinds, context)
 
 
 def _kinds(words: tuple[str, ...]) -> set[str]:
@@ -191,7 +191,7 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
 
 
 def _also(node: Node, what: str) -> Also:
-    return Also(fixes.seen(node), f"allows {what}")
+    return Also(fixes.visible_node(node), f"allows {what}")
 
 
 def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) -> Findings:

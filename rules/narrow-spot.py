@@ -106,7 +106,7 @@ def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
     yield Finding(
         at=labels.values_at(spot),
         message=messages.first_fitting(f"spot capacity only, of {types}: {names}", f"spot capacity only, of {types}"),
-        covers=[fixes.place(pool), *(fixes.seen(line.at.key_node) for line in resolution.lines)],
+        covers=[fixes.place(pool), *(fixes.visible_node(line.at.key_node) for line in resolution.lines)],
         note="nothing starts while EC2 has no spot capacity of these",
         help="allow more families and sizes, or on-demand capacity",
     )

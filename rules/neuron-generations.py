@@ -47,7 +47,9 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     source="https://awsdocs-neuron.readthedocs-hosted.com/en/latest/",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    telling = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.CATEGORY)]
+    telling = [
+        item for item in labels.requirements_of(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.CATEGORY)
+    ]
     inf = [value for item in telling for value in item.values if str(value.text).startswith("inf")]
     if not inf or any(item.operator != "In" for item in telling):
         return
@@ -59,7 +61,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     names = messages.short(", ".join(f"`{family}`" for family in resolution.families(new)), 30)
     yield Finding(
-        at=fixes.seen(inf[0].node),
+        at=fixes.visible_node(inf[0].node),
         message=f"models compiled for {names} do not run on `inf1`, nor the other way round",
         help="have a NodePool for each, or let pods select the family that their model is compiled for",
     )

@@ -127,7 +127,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if node is None or node.kind != "scalar" or node.value != "Never":
         return
     change = edits.if_editable(edits.set_value, node, "720h")
-    held = _held(pool)
+    held = _blocking_budgets(pool)
     if held is not None:
         yield Finding(
             at=node,
@@ -163,10 +163,10 @@ def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) 
     return [Suggestion(f"let nodes expire, and use {alias}", [*expiring, *changes])] if changes else []
 
 
-def _held(pool: NodePool) -> Node | None:
+def _blocking_budgets(pool: NodePool) -> Node | None:
     """The budgets, where they allow no node at any time."""
     node = pool.node.at("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or not node.items:
         return None
-    week = budgets.typical(pool)
+    week = budgets.typical_week(pool)
     return node if week and all(stretch.closed for stretch in week) else None

@@ -77,7 +77,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     arches = resolution.catalog.distinct(keys.ARCH, left)
     if not {"amd64", "arm64"} <= set(arches):
         return
-    named = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE)]
+    named = [item for item in labels.requirements_of(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE)]
     if any(item.operator == "In" for item in named):
         return  # whoever lists `m7g` knows what it is
     arm = left & resolution.catalog.values(keys.ARCH)["arm64"]

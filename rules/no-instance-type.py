@@ -271,7 +271,7 @@ def _clash(pool: NodePool, context: Context) -> Findings:
     """Requirements on a label that every instance type has, of which nothing is left: for any provider."""
     left: dict[str, tuple[requirement.Requirement, manifest.RequirementLine]] = {}
     for line in pool.requirements if pool.of_values or not pool.partial else ():
-        asked = _asked(line, context)
+        asked = _read_line(line, context)
         if asked is None:
             continue
         before, other = left.get(asked.key, (asked, line))
@@ -279,8 +279,8 @@ def _clash(pool: NodePool, context: Context) -> Findings:
         if before.length and asked.length and not both.length:
             yield Finding(
                 at=line.key_node,
-                message=f"no instance type meets both `{_said(other)}` and `{_said(line)}`",
-                also=[Also(other.key_node, f"`{_said(other)}`")],
+                message=f"no instance type meets both `{_render_line(other)}` and `{_render_line(line)}`",
+                also=[Also(other.key_node, f"`{_render_line(other)}`")],
             )
             return
         left[asked.key] = both, line
@@ -298,14 +298,15 @@ def _elsewhere(resolution: resolve.Resolution) -> Findings:
     first = next(line for line in lines if requirement.normalize(line.key) != requirement.normalize(lines[-1].key))
     yield Finding(
         at=_key(lines[-1]),
-        message=f"`{_shown(first, 40)}` and `{_shown(lines[-1], 40)}` exclude each other: no zone is in the region",
-        also=[Also(_key(first), f"`{_shown(first, 60)}`")],
+        message=f"`{_render_effect(first, 40)}` and `{_render_effect(lines[-1], 40)}` exclude each other: "
+        "no zone is in the region",
+        also=[Also(_key(first), f"`{_render_effect(first, 60)}`")],
         covers=[line.at.node for line in lines],
         help="ask for zones of the cluster's region",
     )
 
 
-def _asked(line: manifest.RequirementLine, context: Context) -> requirement.Requirement | None:
+def _read_line(line: manifest.RequirementLine, context: Context) -> requirement.Requirement | None:
     """What a line asks of a label that every instance type has; None for others, and for what is not known."""
     if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
         return None
@@ -318,7 +319,7 @@ def _asked(line: manifest.RequirementLine, context: Context) -> requirement.Requ
     return requirement.Requirement.of(key, line.operator, line.texts, version=context.karpenter)
 
 
-def _said(line: manifest.RequirementLine) -> str:
+def _render_line(line: manifest.RequirementLine) -> str:
     return messages.short(f"{labels.name_of(str(line.key))} {line.operator} {', '.join(line.texts)}".strip(), 31)
 
 
@@ -345,7 +346,7 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = f"{labels.name_of(line.key)} counts in {unit}"
     return Finding(
         at=_key(line),
-        message=f"`{_shown(line, 60)}` excludes every instance type{under}",
+        message=f"`{_render_effect(line, 60)}` excludes every instance type{under}",
         covers=[line.at.node, *_values(line)],
         help=hint,
         suggestions=_in_unit(line, unit),
@@ -390,13 +391,13 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     if not others:
         return _alone(last, resolution)
     if len(others) == 1:
-        message = f"`{_shown(others[0], 40)}` and `{_shown(last, 40)}` exclude each other"
+        message = f"`{_render_effect(others[0], 40)}` and `{_render_effect(last, 40)}` exclude each other"
     else:
-        message = f"`{_shown(last, 50)}` excludes the last types that {len(others)} other requirements leave"
+        message = f"`{_render_effect(last, 50)}` excludes the last types that {len(others)} other requirements leave"
     slip = _slip(core, resolution)
     count = len(last.without)
     remain = f"{messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
-    hint = f"without `{_shown(last, 40)}`, {remain}" if count else None
+    hint = f"without `{_render_effect(last, 40)}`, {remain}" if count else None
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
@@ -406,14 +407,14 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
         at=_key(last),
         message=message,
         edits=changes,
-        also=[Also(_key(line), f"`{_shown(line, 60)}`") for line in others],
+        also=[Also(_key(line), f"`{_render_effect(line, 60)}`") for line in others],
         covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
         help=hint,
-        suggestions=[] if changes else _others(core, resolution),
+        suggestions=[] if changes else _other_architectures(core, resolution),
     )
 
 
-def _others(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
+def _other_architectures(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
     """The values of a label of few values with which types come back: the other architecture."""
     found = []
     for line in core:
@@ -449,7 +450,7 @@ def _key(line: resolve.LineEffect) -> Node:
     return line.at.key_node
 
 
-def _shown(line: resolve.LineEffect, most: int) -> str:
+def _render_effect(line: resolve.LineEffect, most: int) -> str:
     values = ", ".join(line.values)
     return messages.short(f"{labels.name_of(line.key)} {line.operator} {values}".strip(), most)
 

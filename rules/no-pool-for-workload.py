@@ -111,7 +111,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     on_purpose = found.ignored is not None and found.ignored.on_purpose
     if not found.verdicts or found.possible or on_purpose:
         return
-    if pools != "complete" and not fit.is_meant_for(workload, [verdict.pool for verdict in found.verdicts]):
+    if pools != "complete" and not fit.is_intended_for(workload, [verdict.pool for verdict in found.verdicts]):
         return
     nearest = min(found.verdicts, key=_distance)
     refusal = nearest.refusal
@@ -121,7 +121,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         at=refusal.at_workload or workload.name_node,
         message=f"no NodePool takes its pods; {_say_why(found, nearest, refusal)}",
         severity="error" if pools == "complete" else None,
-        also=list(_others(found, nearest)),
+        also=list(_related_refusals(found, nearest)),
         note="the pods stay pending: Karpenter launches no node for them",
         help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
         suggestions=list(_ways_out(found)),
@@ -155,7 +155,7 @@ def _distance(verdict: "fit.PoolVerdict") -> tuple[int, int]:
     return 0 if own and refusal.at_pool is not None else 1 if own else 2, _REASONS.index(refusal.reason)
 
 
-def _others(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
+def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
     for verdict in found.verdicts:
         refusal = verdict.refusal
         if refusal is not None:

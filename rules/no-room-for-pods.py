@@ -119,7 +119,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for lack in resolve.lacking(node_class, family, context.catalog, static):
         if lack.types == context.catalog.all and lack.at is not None:
             yield Finding(
-                at=fixes.seen(lack.at),
+                at=fixes.visible_node(lack.at),
                 message=f"no instance type can run a pod: {lack.reason}",
                 note="Karpenter never launches a node with this class",
                 suggestions=_ways(lack.at),

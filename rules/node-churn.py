@@ -189,7 +189,7 @@ def _is_held_back(pool: NodePool) -> bool:
     """Whether the budgets let no underutilized node go at any time."""
     if pool.node.at("spec", "disruption", "budgets") is None:
         return False
-    week = budgets.typical(pool, "Underutilized")
+    week = budgets.typical_week(pool, "Underutilized")
     return week is not None and bool(week) and all(stretch.closed for stretch in week)
 
 

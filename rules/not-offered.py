@@ -185,7 +185,9 @@ class Place:
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    lines = [item for item in labels.asked(pool) if item.key in WORDS and item.operator == "In" and item.texts]
+    lines = [
+        item for item in labels.requirements_of(pool) if item.key in WORDS and item.operator == "In" and item.texts
+    ]
     if not lines:
         return
     selectors.check_region([pool], context.facts, "offerings")
@@ -201,7 +203,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     place = Place(
         context.catalog.types_of(here),
         f"in the zones {'left' if narrowed else 'of the subnets'} ({', '.join(left)})",
-        [item.node for item in labels.asked(pool) if item.key in (keys.ZONE, keys.ZONE_ID)] if narrowed else [],
+        [item.node for item in labels.requirements_of(pool) if item.key in (keys.ZONE, keys.ZONE_ID)]
+        if narrowed
+        else [],
     )
     for line in lines:
         yield from _line(line, place, context)

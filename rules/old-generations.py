@@ -146,7 +146,11 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _check_floor(pool: NodePool, context: Context) -> Findings:
     if not pool.of_values and (pool.partial or pool.class_ref is None):
         return
-    asked = [item for item in labels.asked(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.GENERATION)]
+    asked = [
+        item
+        for item in labels.requirements_of(pool)
+        if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.GENERATION)
+    ]
     named = [item for item in asked if item.operator != "NotIn"]
     if any(item.key != keys.GENERATION for item in named):
         return
@@ -160,7 +164,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         last = named[-1]
         floor = f"`instance-generation {last.operator} {', '.join(last.texts)}`"
         yield Finding(
-            at=fixes.seen(labels.values_at(last)),
+            at=fixes.visible_node(labels.values_at(last)),
             message=f"{floor} leaves {counts} on Xen: {families}",
             once=True,
             severity="info",
@@ -171,7 +175,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
     if pool.of_values and category is None:
         return
     yield Finding(
-        at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
+        at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
         message=f"{counts} run on Xen: {families}",
         once=True,
         severity="info" if pool.of_values else None,
@@ -180,7 +184,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
 
 
 def _check_listed(pool: NodePool, context: Context) -> Findings:
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
         xen, known = context.catalog.having_value(keys.HYPERVISOR, "xen"), context.catalog.values(item.key)
@@ -192,7 +196,7 @@ def _check_listed(pool: NodePool, context: Context) -> Findings:
             run = f"{names} runs on Xen" if len(old) == 1 else f"{names} run on Xen"
             slower = "slower for its price than its" if len(old) == 1 else "slower for their price than their"
             yield Finding(
-                at=fixes.seen(old[0].node),
+                at=fixes.visible_node(old[0].node),
                 message=messages.first_fitting(f"{run}: {slower} successors", run),
                 covers=[value.node for value in old],
                 help="take families of generation 5 and newer (`t3` and newer)",

@@ -63,7 +63,7 @@ BEHIND = 3
 def check(pool: NodePool, context: Context) -> Findings:
     telling = [
         item
-        for item in labels.asked(pool)
+        for item in labels.requirements_of(pool)
         if (item.key in (keys.FAMILY, keys.INSTANCE_TYPE) and item.operator == "In")
         or (item.key == keys.GENERATION and item.operator in ("In", "Lt", "Lte"))
     ]
@@ -79,7 +79,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return  # old-generations says so
     others = type_set.union(newer[family] for family in resolution.families(left))
     yield Finding(
-        at=fixes.seen(telling[0].key_node),
+        at=fixes.visible_node(telling[0].key_node),
         message=_message(left, others, resolution),
         help=f"add newer families of the same sizes: {_examples(left, newer, resolution)}",
     )

@@ -76,7 +76,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     cost = f" (${price:,.3f} an hour)" if price is not None else ""
     shown, one = " and ".join(f"`{name}`" for name in names), len(names) == 1
     yield Finding(
-        at=fixes.seen(best.at.key_node) if best is not None else fixes.place(pool),
+        at=fixes.visible_node(best.at.key_node) if best is not None else fixes.place(pool),
         message=f"only {shown}{cost} {'remains' if one else 'remain'}: nothing starts while EC2 has "
         f"{'none' if one else 'neither'}",
         severity=None if one else "info",

@@ -66,13 +66,13 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue
         week = budgets.typical_of(budget)
         always = all(stretch.budgets for stretch in week)
-        when = "at all times" if always else budgets.when(budget, week)
+        when = "at all times" if always else budgets.describe_times(budget, week)
         schedule, duration = entry.get("schedule"), entry.get("duration")
         assert schedule is not None and duration is not None
         again = f"`{schedule.value}` hits again before its `{duration.value}` are over"
         message = messages.first_fitting(f"{again}: this budget is in force {when}", again)
         yield Finding(
-            at=fixes.seen(schedule),
+            at=fixes.visible_node(schedule),
             message=message,
             note=None if when in message else f"in force {when}",
             help="leave out `schedule` and `duration`"

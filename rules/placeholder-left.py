@@ -90,7 +90,7 @@ def check(obj: Object, context: Context) -> Findings:
     if obj.live:
         return
     whole, places = source.text[obj.node.start : obj.node.end], list(_ids(obj))
-    if labels.stand_in(whole) is not None or labels.may_hold_stand_in_name(whole):  # in a comment, maybe
+    if labels.is_dummy_value(whole) is not None or labels.may_hold_stand_in_name(whole):  # in a comment, maybe
         told = {id(node) for node, _ in places}
         places += [place for place in (*_places(obj.node), *_of_user_data(obj)) if id(place[0]) not in told]
     if not places or any(mark in source.text for mark in CODE):
@@ -116,7 +116,7 @@ def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
             if (
                 node is not None
                 and isinstance(term.id, str)
-                and (labels.no_id(term.id) or labels.made_up_id(term.id))
+                and (labels.no_id(term.id) or labels.is_malformed_id(term.id))
             ):
                 yield node, term.id
             owner = term.node.get("owner")
@@ -137,7 +137,7 @@ def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
     data = userdata.read_custom(obj, None) if isinstance(obj, EC2NodeClass) and obj.ami_family == "Custom" else None
     for start, end in data.joining() if data is not None and "\n" in data.text else ():
         assert data is not None
-        left = labels.stand_in(data.text[start:end])
+        left = labels.is_dummy_value(data.text[start:end])
         if left is not None:
             at = data.text.find(left, start, end)
             yield data.places.at(at, at + len(left)) if at >= 0 else data.places.at(start, end), left
@@ -160,7 +160,7 @@ def _places(node: Node) -> list[tuple[Node | Span, str]]:
     for each in _values(node):
         if each.kind != "scalar" or "\n" in each.text:
             continue
-        left = labels.stand_in(each.written) or _word(each)
+        left = labels.is_dummy_value(each.written) or _word(each)
         if left is not None:
             found.append((each, left))
     return found

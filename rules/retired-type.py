@@ -49,7 +49,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, catalog, fixes, k
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
         found = [
@@ -66,7 +66,7 @@ def _finding(item: labels.PoolRequirement, found: list[tuple[manifest.Value, str
     shown = messages.short(", ".join(names[:3]), 50) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     alone = " and nothing else is listed" if item.known and len(found) == len(item.values) else ""
     return Finding(
-        at=fixes.seen(found[0][0].node),
+        at=fixes.visible_node(found[0][0].node),
         message=f"us-east-1, us-east-2 and us-west-2 offer no {shown} any more{alone}",
         covers=[value.node for value, _ in found],
         help=f"`{found[0][1]}` is the nearest to `{found[0][0].text}` that is sold widely",

@@ -309,7 +309,7 @@ def _added(mappings: Node, index: int, device: str) -> list[Edit]:
     ebs = mappings.items[index].get("ebs")
     plain = ebs.plain() if ebs is not None else None
     written = ebs.get("volumeSize") if ebs is not None else None
-    size = quantities.of(written) if written is not None else None
+    size = quantities.quantity_of(written) if written is not None else None
     if size is not None and size < quantities.billionths(SNAPSHOT):
         return []
     if not isinstance(plain, dict) or any(not isinstance(value, str | int | bool) for value in plain.values()):

@@ -82,7 +82,7 @@ def check(node_class: EC2NodeClass, context: Context, *, times: int = 2) -> Find
     found = resolve.least_scant(node_class, context.images(node_class).ami_family, context.catalog, types)
     if found is not None and found.kept * times < found.default:
         yield Finding(
-            at=fixes.seen(node),
+            at=fixes.visible_node(node),
             message=f"{found.kept} MiB are reserved for kubelet and system: `{found.name}` needs {found.default} MiB",
             note="a node full of pods runs out of memory: the kernel kills processes, or the node turns NotReady",
             help="remove memory from kubeReserved: the default grows with the pods of a type",

@@ -203,7 +203,7 @@ def _check_size(node_class: EC2NodeClass, context: Context, smallest: int) -> Fi
         )
         return
     size = _size(mappings, devices)
-    gib = quantities.of(size) if size is not None else None
+    gib = quantities.quantity_of(size) if size is not None else None
     if size is not None and gib is not None and 0 < gib <= smallest * GIB:
         yield Finding(
             at=size,

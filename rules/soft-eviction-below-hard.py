@@ -60,7 +60,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         early, late = _amount(entry.value), _amount(other)
         if early is not None and late is not None and early[0] == late[0] and early[1] <= late[1]:
             yield Finding(
-                at=fixes.seen(entry.value),
+                at=fixes.visible_node(entry.value),
                 message=f"evictionSoft `{entry.value.value}` never acts: evictionHard comes at `{other.value}`",
                 also=[Also(other, "pods are killed here, without a grace period")],
                 help="give evictionSoft the larger of the two thresholds",
@@ -74,5 +74,5 @@ def _amount(node: Node) -> tuple[bool, float] | None:
     if node.value.endswith("%"):
         number = node.value[:-1]
         return (True, float(number)) if number.isascii() and number.replace(".", "", 1).isdigit() else None
-    amount = quantities.of(node)
+    amount = quantities.quantity_of(node)
     return None if amount is None else (False, float(amount))

@@ -185,7 +185,7 @@ FEW = 4
 
 
 def _check_listed(pool: NodePool, context: Context) -> Findings:
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         if item.key not in (keys.SIZE, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
         if not any(str(text).endswith(("nano", "micro")) for text in item.texts):
@@ -210,7 +210,7 @@ def _finding(item: labels.PoolRequirement, tiny: Sequence[manifest.Value], resol
     texts = [str(value.text) for value in tiny]
     all = len(texts) == len(item.values) or not isinstance(item.at, RequirementLine)
     return Finding(
-        at=fixes.seen(tiny[0].node),
+        at=fixes.visible_node(tiny[0].node),
         message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {FEW} pods, daemonsets included",
         edits=edits.if_editable(fixes.take_out, item.at, texts)
         if isinstance(item.at, RequirementLine) and not all
@@ -234,7 +234,7 @@ def _check_left(pool: NodePool, context: Context) -> Findings:
     node_class = resolution.node_class
     if node_class is not None and node_class.node.at("spec", "kubelet", "maxPods") is not None:
         return
-    listed = [item for item in labels.asked(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
+    listed = [item for item in labels.requirements_of(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
     if any(item.operator == "In" for item in listed):
         yield from _listed([item for item in listed if item.operator == "In"], resolution)
     else:
@@ -256,7 +256,7 @@ def _listed(items: Sequence[labels.PoolRequirement], resolution: resolve.Resolut
                 f" and {len(texts) - 3} more" if texts[3:] else ""
             )
             yield Finding(
-                at=fixes.seen(small[0].node),
+                at=fixes.visible_node(small[0].node),
                 message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, daemonsets included",
                 covers=[value.node for value in small],
                 help="use larger types: what daemonsets take is the same on each node",
@@ -284,7 +284,7 @@ def _let_in(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     category = labels.last_asking(pool, keys.CATEGORY)
     shown = messages.short(", ".join(sorted(small)), 40)
     yield Finding(
-        at=fixes.seen(category.key_node) if category is not None else fixes.place(pool),
+        at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
         message=f"a node may be a type that runs {FEW_LEFT} pods, daemonsets included: {shown}",
         help="require `instance-cpu Gt 1` and `instance-memory Gt 3000`, or exclude the sizes nano, micro and small",
     )

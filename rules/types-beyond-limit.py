@@ -170,7 +170,7 @@ def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.R
         return
     names = [f"`{name}`" for name in resolution.catalog.names_in(types)]
     yield Finding(
-        at=fixes.seen(value.node),
+        at=fixes.visible_node(value.node),
         message=f"no {_listed(names)} fits the {limit.resource} limit `{limit.at.node.value}`",
         severity="info",
         covers=[limit.at.node],
@@ -192,7 +192,7 @@ def _finding(
     name, amount = resolve.largest(limit.resource, types, resolution)
     which = f"the {limit.resource} limit `{limit.at.node.value}`" if alone else "the limits"
     return Finding(
-        at=fixes.seen(value.node),
+        at=fixes.visible_node(value.node),
         message=f"no node of {labels.name_of(str(line.key))} {named} fits {which}",
         covers=[limit.at.node],
         also=[Also(limit.at.node, f"`{name}` has {amount}")],
@@ -221,7 +221,7 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
     name, amount = resolve.largest(limit.resource, all, resolution)
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)
     yield Finding(
-        at=fixes.seen(limit.at.node),
+        at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{limit.at.node.value}` excludes {len(out):,} of "
         f"{len(all):,} instance types: `{name}` has {amount}",
         help=f"raise the limit, or restrict the instance types by {key}",
@@ -230,5 +230,5 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
 
 def _lists_types_by_name(pool: NodePool) -> bool:
     """Whether the pool lists its instance types by their names, or by families and sizes."""
-    lists = {item.key for item in labels.asked(pool) if item.operator == "In"}
+    lists = {item.key for item in labels.requirements_of(pool) if item.operator == "In"}
     return keys.INSTANCE_TYPE in lists or {keys.FAMILY, keys.SIZE} <= lists

@@ -277,7 +277,7 @@ def _terms_of_ids(problem: apiserver.SchemaProblem) -> list[Edit]:
     if term is None or value is None or value.kind != "sequence" or "SelectorTerms[" not in problem.path:
         return []
     ids = [item.value for item in value.items if isinstance(item.value, str)]
-    return edits.if_editable(fixes.one_by_one, term, "id", ids) if len(ids) == len(value.items) else []
+    return edits.if_editable(fixes.split_term, term, "id", ids) if len(ids) == len(value.items) else []
 
 
 def _renamed(problem: apiserver.SchemaProblem) -> list[Edit]:

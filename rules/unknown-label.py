@@ -94,7 +94,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, labe
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    items = list(labels.asked(pool))
+    items = list(labels.requirements_of(pool))
     for item in items:
         near = labels.nearest_key(item, context.catalog)
         if near is None:

@@ -188,7 +188,7 @@ MOST_SHOWN = 20
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         if item.operator not in ("In", "NotIn"):
             continue
         dead = [v for v in item.values if isinstance(v.text, str) and _dead(item.key, v.text, context)]

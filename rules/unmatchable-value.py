@@ -215,7 +215,7 @@ def _misspelt(pool: NodePool, context: Context) -> set[str]:
     """The keys whose list holds what was meant for something else: such a list rules out more than it was to."""
     return {
         requirement.normalize(item.key)
-        for item in labels.asked(pool)
+        for item in labels.requirements_of(pool)
         for text in (item.texts if item.operator == "In" else ())
         if labels.is_pattern(text) or _mistaken(item.key, text, context)
     }
@@ -265,7 +265,7 @@ def _finding(
     few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
     one = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
     return Finding(
-        at=fixes.seen(dead[0].node),
+        at=fixes.visible_node(dead[0].node),
         message=messages.first_fitting(f"{few} of {name} {verb} nothing{beside}", f"{one} {verb} nothing{beside}"),
         edits=edits.if_editable(fixes.take_out, at, [str(value.text) for value in dead]),
         also=[Also(reason.at.key_node, f"`{messages.short(shown, 60)}`")] if reason is not None else (),

@@ -201,7 +201,7 @@ def _check_age(node_class: EC2NodeClass, context: Context) -> Findings:
             message=f"no image of `{alias.family}@{alias.version}` is for Kubernetes {context.kubernetes}",
             edits=_newest(image_set, alias.family, context),
             note="the class finds no image and never becomes ready",
-            help=f"the first version for Kubernetes {context.kubernetes} is `{alias.family}@{_shown(first)}`",
+            help=f"the first version for Kubernetes {context.kubernetes} is `{alias.family}@{_version_tag(first)}`",
         )
 
 
@@ -209,7 +209,7 @@ def _newest(image_set: images.ImageSet, family: str, context: Context) -> list[E
     return edits.if_editable(_moved, image_set, images.newest_known(family, context.kubernetes))
 
 
-def _shown(version: str) -> str:
+def _version_tag(version: str) -> str:
     return version if version.startswith("v") else f"v{version}"
 
 

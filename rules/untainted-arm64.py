@@ -143,7 +143,7 @@ TELLING = (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CPU_MANUF
 
 def _check_untainted(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
-    if own is None or own or pool.partial or not any(item.key in TELLING for item in labels.asked(pool)):
+    if own is None or own or pool.partial or not any(item.key in TELLING for item in labels.requirements_of(pool)):
         return
     mine = context.resolution(pool)
     if tuple(mine.arches) != ("arm64",) or not resolve.comparable(mine):

@@ -123,7 +123,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    items = list(labels.asked(pool))
+    items = list(labels.requirements_of(pool))
     for item in items:
         if item.operator in ("In", "NotIn"):
             strays = [(v, home) for v in item.values if (home := _home(v, item.key, context))]
@@ -149,7 +149,7 @@ def _finding(
     other = next((each for each in items if each.key == home), None)
     changes: list[Edit] = []
     hint = None
-    key = labels.written_for(pool, home)
+    key = labels.key_in_domain(pool, home)
     if not wholly:
         hint = f"add a requirement on `{key}`, or remove these values"
     elif other is not None:

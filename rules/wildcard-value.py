@@ -215,7 +215,7 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
             )
         broader = _broader(line, key, context)
         if broader is not None:
-            wanted = labels.written_for(pool, broader[0])
+            wanted = labels.key_in_domain(pool, broader[0])
             return [*edits.set_value(line.key_node, wanted), *edits.set_values(values, broader[1])], None
         return edits.set_values(values, new), None
     except edits.NotEditable as why:

@@ -183,12 +183,12 @@ def _find_named_types(
     pool: NodePool, families: Sequence[str], names: Sequence[str]
 ) -> tuple[RequirementLine | None, Node | None]:
     """The list that names one of these families or types, and where."""
-    for item in labels.asked(pool):
+    for item in labels.requirements_of(pool):
         wanted = {keys.FAMILY: families, keys.INSTANCE_TYPE: names}.get(item.key, ())
         if item.operator == "In" and isinstance(item.at, RequirementLine):
             for value in item.values:
                 if value.text in wanted:
-                    return item.at, fixes.seen(value.node)
+                    return item.at, fixes.visible_node(value.node)
     return None, None
 
 

@@ -221,7 +221,7 @@ from nodelint.api import (
 def check(pool: NodePool, context: Context) -> Findings:
     lines = [
         item
-        for item in labels.asked(pool)
+        for item in labels.requirements_of(pool)
         if item.key in (keys.ZONE, keys.ZONE_ID) and item.operator == "In" and item.texts
     ]
     if not lines:

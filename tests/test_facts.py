@@ -94,15 +94,15 @@ def test_the_cache_is_in_the_user_s_cache_folder(tmp_path: Path, monkeypatch: py
     for folder in (tmp_path / "home" / ".cache", tmp_path / "xdg"):
         if folder.name == "xdg":
             monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-        assert cache.kept(str(project)) is None
+        assert cache.find_cached(str(project)) is None
         place = Path(cache.place(str(project)))
         assert place.parent == platformdirs.user_cache_path("nodelint", appauthor=False)
         if sys.platform == "linux":
             assert place.parent == folder / "nodelint"
         place.parent.mkdir(parents=True)
-        assert cache.kept(str(project)) is None
+        assert cache.find_cached(str(project)) is None
         place.write_text("", encoding="utf-8")
-        assert cache.kept(str(project)) == str(place)
+        assert cache.find_cached(str(project)) == str(place)
 
 
 def test_what_is_cached_is_the_repository_s_own(nodelint: Run, tmp_path: Path) -> None:

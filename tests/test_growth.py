@@ -20,7 +20,7 @@ from nodelint.commands import echo_json
 from nodelint.edits import line_diff
 from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
-from nodelint.lint.engine import DEFAULTS, MOST_FINDINGS, Report, Target, lint
+from nodelint.lint.engine import DEFAULTS, MAX_FINDINGS, Report, Target, lint
 from nodelint.lint.older_release import older
 from nodelint.lint.rule import Rule, rule
 from nodelint.lint.suppressions import suppressions
@@ -229,12 +229,12 @@ def test_one_fix_of_many_reads_no_more_than_its_document(monkeypatch: pytest.Mon
 
 
 def test_a_rule_tells_so_many_findings_of_one_object_and_says_that_there_are_more(rules: dict[str, Rule]) -> None:
-    values = ", ".join(["M5.LARGE"] * (MOST_FINDINGS + 5))
+    values = ", ".join(["M5.LARGE"] * (MAX_FINDINGS + 5))
     report = linted(
         pool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{values}]"),
         {"unknown-value": rules["unknown-value"]},
     )
-    assert len(report.results) == MOST_FINDINGS
+    assert len(report.results) == MAX_FINDINGS
     assert [(s.rule, s.reason) for s in report.skipped] == [
         ("unknown-value", "only the first 1,000 findings of a rule in one object are reported")
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
-from nodelint.model.quantities import ONE, billionths, written
+from nodelint.model.quantities import ONE, billionths, format_quantity
 
 from .test_resolve import run
 
@@ -79,4 +79,4 @@ def test_soft_eviction_counts_before_1_9() -> None:
     ],
 )
 def test_amounts_are_shown_as_people_write_them(resource: str, amount: str, shown: str) -> None:
-    assert written(resource, billionths(amount)) == shown
+    assert format_quantity(resource, billionths(amount)) == shown

@@ -10,7 +10,7 @@ from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
-from nodelint.report.style import Look
+from nodelint.report.style import TextStyle
 from nodelint.report.text import findings_text
 from nodelint.source import Source
 
@@ -146,7 +146,7 @@ def source_of(name: str) -> Source:
 @pytest.mark.parametrize("name", MISTAKES)
 def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
     report = lint([source_of(name)], Target(NEWEST), RULES)
-    assert "\n\n".join(findings_text(report.results, Look(width=100))) == snapshot
+    assert "\n\n".join(findings_text(report.results, TextStyle(width=100))) == snapshot
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -26,7 +26,7 @@ from nodelint.model.releases import NEWEST
 from nodelint.printable import screened
 from nodelint.report.grouping import entries
 from nodelint.report.snippet import Mark, excerpt
-from nodelint.report.style import PLAIN, Look, cells, wrapped
+from nodelint.report.style import PLAIN, TextStyle, cells, wrapped
 from nodelint.report.text import concise_text, finding_text, findings_text, statistics_lines
 from nodelint.source import Source
 
@@ -137,14 +137,14 @@ def test_a_terminal_gets_whole_words_a_program_gets_one_line() -> None:
     source = Source.from_text("a.yaml", POOL)
     message = "word " * 40 + "end"
     assert finding_text(result(source, 0, 3, message)).split("\n")[0].endswith(" end")
-    text = finding_text(result(source, 0, 3, message), Look(width=60, terminal=True))
+    text = finding_text(result(source, 0, 3, message), TextStyle(width=60, terminal=True))
     assert all(len(line) <= 60 for line in text.split("\n")) and text.count("word") == 40
 
 
 def test_a_link_goes_to_the_page_of_the_rule_and_nothing_else_gets_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project, "HOME", "https://github.com/somebody/nodelint")
     source = Source.from_text("a.yaml", POOL)
-    text = concise_text(result(source, 0, 3), Look(click.style, links=True))
+    text = concise_text(result(source, 0, 3), TextStyle(click.style, links=True))
     page = "https://github.com/somebody/nodelint/blob/main/docs/rules/unknown-field.md"
     assert f"\x1b]8;;{page}\x1b\\unknown-field\x1b]8;;\x1b\\" in screened(text, colours=True)
     assert "\x1b" not in screened(text)
@@ -229,7 +229,7 @@ def test_wrapped_lines_fit_the_terminal_and_lose_no_word(words: str, width: int)
 
 def test_the_message_comes_first_and_a_long_place_has_a_line_of_its_own() -> None:
     source = Source.from_text("a/" * 40 + "pool.yaml", POOL)
-    text = finding_text(result(source, 0, 3, "it is said first"), Look(width=60, terminal=True))
+    text = finding_text(result(source, 0, 3, "it is said first"), TextStyle(width=60, terminal=True))
     first, second, *_ = text.split("\n")
     assert (first, second) == ("error[unknown-field]: it is said first", f" --> {source.path}:1:1")
 

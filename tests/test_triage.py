@@ -28,7 +28,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, releases_match
 from nodelint.report.triage import triage_json, triage_text
 from nodelint.source import Source
-from nodelint.triage import NoLog, Triage, bounded, triage, with_findings, written
+from nodelint.triage import NoLog, Triage, bounded, format_time, triage, with_findings
 from nodelint.triage.causes import causes, recognise, release_of, shape
 from nodelint.triage.streams import LONGEST_LINE
 from nodelint.triage.times import instant
@@ -550,11 +550,11 @@ def test_times_are_those_of_the_calendar(moment: datetime) -> None:
     moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
     time = instant(moment.isoformat())
     assert time is not None and abs(time - moment.timestamp()) < 0.001
-    assert written(time) == moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    assert format_time(time) == moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
 def test_a_time_of_another_zone_is_turned_into_utc() -> None:
-    assert written(instant("2026-02-10T05:00:00.5+0530") or 0) == "2026-02-09T23:30:00Z"
+    assert format_time(instant("2026-02-10T05:00:00.5+0530") or 0) == "2026-02-09T23:30:00Z"
     assert instant("2026-13-01T00:00:00Z") is None
 
 

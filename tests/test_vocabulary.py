@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.labels import (
-    asked,
     can_have,
     distance,
     flex_families,
@@ -20,6 +19,7 @@ from nodelint.karpenter.labels import (
     nearest_key,
     nearest_value,
     one_slip,
+    requirements_of,
     since,
     standing_for,
     unit_of,
@@ -57,7 +57,7 @@ spec:
 
 
 def near_key(key: str, operator: str = "In", values: str = '["m"]', catalog: Catalog = CATALOG) -> str | None:
-    near = nearest_key(asked(pool(key, operator, values))[0], catalog)
+    near = nearest_key(requirements_of(pool(key, operator, values))[0], catalog)
     return near.key if near is not None else None
 
 
@@ -207,7 +207,7 @@ def test_a_key_that_is_meant_as_one_of_karpenters_is_told(written: str, meant: s
 
 
 def test_a_far_slip_is_named_but_not_written() -> None:
-    near = nearest_key(asked(pool("karpenter.k8s.aws/instance-memory-gib"))[0], CATALOG)
+    near = nearest_key(requirements_of(pool("karpenter.k8s.aws/instance-memory-gib"))[0], CATALOG)
     assert near is not None
     assert (near.key, near.sure) == (MEMORY, False)
 
@@ -249,7 +249,7 @@ def test_a_bare_name_counts_by_its_values() -> None:
     assert near_key("zone", values="[blue]") is None
     assert near_key("instance-type", values="[gpu-heavy]") is None
     assert near_key("arch", "Exists", "[]") is None
-    label = list(asked(pool("team", labels="{capacity-type: spot}")))[1]
+    label = list(requirements_of(pool("team", labels="{capacity-type: spot}")))[1]
     assert label.is_label
     assert nearest_key(label, CATALOG) is None
 
@@ -278,11 +278,11 @@ def test_flex_types_are_known_to_every_release() -> None:
 
 
 def test_asked_gives_labels_and_normalised_keys() -> None:
-    first, label = asked(pool("beta.kubernetes.io/arch", values="[amd64]", labels="{a: b}"))
+    first, label = requirements_of(pool("beta.kubernetes.io/arch", values="[amd64]", labels="{a: b}"))
     assert (first.key, first.written, first.texts) == (ARCH, "beta.kubernetes.io/arch", ("amd64",))
     assert (label.key, label.operator, label.texts, label.known) == ("a", "In", ("b",), True)
-    assert list(asked(pool("${KEY}"))) == []
-    assert not asked(pool("a", values='["${X}"]'))[0].known
+    assert list(requirements_of(pool("${KEY}"))) == []
+    assert not requirements_of(pool("a", values='["${X}"]'))[0].known
 
 
 words = st.text("abc-1", max_size=6)

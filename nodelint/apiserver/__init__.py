@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from functools import cache
 
 from nodelint.apiserver.problems import Layer, SchemaProblem, fit
-from nodelint.apiserver.schema_node import Raw, Shape, load
+from nodelint.apiserver.schema_node import Raw, SchemaNode, load
 from nodelint.model.gvk import OVERLAY_KIND
 from nodelint.model.manifest import GROUPS, Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node
 
-__all__ = ["Layer", "SchemaProblem", "Schemas", "Shape", "check", "check_part", "load", "refuses"]
+__all__ = ["Layer", "SchemaNode", "SchemaProblem", "Schemas", "check", "check_part", "load", "refuses"]
 
 
 _SERVED = {**dict.fromkeys(GROUPS, ("v1", "v1beta1")), OVERLAY_KIND: ("v1alpha1",)}
@@ -32,7 +32,7 @@ class Schemas:
 
     def __init__(self, roots: dict[tuple[str, str], Raw], *, foreign: bool, skipped: tuple[str, ...] = ()) -> None:
         self._roots = roots
-        self._shapes: dict[tuple[str, str, Version | None], Shape] = {}
+        self._shapes: dict[tuple[str, str, Version | None], SchemaNode] = {}
         self.foreign = foreign
         self.skipped = skipped
 
@@ -59,7 +59,7 @@ class Schemas:
             return sorted(version for k, version in self._roots if k == kind)
         return list(_SERVED.get(kind, ()))
 
-    def shape(self, kind: str, version: str, release: Version) -> Shape | None:
+    def shape(self, kind: str, version: str, release: Version) -> SchemaNode | None:
         """The schema of a kind and API version as it stands in a release; None where there is none."""
         key = (kind, version, None if self.foreign else release)
         found = self._shapes.get(key)
@@ -67,7 +67,7 @@ class Schemas:
             raw = self._raw(kind, version)
             if raw is None:
                 return None
-            found = self._shapes[key] = Shape(raw, raw, key[2])
+            found = self._shapes[key] = SchemaNode(raw, raw, key[2])
         return found
 
     def _raw(self, kind: str, version: str) -> Raw | None:
@@ -118,7 +118,7 @@ def refuses(obj: Object, version: Version, schemas: Schemas) -> bool:
     return any(problem.layer in ("structure", "validation") for problem in found)
 
 
-def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Version) -> list[SchemaProblem]:
+def check_part(obj: Object, node: Node, path: str, shape: SchemaNode, version: Version) -> list[SchemaProblem]:
     """What is wrong with a part of an object by a schema of its own, which no API server asks."""
     from nodelint.apiserver.walk import Walk
 
@@ -126,7 +126,7 @@ def check_part(obj: Object, node: Node, path: str, shape: Shape, version: Versio
 
 
 def _not_served(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem | None:
-    served = [v for v in schemas.versions(obj.kind) if _has(schemas.shape(obj.kind, v, version), version)]
+    served = [v for v in schemas.versions(obj.kind) if _is_served(schemas.shape(obj.kind, v, version), version)]
     group = GROUPS.get(obj.kind)
     if obj.kind == OVERLAY_KIND:
         return _not_yet(obj, version, schemas)
@@ -155,7 +155,7 @@ def _not_yet(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem |
     return SchemaProblem("release", obj.node.get("kind") or obj.node, "kind", message)
 
 
-def _has(shape: Shape | None, version: Version) -> bool:
+def _is_served(shape: SchemaNode | None, version: Version) -> bool:
     return shape is not None and version in shape.window
 
 

@@ -82,7 +82,7 @@ def _quoted(path: str) -> str | None:
     return path[begin:-2] if path.endswith('"]') and 2 <= begin <= len(path) - 2 else None
 
 
-def shown(value: object, room: int = 50) -> str:
+def quote_value(value: object, room: int = 50) -> str:
     """A value in backticks, cut where it is long."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     return f"`{short(text, room)}`"
@@ -199,7 +199,7 @@ def converted(node: Node, value: object, wanted: str) -> str | None:
     if wanted == "boolean" and isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower()
     if wanted == "string" and isinstance(value, (bool, int, float)):
-        return node.text if node.style == "plain" and not node.alias else shown(value).strip("`")
+        return node.text if node.style == "plain" and not node.alias else quote_value(value).strip("`")
     return None
 
 
@@ -209,7 +209,7 @@ def type_of(node: Node, path: str, wanted: str) -> str:
     where = f"an entry of `{name}`" if path.endswith("]") and not path.endswith('"]') else f"`{name}`"
     if node.kind == "scalar":
         value = node.value
-        got = "empty" if value is None else f"the {_SCALARS[kind(value)]} {shown(value, 30)}"
+        got = "empty" if value is None else f"the {_SCALARS[kind(value)]} {quote_value(value, 30)}"
     else:
         got = "a mapping" if node.kind == "mapping" else "a list"
     return f"{where} must be {_NAMES.get(wanted, wanted)}, but is {got}"
@@ -218,9 +218,9 @@ def type_of(node: Node, path: str, wanted: str) -> str:
 _SCALARS = {"boolean": "boolean", "integer": "number", "number": "number", "string": "string"}
 
 
-def not_one_of(value: object, path: str, choices: Iterable[object], meant: str | None) -> str:
+def describe_unlisted_value(value: object, path: str, choices: Iterable[object], meant: str | None) -> str:
     """That a value is not one of those admitted."""
-    start = f"{shown(value, 40)} is not a value of `{last(path)}`"
+    start = f"{quote_value(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
     full = f"{start}; use one of {', '.join(str(choice) for choice in choices)}"
@@ -238,7 +238,7 @@ def needs(what: str, since: Version, target: Version) -> str:
 
 def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> str:
     """That a map takes no such key."""
-    start = f"`{last(path)}` has no key {shown(name, 30)}"
+    start = f"`{last(path)}` has no key {quote_value(name, 30)}"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
     full = f"{start}; use one of {', '.join(choices)}"
@@ -247,7 +247,7 @@ def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> s
 
 def too_long(value: str, path: str, most: int) -> str:
     """That a text has too many characters."""
-    return f"{shown(value, 25)} has {len(value)} characters, `{last(path)}` allows at most {most}"
+    return f"{quote_value(value, 25)} has {len(value)} characters, `{last(path)}` allows at most {most}"
 
 
 def too_short(path: str, least: int) -> str:
@@ -260,11 +260,13 @@ def too_short(path: str, least: int) -> str:
 def off_pattern(value: str, path: str, pattern: str, words: str | None, meant: str | None = None) -> str:
     """That a text does not have the form asked for: in words, else by its pattern."""
     if words is not None and meant is not None:
-        return f"{shown(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')}, did you mean `{meant}`?"
+        return (
+            f"{quote_value(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')}, did you mean `{meant}`?"
+        )
     if words is not None:
-        return f"{shown(value, 35)} is not {words}"
-    full = f"{shown(value, 30)} of `{last(path)}` does not match {pattern}"
-    return full if len(full) <= LONGEST_MESSAGE else f"{shown(value, 40)} is not valid for `{last(path)}`"
+        return f"{quote_value(value, 35)} is not {words}"
+    full = f"{quote_value(value, 30)} of `{last(path)}` does not match {pattern}"
+    return full if len(full) <= LONGEST_MESSAGE else f"{quote_value(value, 40)} is not valid for `{last(path)}`"
 
 
 _DATE_TIME = r"(?a)(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)"

@@ -9,7 +9,7 @@ from itertools import combinations, count, repeat
 from nodelint.apiserver import cel
 from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.problems import SchemaProblem
-from nodelint.apiserver.schema_node import Shape, Validation
+from nodelint.apiserver.schema_node import SchemaNode, Validation
 from nodelint.apiserver.walk_state import Job, WalkState
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.source import Node, UnknownValue
@@ -217,7 +217,7 @@ def _scalars(value: Any) -> Iterator[Any]:
     yield from found
 
 
-def _completed(value: Any, shape: Shape, beside: frozenset[str] = frozenset()) -> Iterator[Any]:
+def _completed(value: Any, shape: SchemaNode, beside: frozenset[str] = frozenset()) -> Iterator[Any]:
     """A partial value with one more field, or with more entries, that may come from elsewhere.
 
     `beside` holds the keys of the maps around it, which a map may have to match.
@@ -228,7 +228,7 @@ def _completed(value: Any, shape: Shape, beside: frozenset[str] = frozenset()) -
         yield from _completed_list(value, shape.items, beside)
 
 
-def _completed_map(value: dict[str, Any], shape: Shape, beside: frozenset[str]) -> Iterator[Any]:
+def _completed_map(value: dict[str, Any], shape: SchemaNode, beside: frozenset[str]) -> Iterator[Any]:
     keys = frozenset(key for one in value.values() if isinstance(one, dict) for key in one)
     for name in shape.fields:
         child = shape.field(name)
@@ -243,7 +243,7 @@ def _completed_map(value: dict[str, Any], shape: Shape, beside: frozenset[str]) 
         yield {**dict.fromkeys(beside, _BLANK), **value}
 
 
-def _completed_list(value: list[Any], items: Shape, beside: frozenset[str]) -> Iterator[Any]:
+def _completed_list(value: list[Any], items: SchemaNode, beside: frozenset[str]) -> Iterator[Any]:
     for index, one in enumerate(value):
         for more in _completed(one, items):
             yield [*value[:index], more, *value[index + 1 :]]
@@ -278,7 +278,7 @@ def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:
                 yield [one for i, one in enumerate(value) if i not in gone]
 
 
-def _blanks(shape: Shape | None, beside: frozenset[str]) -> Iterator[Any]:
+def _blanks(shape: SchemaNode | None, beside: frozenset[str]) -> Iterator[Any]:
     """What may stand for something that is not there: of lists and maps an empty one and a full one."""
     if shape is not None and shape.type == "object":
         yield {}
@@ -316,7 +316,7 @@ def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState)
     if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in state.structural):
         return None  # what it lacks may be what the unknown field was meant to be
     if rule.until is not None:
-        what = schema_words.shown(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
+        what = schema_words.quote_value(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
         message = schema_words.needs(what, rule.until, state.release)
         return SchemaProblem("release", node, path, schema_words.fit(message), since=rule.until)
     return SchemaProblem("validation", node, path, _message(rule, job.value, value))
@@ -345,7 +345,7 @@ def _message(rule: Validation, value: Any, offender: Any) -> str:
             pass  # an API server falls back to the plain message too
     message = " ".join(rule.message.split())
     if isinstance(offender, str) and offender not in message:
-        longer = f"{message}: {schema_words.shown(offender, 40)}"
+        longer = f"{message}: {schema_words.quote_value(offender, 40)}"
         if len(longer) <= LONGEST_MESSAGE:
             return longer
     return schema_words.fit(message)

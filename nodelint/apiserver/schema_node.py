@@ -59,7 +59,7 @@ _OTHERWISE = frozenset(("default", "x-karpenter-before", "x-karpenter-after", "$
 """Where one of these stands, a release may have a default."""
 
 
-class Shape:
+class SchemaNode:
     """What is asked of one value: keywords, the shapes of what it holds, and its CEL rules."""
 
     def __init__(self, raw: Raw, root: Raw, release: Version | None) -> None:
@@ -81,7 +81,7 @@ class Shape:
         self.values: Mapping[str, Mapping[str, str]] = raw.get("x-karpenter-values") or {}
         self.moved: Mapping[str, str] = raw.get("x-karpenter-moved") or {}
         self.window = _window(raw)
-        self._shapes: dict[str, Shape] = {}
+        self._shapes: dict[str, SchemaNode] = {}
         self.sound: dict[Written | None, Any] = {}
         """What rules see of collections against which there was nothing to say."""
 
@@ -91,7 +91,7 @@ class Shape:
             self.sound.clear()
         self.sound[written] = value
 
-    def field(self, name: str) -> Shape | None:
+    def field(self, name: str) -> SchemaNode | None:
         """The shape of a field that the schema names."""
         found = self._shapes.get(name)
         if found is None:
@@ -143,7 +143,7 @@ class Shape:
         return bool(self._properties)
 
     @cached_property
-    def defaults(self) -> list[tuple[str, Shape]]:
+    def defaults(self) -> list[tuple[str, SchemaNode]]:
         """The fields that an API server fills in."""
         found = []
         for name, raw in self._properties.items():
@@ -153,26 +153,26 @@ class Shape:
                     found.append((name, shape))
         return found
 
-    def has_release(self, shape: Shape) -> bool:
+    def has_release(self, shape: SchemaNode) -> bool:
         """Whether the target release has what the other shape stands for."""
         return self._release is None or self._release in shape.window
 
     @cached_property
-    def extra(self) -> Shape | None:
+    def extra(self) -> SchemaNode | None:
         """The shape of a map's values; None where the object is not a map."""
         return self._optional("additionalProperties")
 
     @cached_property
-    def items(self) -> Shape | None:
+    def items(self) -> SchemaNode | None:
         """The shape of a list's entries."""
         return self._optional("items")
 
     @cached_property
-    def names(self) -> Shape | None:
+    def names(self) -> SchemaNode | None:
         """The shape of a map's keys."""
         return self._optional("propertyNames")
 
-    def some(self, keyword: str) -> list[Shape]:
+    def some(self, keyword: str) -> list[SchemaNode]:
         """The shapes under `allOf`, `anyOf` or `oneOf`; under `not` the one."""
         raw = self.raw.get(keyword)
         if isinstance(raw, dict):
@@ -198,10 +198,10 @@ class Shape:
                 *window,
             )
 
-    def _child(self, raw: Raw) -> Shape:
-        return Shape(raw, self._root, self._release)
+    def _child(self, raw: Raw) -> SchemaNode:
+        return SchemaNode(raw, self._root, self._release)
 
-    def _optional(self, keyword: str) -> Shape | None:
+    def _optional(self, keyword: str) -> SchemaNode | None:
         raw = self.raw.get(keyword)
         return self._child(raw) if isinstance(raw, dict) else None
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.problems import SchemaProblem
-from nodelint.apiserver.schema_node import Shape
+from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.apiserver.walk_state import WalkState
 from nodelint.source import MappingEntry, Node
 
 
-def fields(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, str | None]:
+def fields(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[str, str | None]:
     """Tell of a mapping's unknown fields; each with the name that it stands for, None for none."""
     renamed: dict[str, str | None] = {}
     if shape.extra is not None and shape.moved:
@@ -29,7 +29,7 @@ def fields(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, s
     return renamed
 
 
-def _of_a_map(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str, str | None]:
+def _of_a_map(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[str, str | None]:
     """Mappings in a map of scalars that older APIs had there."""
     renamed: dict[str, str | None] = {}
     for entry in node.entries:
@@ -41,7 +41,7 @@ def _of_a_map(state: WalkState, node: Node, shape: Shape, path: str) -> dict[str
 
 
 def _suggest_field(
-    state: WalkState, entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]
+    state: WalkState, entry: MappingEntry, name: str, shape: SchemaNode, path: str, present: Iterable[str | None]
 ) -> str | None:
     at = f"{path}.{name}" if path else name
     moved = shape.moved.get(name)
@@ -86,7 +86,7 @@ def _is_metadata(state: WalkState, name: str, path: str) -> bool:
     return first <= at and all(each in _OF_METADATA for each in names[first:at])
 
 
-def _wraps(entry: MappingEntry, name: str, shape: Shape, path: str, present: Iterable[str | None]) -> bool:
+def _wraps(entry: MappingEntry, name: str, shape: SchemaNode, path: str, present: Iterable[str | None]) -> bool:
     """Whether a field holds what the mapping around it should: `spec.spec`, a level too deep."""
     inner = [one.name for one in entry.value.entries] if entry.value.kind == "mapping" else []
     missing = [field for field in shape.required if field not in present]
@@ -97,14 +97,14 @@ def _wraps(entry: MappingEntry, name: str, shape: Shape, path: str, present: Ite
     )
 
 
-def _could_be(state: WalkState, node: Node, shape: Shape) -> bool:
+def _could_be(state: WalkState, node: Node, shape: SchemaNode) -> bool:
     """Whether a value is of a field's type, or plainly can be made to be."""
     if node.kind != "scalar":
         return shape.type in ("", "object" if node.kind == "mapping" else "array")
     return node.value is None or all(problem.suggestion is not None for problem in state.tried(node, shape))
 
 
-def _known_shape(shape: Shape, name: str) -> Shape:
+def _known_shape(shape: SchemaNode, name: str) -> SchemaNode:
     found = shape.field(name)
     assert found is not None  # the name comes from the shape's own fields
     return found

@@ -14,7 +14,7 @@ from nodelint.apiserver import rules as schema_rules
 from nodelint.apiserver import unknown
 from nodelint.apiserver.cel.text import escaped
 from nodelint.apiserver.problems import SchemaProblem
-from nodelint.apiserver.schema_node import LONGEST_KEPT, Shape, Written, parsed
+from nodelint.apiserver.schema_node import LONGEST_KEPT, SchemaNode, Written, parsed
 from nodelint.apiserver.walk_state import Job, WalkState
 from nodelint.model.releases import Version
 from nodelint.source import UNKNOWN, Node, UnknownValue
@@ -76,7 +76,7 @@ class Walk(WalkState):
 
     # -- values
 
-    def visit(self, node: Node, shape: Shape, path: str) -> Any:
+    def visit(self, node: Node, shape: SchemaNode, path: str) -> Any:
         """The value of a node as rules see it, after noting what is wrong with it."""
         if node.kind == "scalar":
             value = self.scalar(node, node.value, shape, path)
@@ -108,7 +108,7 @@ class Walk(WalkState):
             return None
         return node.start - source.flat.rfind("\n", 0, node.start), text
 
-    def _typed(self, node: Node, shape: Shape, path: str, kind: str) -> bool:
+    def _typed(self, node: Node, shape: SchemaNode, path: str, kind: str) -> bool:
         wanted = "int-or-string" if shape.int_or_string else shape.type
         if wanted and wanted != kind:
             at = self.head(node) if node.style == "block" else node
@@ -116,7 +116,7 @@ class Walk(WalkState):
             return False
         return True
 
-    def scalar(self, node: Node, value: Any, shape: Shape, path: str) -> Any:
+    def scalar(self, node: Node, value: Any, shape: SchemaNode, path: str) -> Any:
         """A scalar's value, of the type that the schema wants."""
         if isinstance(value, UnknownValue):
             self.unknowns = True
@@ -133,7 +133,7 @@ class Walk(WalkState):
         choices = shape.raw.get("enum")
         if choices is not None and not any(schema_words.same(value, one) for one in choices):
             near = schema_words.nearest(value, choices)
-            self.say(node, path, schema_words.not_one_of(value, path, choices, near), suggestion=near)
+            self.say(node, path, schema_words.describe_unlisted_value(value, path, choices, near), suggestion=near)
         elif isinstance(value, str) and len(value) > (most := shape.raw.get("maxLength", len(value))):
             return self._unsound(node, path, schema_words.too_long(value, path, most))
         elif isinstance(value, str):
@@ -145,7 +145,7 @@ class Walk(WalkState):
             self.jobs.append(Job(shape, node, path, value))
         return value
 
-    def _of_the_type(self, node: Node, value: Any, shape: Shape, wanted: str) -> dict[str, Any]:
+    def _of_the_type(self, node: Node, value: Any, shape: SchemaNode, wanted: str) -> dict[str, Any]:
         """What a scalar of the wrong type was meant to be."""
         from nodelint.apiserver import value_suggestions
 
@@ -159,7 +159,7 @@ class Walk(WalkState):
             return _fitting(text, shape.raw.get("patternErrorMessage"), pattern)
         return {"suggestion": text}
 
-    def _of_another_release(self, node: Node, value: Any, shape: Shape, path: str) -> bool:
+    def _of_another_release(self, node: Node, value: Any, shape: SchemaNode, path: str) -> bool:
         window = shape.values.get(value) if isinstance(value, str) else None
         if window is None:
             return False
@@ -180,7 +180,7 @@ class Walk(WalkState):
         self.found.append(SchemaProblem("release", node, path, message, since=since, until=until))
         return True
 
-    def _text(self, node: Node, value: str, shape: Shape, path: str) -> None:
+    def _text(self, node: Node, value: str, shape: SchemaNode, path: str) -> None:
         raw = shape.raw
         least, pattern = raw.get("minLength"), raw.get("pattern")
         if least is not None and len(value) < least:
@@ -194,12 +194,12 @@ class Walk(WalkState):
         elif raw.get("format") == "date-time" and not schema_words.is_date_time(value):
             self.say(node, path, f"`{value}` is not a date and time such as 2025-01-31T12:00:00Z")
 
-    def _number(self, node: Node, value: int | float, shape: Shape, path: str) -> None:
+    def _number(self, node: Node, value: int | float, shape: SchemaNode, path: str) -> None:
         raw = shape.raw
         if shape.type == "integer" or shape.int_or_string:
             bits = 31 if raw.get("format") == "int32" else 63
             if not -(2**bits) <= value < 2**bits:
-                self.say(node, path, f"{schema_words.shown(value)} does not fit in {bits + 1} bits")
+                self.say(node, path, f"{schema_words.quote_value(value)} does not fit in {bits + 1} bits")
                 return
         low, high = raw.get("minimum"), raw.get("maximum")
         open_low, open_high = raw.get("exclusiveMinimum"), raw.get("exclusiveMaximum")
@@ -219,7 +219,7 @@ class Walk(WalkState):
 
     # -- lists
 
-    def _sequence(self, node: Node, shape: Shape, path: str) -> Any:
+    def _sequence(self, node: Node, shape: SchemaNode, path: str) -> Any:
         raw, items = shape.raw, shape.items
         most, least = raw.get("maxItems"), raw.get("minItems")
         count = len(node.items)
@@ -243,7 +243,7 @@ class Walk(WalkState):
             self.jobs.append(Job(shape, node, path, values))
         return values
 
-    def _unique(self, node: Node, shape: Shape, path: str, values: list[Any]) -> None:
+    def _unique(self, node: Node, shape: SchemaNode, path: str, values: list[Any]) -> None:
         kind = shape.raw.get("x-kubernetes-list-type")
         keys = shape.raw.get("x-kubernetes-list-map-keys") or []
         if kind not in ("set", "map"):
@@ -263,7 +263,7 @@ class Walk(WalkState):
 
     # -- mappings
 
-    def _mapping(self, node: Node, shape: Shape, path: str) -> Any:
+    def _mapping(self, node: Node, shape: SchemaNode, path: str) -> Any:
         value: dict[str, Any] = {}
         any_key = False
         renamed = unknown.fields(self, node, shape, path)
@@ -297,7 +297,9 @@ class Walk(WalkState):
             self.jobs.append(Job(shape, node, path, value))
         return value
 
-    def _extra(self, entry: MappingEntry, name: str, at: str, shape: Shape, path: str, node: Node) -> tuple[str, str]:
+    def _extra(
+        self, entry: MappingEntry, name: str, at: str, shape: SchemaNode, path: str, node: Node
+    ) -> tuple[str, str]:
         """The key that stands for an entry of a map, or for a field that the schema does not know, and its place."""
         if not (name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()):
             at = f'{path}["{name}"]'
@@ -305,7 +307,7 @@ class Walk(WalkState):
             return name, at
         return self._key(entry.key, name, shape.names, at, path, node), at
 
-    def _key(self, node: Node, name: str, shape: Shape, at: str, path: str, holder: Node) -> str:
+    def _key(self, node: Node, name: str, shape: SchemaNode, at: str, path: str, holder: Node) -> str:
         """Judge a key of a map; the key that stands for it from here on, which is the one that was meant."""
         choices = shape.raw.get("enum")
         if choices is None or name in choices:
@@ -315,7 +317,7 @@ class Walk(WalkState):
         self.say(node, at, schema_words.no_key(name, path, choices, near), suggestion=near)
         return near if near is not None and holder.key(near) is None else name
 
-    def _size(self, node: Node, shape: Shape, path: str, value: dict[str, Any], any_key: bool) -> bool:
+    def _size(self, node: Node, shape: SchemaNode, path: str, value: dict[str, Any], any_key: bool) -> bool:
         """Judge which fields are missing, and their number; whether these are too many for rules to be asked."""
         if not self.partial and not any_key:
             hints = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
@@ -339,7 +341,7 @@ class Walk(WalkState):
 
     # -- what the schema says nothing of
 
-    def _unread(self, node: Node, name: str, shape: Shape, value: dict[str, Any]) -> None:
+    def _unread(self, node: Node, name: str, shape: SchemaNode, value: dict[str, Any]) -> None:
         """Put what no schema looks into beside the fields of a value, unless the API server drops it first."""
         if not self.loose or shape.preserve or not shape.type:
             value[name] = self._anything(node)
@@ -349,7 +351,7 @@ class Walk(WalkState):
         self.unknowns = self.unknowns or schema_words.holds_unknown(value)
         return value
 
-    def _combined(self, node: Node, shape: Shape, path: str) -> None:
+    def _combined(self, node: Node, shape: SchemaNode, path: str) -> None:
         raw = shape.raw
         if shape.int_or_string or not ("allOf" in raw or "anyOf" in raw or "oneOf" in raw or "not" in raw):
             return
@@ -364,10 +366,10 @@ class Walk(WalkState):
             if self._fits(node, one):
                 self.say(node, path, f"`{schema_words.last(path)}` has a form that is not allowed")
 
-    def _fits(self, node: Node, shape: Shape) -> bool:
+    def _fits(self, node: Node, shape: SchemaNode) -> bool:
         return not self.tried(node, shape)
 
-    def tried(self, node: Node, shape: Shape) -> list[SchemaProblem]:
+    def tried(self, node: Node, shape: SchemaNode) -> list[SchemaProblem]:
         """What would be wrong with a value in another place; fields that are unknown there do not count."""
         trial = Walk(self.obj, shape, self.release, loose=True)
         trial.visit(node, shape, "")
@@ -392,14 +394,14 @@ def _is_null(node: Node) -> bool:
     return node.kind == "scalar" and node.value is None
 
 
-def _fill(value: dict[str, Any], shape: Shape) -> None:
+def _fill(value: dict[str, Any], shape: SchemaNode) -> None:
     """Put the defaults of fields that are not there into a value."""
     for name, child in shape.defaults:
         if escaped(name) not in value:
             value[escaped(name)] = _filled(child, child.raw["default"])
 
 
-def _filled(shape: Shape, value: Any) -> Any:
+def _filled(shape: SchemaNode, value: Any) -> Any:
     """A default with the defaults of what it holds."""
     if isinstance(value, dict):
         made = {name: _filled(shape.field(name) or shape.extra or shape, v) for name, v in value.items()}

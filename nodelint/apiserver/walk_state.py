@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from nodelint.apiserver.problems import SchemaProblem
-from nodelint.apiserver.schema_node import Shape, Written
+from nodelint.apiserver.schema_node import SchemaNode, Written
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
 from nodelint.source import Node
@@ -21,7 +21,7 @@ class Job:
 
     __slots__ = ("node", "path", "shape", "value")
 
-    def __init__(self, shape: Shape, node: Node, path: str, value: Any) -> None:
+    def __init__(self, shape: SchemaNode, node: Node, path: str, value: Any) -> None:
         self.shape = shape
         self.node = node
         self.path = path
@@ -37,7 +37,7 @@ class WalkState(ABC):
     """
 
     def __init__(
-        self, obj: Object, shape: Shape, release: Version, *, loose: bool = False, partial: bool = False
+        self, obj: Object, shape: SchemaNode, release: Version, *, loose: bool = False, partial: bool = False
     ) -> None:
         self.root = obj.node
         self.partial = obj.partial or partial
@@ -48,7 +48,7 @@ class WalkState(ABC):
         self.structural: list[SchemaProblem] = []
         self.unknowns = False
         self.jobs: list[Job] = []
-        self.judged: list[tuple[Shape, Written, Any]] = []
+        self.judged: list[tuple[SchemaNode, Written, Any]] = []
         self.loose = loose
         self._headed: Node | None = None
         self._heads: dict[int, Node] = {}
@@ -66,5 +66,5 @@ class WalkState(ABC):
         return self._heads.get(id(node), node)
 
     @abstractmethod
-    def tried(self, node: Node, shape: Shape) -> list[SchemaProblem]:
+    def tried(self, node: Node, shape: SchemaNode) -> list[SchemaProblem]:
         """What would be wrong with a value of the object if it had another shape."""

@@ -192,7 +192,7 @@ def _read(template: Source, values: SourceText, filled: Filled, uses: _Uses) -> 
 # -- leading back
 
 
-class _Found(NamedTuple):
+class _FilledPlace(NamedTuple):
     """A place in the files; `values` are those that its text is of, each with the code that prints it."""
 
     at: Node | Span
@@ -255,10 +255,10 @@ class Back:
                 found.append((segment, max(start, segment.at), min(end, stop)))
         return found
 
-    def _place(self, at: Node | Span) -> _Found:
+    def _place(self, at: Node | Span) -> _FilledPlace:
         span = span_of(at)
         if span.source is not self.result:
-            return _Found(at, ())
+            return _FilledPlace(at, ())
         over = self._over(span.start, span.end)
         given = {id(s.node): (s.node, s.code) for s, *_ in over if s.node is not None and s.code is not None}
         values = tuple(given.values())
@@ -266,10 +266,10 @@ class Back:
             value = self.value(at)
             if value is not None:
                 own = [pair for pair in values if pair[0] is value] or list(values)
-                return _Found(value, tuple(own))
+                return _FilledPlace(value, tuple(own))
         elif len(over) == 1 and len(values) == 1:
-            return _Found(values[0][0], values)
-        return _Found(self._span(at), values)
+            return _FilledPlace(values[0][0], values)
+        return _FilledPlace(self._span(at), values)
 
     def _span(self, at: Node | Span) -> Span:
         """The characters of the template that came to some of the result."""

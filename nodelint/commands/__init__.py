@@ -13,7 +13,7 @@ from itertools import islice
 from nodelint.caching import cache
 from nodelint.commands._shell_completion import files
 from nodelint.printable import escaped_json, printable, screened, without_commands
-from nodelint.source.files.safe_read import why as why
+from nodelint.source.files.safe_read import error_reason as error_reason
 
 TYPE_CHECKING = False
 

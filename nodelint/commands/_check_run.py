@@ -15,11 +15,11 @@ from nodelint.commands import (
     discovered,
     echo,
     echo_file,
+    error_reason,
     say,
     say_unknown,
     settings_of,
     unreadable,
-    why,
 )
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, rendered
@@ -97,7 +97,7 @@ def check(
     elif writing:
         fixed = _fixed(run, ready, built, unsafe_fixes)
         refused = fixed.refused
-        report, applied = _written(run, ready, built, fixed, paths)
+        report, applied = _write_fixes(run, ready, built, fixed, paths)
     else:
         report, run = _judged(run, ready, built)
     if entries is not None:
@@ -143,7 +143,7 @@ def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, rep
     )
 
 
-def _written(
+def _write_fixes(
     run: _Run, ready: Judging, built: Rendering | None, fixed: Fixed, paths: Sequence[str]
 ) -> tuple[Report, Sequence[Result]]:
     """Write the fixes: what is wrong after it, and the findings whose fixes are in the files."""
@@ -283,7 +283,7 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
             replace(new.path, new.data, before=old.data)
         except OSError as error:
             left.add(new.path)
-            found.unreadable.append((new.path, f"not written: {why(error)}"))
+            found.unreadable.append((new.path, f"not written: {error_reason(error)}"))
     if stdin is not None:
         echo_file(stdin)
     return left

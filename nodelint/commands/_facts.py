@@ -101,12 +101,12 @@ def home(paths: Sequence[str]) -> str:
 
 def basis(facts: AwsFacts, path: str | None) -> Basis:
     """What the run rests on, for its report."""
-    from nodelint.report.summary import Basis, Of
+    from nodelint.report.summary import Basis, SnapshotSummary
 
     catalog = facts.catalog
     region = facts.region
     of = None
     if region is not None and region.answers:
         times = sorted(answer.at for answer in region.answers.values())
-        of = Of(path, region.name, region.account, times[0], times[-1])
+        of = SnapshotSummary(path, region.name, region.account, times[0], times[-1])
     return Basis(catalog.origin, catalog.date, len(catalog.names), of)

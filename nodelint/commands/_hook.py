@@ -83,16 +83,16 @@ def hook_lines(item: Mapping[str, Plain]) -> list[str]:
     lines = []
     for key, value in item.items():
         if key != "hooks":
-            lines.append(f"  {key}: {_written(value)}")
+            lines.append(f"  {key}: {_render_plain(value)}")
             continue
         lines.append("  hooks:")
         for each in value:  # type: ignore[union-attr]
-            fields = [f"      {name}: {_written(field)}" for name, field in each.items()]  # type: ignore[union-attr]
+            fields = [f"      {name}: {_render_plain(field)}" for name, field in each.items()]  # type: ignore[union-attr]
             lines += [f"    - {fields[0].lstrip()}", *fields[1:]]
     return [f"- {lines[0].lstrip()}", *lines[1:]]
 
 
-def _written(value: Plain) -> str:
+def _render_plain(value: Plain) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_render_plain, value))}]"
     return scalar(value, "plain", flow=False, fallback="single")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodelint.commands import say, stop, why
+from nodelint.commands import error_reason, say, stop
 from nodelint.commands._shell_completion import files
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def cluster_of(live: str | None, workloads: bool = False) -> Cluster | None:
         return None
     from nodelint.drift.cluster import read
 
-    texts = _asked(workloads) if live == _KUBECTL else _texts(live)
+    texts = _ask_kubectl(workloads) if live == _KUBECTL else _texts(live)
     try:
         return read(*texts)
     except ValueError as error:
@@ -56,7 +56,7 @@ def _texts(path: str) -> list[str]:
     try:
         names = sorted(name for name in os.listdir(path) if name.endswith((".yaml", ".yml", ".json")))
     except OSError as error:
-        stop(f"--live {path}: {why(error)}")
+        stop(f"--live {path}: {error_reason(error)}")
     if not names:
         stop(f"--live {path}: no YAML or JSON file in this folder")
     return [_text(os.path.join(path, name)) for name in names]
@@ -69,12 +69,12 @@ def _text(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except OSError as error:
-        stop(f"--live {path}: {why(error)}")
+        stop(f"--live {path}: {error_reason(error)}")
     except UnicodeDecodeError:
         stop(f"--live {path}: the file is not UTF-8")
 
 
-def _asked(workloads: bool) -> list[str]:
+def _ask_kubectl(workloads: bool) -> list[str]:
     """What kubectl answers, with the context that it has now."""
     from nodelint import programs
     from nodelint.drift import cluster_pods
@@ -99,7 +99,7 @@ def _answer(path: str, arguments: list[str], needed: bool = True) -> str:
             [path, "get", *arguments, "-o", "json"], capture_output=True, timeout=_SECONDS, check=False
         )
     except OSError as error:
-        stop(f"--live kubectl: {why(error)}")
+        stop(f"--live kubectl: {error_reason(error)}")
     except subprocess.TimeoutExpired:
         stop(f"--live kubectl: no answer within {_SECONDS} seconds")
     if done.returncode:

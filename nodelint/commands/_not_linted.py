@@ -154,7 +154,7 @@ def _overlays(objects: Sequence[Object], told: Collection[str]) -> Iterator[Unre
             own = os.path.basename(path) in KUSTOMIZATIONS
             folder = os.path.dirname(path) if own else patched_in(path)
             if folder is not None and os.path.abspath(folder) not in told:
-                held[_shown(folder)] = held.get(_shown(folder), 0) + 1
+                held[_display_folder(folder)] = held.get(_display_folder(folder), 0) + 1
     if held:
         yield Unread("overlay", tuple(held), sum(held.values()), "--kustomize")
 
@@ -165,12 +165,12 @@ def _charts(objects: Sequence[Object]) -> Iterator[Unread]:
     for obj in objects:
         chart, templates, _ = obj.source.path.rpartition("templates/")
         if templates and "{{" in obj.source.text and os.path.isfile(os.path.join(chart, CHART)):
-            held[_shown(chart)] = held.get(_shown(chart), 0) + 1
+            held[_display_folder(chart)] = held.get(_display_folder(chart), 0) + 1
     if held:
         yield Unread("chart", tuple(held), sum(held.values()), "--helm")
 
 
-def _shown(folder: str) -> str:
+def _display_folder(folder: str) -> str:
     return _slashes(os.path.normpath(os.path.relpath(folder or os.curdir)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nodelint.commands import echo, echo_json, stop, why
+from nodelint.commands import echo, echo_json, error_reason, stop
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import look
 from nodelint.printable import escaped_json, screened
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report
     from nodelint.lint.older_release import Older
     from nodelint.report.run_info import Run
-    from nodelint.report.style import Look
+    from nodelint.report.style import TextStyle
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -138,7 +138,7 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOp
         try:
             replace(path, _rendered(form, report, run, words).encode("utf-8", "replace"))
         except OSError as error:
-            bad.append((path, f"not written: {why(error)}"))
+            bad.append((path, f"not written: {error_reason(error)}"))
     return bad
 
 
@@ -183,7 +183,7 @@ def _json(report: Report, run: Run) -> object:
     return check_json(report, run.files, run.facts, run.unreadable, run.applied, run.refused, run.older, run.unread)
 
 
-def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look) -> str:
+def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextStyle) -> str:
     if not report.objects and not report.results and not report.skipped and run.facts is None:
         from nodelint.model.messages import counted
 
@@ -216,7 +216,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: Look)
     return "\n".join([*parts, *(row for line in last for row in fitted(line, look))])
 
 
-def _findings(form: str, report: Report, look: Look, statistics: bool) -> list[str]:
+def _findings(form: str, report: Report, look: TextStyle, statistics: bool) -> list[str]:
     from nodelint.report.text import concise_text, findings_text, statistics_lines
 
     if statistics:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nodelint.commands import discovered, stop, why
+from nodelint.commands import discovered, error_reason, stop
 from nodelint.model.finding import span_of
 from nodelint.tuples import NamedTuple
 
@@ -68,7 +68,7 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
 
     None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
     """
-    from nodelint.source.git.git_revision import base, commit, written
+    from nodelint.source.git.git_revision import base, commit, write_files
     from nodelint.source.git.repository import GitError, repository
 
     first = next((path for path in paths if os.path.exists(path)), os.curdir)
@@ -80,11 +80,11 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
             above = where.top
             at = base(where) if name is None else commit(where, name)
             os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
-            written(where, at, into, lambda path: True)
+            write_files(where, at, into, lambda path: True)
         except GitError as error:
             stop(f"--against {name}: {error}" if name is not None else f"{error}")
         except OSError as error:
-            stop(f"{into}: {why(error)}")
+            stop(f"{into}: {error_reason(error)}")
         moved = [os.path.join(into, os.path.relpath(os.path.realpath(path), above)) for path in paths]
         yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from nodelint.report.style import Look
+    from nodelint.report.style import TextStyle
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -57,9 +57,9 @@ def colour_option(command: _F) -> _F:
     )(command)
 
 
-def look(err: bool = False, page: bool = False) -> Look:
+def look(err: bool = False, page: bool = False) -> TextStyle:
     """What standard output, or standard error, can show; `page` where files of it are as wide as a page."""
-    from nodelint.report.style import PAGE, PLAIN, Look
+    from nodelint.report.style import PAGE, PLAIN, TextStyle
 
     stream = sys.stderr if err else sys.stdout
     terminal = stream is not None and stream.isatty()
@@ -71,7 +71,7 @@ def look(err: bool = False, page: bool = False) -> Look:
 
         style = click.style
     columns = _columns(stream, terminal, (PAGE if page else PLAIN).width)
-    return Look(style, columns, terminal, coloured and terminal and _links())
+    return TextStyle(style, columns, terminal, coloured and terminal and _links())
 
 
 def _preference() -> bool | None:

@@ -14,13 +14,13 @@ from nodelint.commands import (
     FAULT,
     discovered,
     echo,
+    error_reason,
     say,
     settings_of,
     stop,
     unreadable,
     unusable,
     versions,
-    why,
 )
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
@@ -94,7 +94,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     try:
         replace(path, baseline.write(written, root, kept).encode())
     except OSError as error:
-        stop(f"{path}: not written: {why(error)}")
+        stop(f"{path}: not written: {error_reason(error)}")
     total = len(written.results) + len(kept)
     new = "" if prune else f"{len(parts.new.results):,} new, "
     changed = f"{new}{len(parts.gone):,} gone"

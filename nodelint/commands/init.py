@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint import project
-from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable, why
+from nodelint.commands import CLEAN, UNUSABLE, echo, error_reason, say, stop, unusable
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: 
     if dry_run:
         echo(f"Would write {path}:\n\n{_indented(text)}")
         return False
-    return _written(path, text)
+    return _write_file(path, text)
 
 
 def _asked_profile() -> str:
@@ -103,7 +103,7 @@ def configuration(seen: Survey, profile: str = "default") -> str:
     """A nodelint.yaml that says what was found, and names what all files agree on."""
     schema = project.raw_file("schemas/config.schema.json")
     lines = [f"# yaml-language-server: $schema={schema}"] if schema else []
-    lines.append(f"# {_found(seen)}")
+    lines.append(f"# {_describe_survey(seen)}")
     if seen.styles:
         from textwrap import wrap
 
@@ -128,7 +128,7 @@ def configuration(seen: Survey, profile: str = "default") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _found(seen: Survey) -> str:
+def _describe_survey(seen: Survey) -> str:
     if not seen.files:
         return "No NodePool or EC2NodeClass was found."
     what = [counted(seen.pools, "NodePool")] if seen.pools else []
@@ -165,12 +165,12 @@ def _hook(top: str, dry_run: bool) -> bool:
         if dry_run:
             echo(f"Would write {path}:\n\n{_indented(text)}")
             return False
-        return _written(path, text)
+        return _write_file(path, text)
     try:
         before = read(path, within=top)
         old = Source(path.replace(os.sep, "/"), before.decode())
     except OSError as error:
-        say(f"{path}: {why(error)}")
+        say(f"{path}: {error_reason(error)}")
         return True
     except UnicodeDecodeError:
         say(f"{path}: the file is not UTF-8")
@@ -189,7 +189,7 @@ def _hook(top: str, dry_run: bool) -> bool:
         echo(f"Would change {path}:\n")
         echo(_indented("".join(unified(old, new))))
         return False
-    return _written(path, new.text, "changed", before)
+    return _write_file(path, new.text, "changed", before)
 
 
 def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
@@ -212,20 +212,20 @@ def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
     return new
 
 
-def _written(path: str, text: str, done: str = "written", before: bytes | None = None) -> bool:
+def _write_file(path: str, text: str, done: str = "written", before: bytes | None = None) -> bool:
     from nodelint.source.files.atomic_write import replace
 
     try:
         replace(path, text.encode(), before)
     except OSError as error:
-        say(f"{path}: not written: {why(error)}")
+        say(f"{path}: not written: {error_reason(error)}")
         return True
     echo(f"{path}: {done}.")
     return False
 
 
 def _next(seen: Survey) -> list[str]:
-    lines = [_found(seen), "", "Next:", "  nodelint check                  what is wrong today"]
+    lines = [_describe_survey(seen), "", "Next:", "  nodelint check                  what is wrong today"]
     if seen.files:
         lines.append("  nodelint baseline               accept what is there, and report only what is new")
     lines += [

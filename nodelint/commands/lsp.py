@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from nodelint.commands import now, stop, why
+from nodelint.commands import error_reason, now, stop
 
 
 def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -40,5 +40,5 @@ def command(stdio: bool, address: tuple[str, int] | None) -> None:
             raise
         stop("the language server needs pygls: pip install pygls, or nodelint with its extra `lsp`")
     except OSError as error:
-        stop(f"--tcp: {why(error)}" if address is not None else why(error))
+        stop(f"--tcp: {error_reason(error)}" if address is not None else error_reason(error))
     sys.exit(code)

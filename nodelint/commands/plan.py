@@ -15,6 +15,7 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     echo,
+    error_reason,
     now,
     say,
     say_unknown,
@@ -22,7 +23,6 @@ from nodelint.commands import (
     stop,
     unreadable,
     versions,
-    why,
 )
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judging_options
@@ -113,7 +113,7 @@ def command(
         new = read_side(asked, settings, was.above or _root(asked), whole=old is not None)
         plan, findings = _planned(was, new, settings, asked, cluster)
         renamed(was, plan, findings)
-    bad = _told(wanted, plan, findings)
+    bad = _write_outputs(wanted, plan, findings)
     for path, reason in bad:
         say(f"{path}: {reason}")
     unreadable(new.found)
@@ -127,7 +127,7 @@ def command(
     sys.exit(UNUSABLE if bad or unread else CLEAN)
 
 
-def _told(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tuple[str, str]]:
+def _write_outputs(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tuple[str, str]]:
     """Give out the plan in all formats; the files that could not be written, with the reason."""
     bad = []
     for form, path in wanted:
@@ -140,7 +140,7 @@ def _told(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tupl
         try:
             replace(path, text.encode("utf-8", "replace"))
         except OSError as error:
-            bad.append((path, f"not written: {why(error)}"))
+            bad.append((path, f"not written: {error_reason(error)}"))
     return bad
 
 

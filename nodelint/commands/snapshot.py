@@ -41,7 +41,7 @@ def show(file: str | None, form: str) -> None:
 
     try:
         if file is None:
-            _in_use(cache.kept(os.curdir), form)
+            _in_use(cache.find_cached(os.curdir), form)
             return
         snapshot = cache.read(file)
     except cache.UnusableSnapshot as error:

@@ -16,6 +16,7 @@ from nodelint.commands import (
     discovered,
     echo,
     echo_json,
+    error_reason,
     exclude,
     output_format,
     say,
@@ -23,7 +24,6 @@ from nodelint.commands import (
     stop,
     unreadable,
     versions,
-    why,
 )
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
@@ -113,7 +113,7 @@ def _read(file: str, settings: Settings) -> Triage:
         with _opened(file) as stream:
             return triage(bounded(stream), release)
     except OSError as error:
-        stop(f"{name}: {why(error)}")
+        stop(f"{name}: {error_reason(error)}")
     except NoLog as error:
         stop(f"{name} {error}")
 

@@ -92,7 +92,7 @@ class Budget(NamedTuple):
             yield max(opened, start), min(closes, end)
 
 
-class Stretch(NamedTuple):
+class Interval(NamedTuple):
     """A time over which the same budgets are active; none of them means that nothing is limited."""
 
     start: datetime
@@ -132,7 +132,7 @@ def of_entry(entry: Node) -> Budget | None:
     return budget if budget is not None and budget.schedule is not None and budget.broken is None else None
 
 
-class Idle(NamedTuple):
+class RedundantBudget(NamedTuple):
     """An entry of a list of budgets that never counts, and another that is in force with it and allows no more."""
 
     entry: Node
@@ -142,7 +142,9 @@ class Idle(NamedTuple):
     allows_more: bool
 
 
-def without_effect(node: Node, conditional: Set[int] = frozenset(), release: Version = NEWEST) -> Iterator[Idle]:
+def without_effect(
+    node: Node, conditional: Set[int] = frozenset(), release: Version = NEWEST
+) -> Iterator[RedundantBudget]:
     """The entries of a list of budgets that change nothing, however many nodes there are; the later of two alike.
 
     The others count without them, so that all of them can go. `conditional` are entries, by the id of their nodes,
@@ -160,7 +162,7 @@ def without_effect(node: Node, conditional: Set[int] = frozenset(), release: Ver
         found = [each for each in by if each is not None]
         if found and len(found) == len(by):
             more = [each for each in found if not _at_most(budget, each[1])]
-            yield Idle(entry, budget, *(more or found)[0], bool(more))
+            yield RedundantBudget(entry, budget, *(more or found)[0], bool(more))
             counting = others
 
 
@@ -216,7 +218,7 @@ def starts_again(budget: Budget) -> bool:
     return any(later - before < budget.duration for before, later in pairwise(hits))
 
 
-def typical_of(budget: Budget) -> tuple[Stretch, ...]:
+def typical_of(budget: Budget) -> tuple[Interval, ...]:
     """A week from Monday 00:00 UTC on under one budget."""
     return tuple(week([budget], _MONDAY))
 
@@ -247,7 +249,7 @@ def allowed(active: Sequence[Budget], nodes: int) -> int:
     return min((0 if budget.broken else budget.limit(nodes) for budget in active), default=nodes)
 
 
-def week(found: Sequence[Budget], start: datetime) -> list[Stretch]:
+def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
     """The seven days from a moment on, split where another set of budgets is active."""
     end = start + WEEK
     spans = [(budget, list(budget.windows(start, end))) for budget in found]
@@ -258,17 +260,17 @@ def week(found: Sequence[Budget], start: datetime) -> list[Stretch]:
         last = bisect_right(begins[number], moment) - 1
         return last >= 0 and moment < spans[number][1][last][1]
 
-    stretches: list[Stretch] = []
+    stretches: list[Interval] = []
     for begin, finish in pairwise(borders):
         active = tuple(budget for number, (budget, _) in enumerate(spans) if open_at(number, begin))
         if stretches and stretches[-1].budgets == active:
             stretches[-1] = stretches[-1]._replace(end=finish)
         else:
-            stretches.append(Stretch(begin, finish, active))
+            stretches.append(Interval(begin, finish, active))
     return stretches
 
 
-def typical(pool: NodePool, reason: str = DRIFTED) -> tuple[Stretch, ...] | None:
+def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] | None:
     """A week from Monday 00:00 UTC on under the budgets of a NodePool; None where they are not known.
 
     Schedules that go by the date or by the month have other weeks too.
@@ -284,11 +286,11 @@ def typical(pool: NodePool, reason: str = DRIFTED) -> tuple[Stretch, ...] | None
     return tuple(week(budgets({"spec": {"disruption": {"budgets": entries}}}, reason), _MONDAY))
 
 
-def in_words(stretches: Sequence[Stretch]) -> str:
+def describe_budget(stretches: Sequence[Interval]) -> str:
     """What is allowed over a week: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
     used = list(dict.fromkeys(budget for each in stretches for budget in each.budgets))
     always = [budget for budget in used if all(budget in each.budgets for each in stretches)]
-    times = [f"{when(b, stretches)}: {_least([*always, b])}" for b in used if b not in always]
+    times = [f"{describe_times(b, stretches)}: {_least([*always, b])}" for b in used if b not in always]
     base = _least(always) if always else "no limit"
     return "; ".join([*times, f"otherwise {base}"] if times else [base])
 
@@ -303,7 +305,7 @@ def _least(active: Sequence[Budget]) -> str:
     return " or ".join([*shown, counted(min(numbers), "node")] if numbers else shown)
 
 
-def when(budget: Budget, stretches: Sequence[Stretch]) -> str:
+def describe_times(budget: Budget, stretches: Sequence[Interval]) -> str:
     """The times at which a budget is active: by days of the week where they are alike, else one by one."""
     start, end = stretches[0].start, stretches[-1].end
     windows = list(budget.windows(start, end))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from nodelint.drift.cluster import Claim, Cluster
 from nodelint.drift.hashes import Hash, annotation, family, hash_stored, root, version, version_annotation
-from nodelint.drift.hashstructure import Unhashable, shown, text_hash
+from nodelint.drift.hashstructure import Unhashable, render_path, text_hash
 from nodelint.drift.struct_diff import differences
 from nodelint.model.manifest import CLASS_KIND
 from nodelint.model.releases import Version, behaves
@@ -16,7 +16,7 @@ from nodelint.tuples import NamedTuple
 State = Literal["same", "differs", "other-version", "no-hash"]
 
 
-class Standing(NamedTuple):
+class ClaimStatus(NamedTuple):
     """A NodeClaim and an object of a manifest. `fields`: where they differ; empty where that cannot be determined."""
 
     claim: Claim
@@ -46,7 +46,7 @@ def ca_of(cluster: Cluster, release: Version) -> int | None:
 
 def standings(
     kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version
-) -> list[Standing]:
+) -> list[ClaimStatus]:
     """How each NodeClaim of a pool or a class stands to the object as a manifest has it."""
     claims = cluster.of_class(name) if kind == CLASS_KIND else cluster.of_pool(name)
     return [_standing(kind, name, stored, hashed, cluster, release, claim) for claim in claims]
@@ -54,15 +54,15 @@ def standings(
 
 def _standing(
     kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version, claim: Claim
-) -> Standing:
+) -> ClaimStatus:
     noted, noted_version = claim.annotations.get(hashed.annotation), claim.annotations.get(version_annotation(kind))
     if noted is None or noted_version is None or hashed.without_ca:
-        return Standing(claim, "no-hash")
+        return ClaimStatus(claim, "no-hash")
     if noted_version != hashed.version:
-        return Standing(claim, "other-version")
+        return ClaimStatus(claim, "other-version")
     if noted == str(hashed.value):
-        return Standing(claim, "same")
-    return Standing(
+        return ClaimStatus(claim, "same")
+    return ClaimStatus(
         claim, "differs", tuple(_list_differing_fields(kind, name, stored, cluster, release, claim, noted))
     )
 
@@ -85,7 +85,7 @@ def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Versio
     """The fields in which the hashes of two stored objects differ."""
     path, struct = root(kind)
     for each in differences(struct, _mapping_at_path(old, path), _mapping_at_path(new, path), release, path):
-        yield shown(each.path)
+        yield render_path(each.path)
     if kind == CLASS_KIND and text_hash(family(old)) != text_hash(family(new)):
         yield "spec.amiFamily"
 
@@ -102,17 +102,17 @@ def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterato
         for each in differences(
             kind, claim.spec.get(field, _EMPTY[kind]), spec.get(field, _EMPTY[kind]), release, (*path, field)
         ):
-            yield shown(each.path)
+            yield render_path(each.path)
     for field, kind in (("terminationGracePeriod", "*Duration"), ("expireAfter", "NillableDuration")):
         old, new = claim.spec.get(field), spec.get(field)
         if (old is None) != (new is None) and "Never" not in (old, new):
-            yield shown((*path, field))
+            yield render_path((*path, field))
         elif old is not None and new is not None:
-            yield from (shown(each.path) for each in differences(kind, old, new, release, (*path, field)))
+            yield from (render_path(each.path) for each in differences(kind, old, new, release, (*path, field)))
     for field, held in (("labels", claim.labels), ("annotations", claim.annotations)):
         for key, value in _mapping_at_path(template, ("metadata", field)).items():
             if held.get(key) != value:
-                yield shown(("spec", "template", "metadata", field, key))
+                yield render_path(("spec", "template", "metadata", field, key))
 
 
 _EMPTY: dict[str, Any] = {"[]Taint": [], "*NodeClassReference": {}}

@@ -28,7 +28,7 @@ class Unhashable(Exception):
     """A value that has no hash: where it stands, and why it has none."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{shown(path)}: {reason}" if path else reason)
+        super().__init__(f"{render_path(path)}: {reason}" if path else reason)
         self.path = path
         self.reason = reason
 
@@ -220,7 +220,7 @@ def _finish(value: int) -> int:
     return _fnv(value.to_bytes(8, "little"))
 
 
-def shown(path: Path) -> str:
+def render_path(path: Path) -> str:
     """A path as people write it: `spec.blockDeviceMappings[0].ebs`, `spec.tags["a.b/c"]`."""
     text = ""
     for step in path:

@@ -6,7 +6,7 @@ from typing import Any
 
 from nodelint.apiserver import Schemas
 from nodelint.apiserver.problems import whole
-from nodelint.apiserver.schema_node import Shape
+from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.drift.hashstructure import Path, Unhashable
 from nodelint.model.finding import Span, span_of, written_place
 from nodelint.model.manifest import Object
@@ -84,7 +84,7 @@ def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
     return found
 
 
-def _value(node: Node, shape: Shape | None, path: Path) -> Any:
+def _value(node: Node, shape: SchemaNode | None, path: Path) -> Any:
     if node.kind == "mapping":
         return _mapping(node, shape, path)
     if node.kind == "sequence":
@@ -98,7 +98,7 @@ def _value(node: Node, shape: Shape | None, path: Path) -> Any:
     return Placeholder(placeholder_text(node)) if isinstance(node.value, UnknownValue) else whole(node.value)
 
 
-def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:
+def _mapping(node: Node, shape: SchemaNode | None, path: Path) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for entry in node.entries:
         if entry.name is None:
@@ -118,7 +118,7 @@ def _mapping(node: Node, shape: Shape | None, path: Path) -> dict[str, Any]:
     return value
 
 
-def _child(shape: Shape | None, name: str) -> Shape | None:
+def _child(shape: SchemaNode | None, name: str) -> SchemaNode | None:
     """The shape of a field, or of a map's value; None for what the release does not know."""
     if shape is None:
         return None
@@ -128,11 +128,11 @@ def _child(shape: Shape | None, name: str) -> Shape | None:
     return shape.extra
 
 
-def _default(shape: Shape) -> Any:
+def _default(shape: SchemaNode) -> Any:
     return _filled(shape, shape.raw["default"])
 
 
-def _filled(shape: Shape | None, value: Any) -> Any:
+def _filled(shape: SchemaNode | None, value: Any) -> Any:
     """A default with the defaults of what it holds."""
     if shape is None:
         return value

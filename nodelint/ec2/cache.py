@@ -24,7 +24,7 @@ from nodelint.ec2.snapshot import (
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.source.files import safe_read
-from nodelint.source.files.safe_read import repository, why
+from nodelint.source.files.safe_read import error_reason, repository
 
 TYPE_CHECKING = False
 
@@ -63,7 +63,7 @@ def place(folder: str) -> str:
     return os.path.join(_home(), f"{name}-{sha256(os.fsencode(root)).hexdigest()[:12]}.json")
 
 
-def kept(folder: str) -> str | None:
+def find_cached(folder: str) -> str | None:
     """The file of `place` where there is one."""
     # Whoever has never asked AWS does not pay for the hash.
     if not os.path.isdir(_home()):
@@ -93,7 +93,7 @@ def read(path: str, hint: str = "", region: str | None = None) -> Snapshot:
         text = safe_read.read(path)
         return parse_snapshot(text if region is None else with_region_alone(text, region))
     except OSError as error:
-        raise UnusableSnapshot(f"{path}: {why(error)}{hint}") from error
+        raise UnusableSnapshot(f"{path}: {error_reason(error)}{hint}") from error
     except SnapshotError as error:
         found: list[str] = []
         if error.misshapen:
@@ -114,7 +114,7 @@ def check_ours(path: str) -> None:
     try:
         start = safe_read.read(path)[:200]
     except OSError as error:
-        raise UnusableSnapshot(f"{path}: {why(error)}") from error
+        raise UnusableSnapshot(f"{path}: {error_reason(error)}") from error
     if start and b'"nodelint-snapshot"' not in start:
         raise UnusableSnapshot(f"{path}: not a snapshot, so it is not written over")
 
@@ -126,7 +126,7 @@ def check_place(path: str) -> None:
     try:
         place(path)
     except OSError as error:
-        raise UnusableSnapshot(f"{path}: not written: {why(error)}") from error
+        raise UnusableSnapshot(f"{path}: not written: {error_reason(error)}") from error
 
 
 def write(path: str, snapshot: Snapshot) -> None:
@@ -136,7 +136,7 @@ def write(path: str, snapshot: Snapshot) -> None:
     try:
         replace(path, snapshot_text(snapshot).encode())
     except (OSError, ValueError) as error:
-        raise UnusableSnapshot(f"{path}: not written: {why(error)}") from error
+        raise UnusableSnapshot(f"{path}: not written: {error_reason(error)}") from error
 
 
 def mark(path: str) -> object:
@@ -167,7 +167,7 @@ def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwa
                 raise ValueError("no reply to keep")
             write(path, snapshot)
     except OSError as error:
-        raise UnusableSnapshot(f"{path}: not written: {why(error)}{_ELSEWHERE}") from error
+        raise UnusableSnapshot(f"{path}: not written: {error_reason(error)}{_ELSEWHERE}") from error
     except UnusableSnapshot as error:
         raise UnusableSnapshot(f"{error}{_ELSEWHERE}") from error
     return snapshot

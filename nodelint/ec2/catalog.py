@@ -41,7 +41,7 @@ _ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
 
 
-class _Written:
+class _LabelColumns:
     """The labels of a snapshot's types as its rows have them: what the views of it for all releases share."""
 
     __slots__ = ("_columns", "_positions", "_rows", "_sets", "labels", "names")
@@ -110,12 +110,12 @@ class Catalog:
         snapshot: Snapshot,
         version: Version = NEWEST,
         windows_build: str | None = None,
-        written: _Written | None = None,
+        written: _LabelColumns | None = None,
     ) -> None:
         self._snapshot = snapshot
         self._version = version
         self._windows_build = windows_build
-        self._written = _Written(snapshot) if written is None else written
+        self._written = _LabelColumns(snapshot) if written is None else written
         self._names = self._written.names
         self._columns: dict[str, tuple[str | None, ...] | None] = {}
         self._values: dict[str, dict[str, TypeSet]] = {}

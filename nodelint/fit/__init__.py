@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.fit.suggestions import WayOut, suggestions
-from nodelint.fit.tree import Tree, WorkloadFit, is_meant_for
+from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for
 from nodelint.fit.verdict import PoolRefusal, PoolVerdict
 
-__all__ = ["PoolRefusal", "PoolVerdict", "Tree", "WayOut", "WorkloadFit", "is_meant_for", "suggestions"]
+__all__ = ["PoolRefusal", "PoolVerdict", "Tree", "WayOut", "WorkloadFit", "is_intended_for", "suggestions"]

@@ -299,7 +299,7 @@ class _Reader:
         held = self.mapping(node, "amounts of resources")
         found = {}
         for entry in held.entries if held is not None else ():
-            amount = quantities.of(entry.value)
+            amount = quantities.quantity_of(entry.value)
             if isinstance(entry.value.value, float):
                 amount = quantities.billionths(entry.value.written)
             if entry.name is None or amount is None:

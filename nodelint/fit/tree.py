@@ -175,7 +175,7 @@ def _nearness(path: str, other: str) -> int:
     return common
 
 
-def is_meant_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
+def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
     """Whether a workload is written for nodes of some pools, as far as its file tells.
 
     It selects a label of Karpenter's own, or one that a pool brings, or tolerates a pool's taint by its key.

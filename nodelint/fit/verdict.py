@@ -329,4 +329,8 @@ def _requirement_text(requirement: Requirement) -> str:
 
 def shown_requests(requests: Resources) -> str:
     """Amounts of resources in the form of a log: `{cpu: 500m, memory: 1Gi, pods: 1}`."""
-    return "{" + ", ".join(f"{name}: {quantities.written(name, requests[name])}" for name in sorted(requests)) + "}"
+    return (
+        "{"
+        + ", ".join(f"{name}: {quantities.format_quantity(name, requests[name])}" for name in sorted(requests))
+        + "}"
+    )

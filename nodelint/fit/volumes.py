@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import LabelExpression, pod_of
-from nodelint.model.cluster_objects import ClusterObject, Workload, named
+from nodelint.model.cluster_objects import ClusterObject, Workload, objects_by_name
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
@@ -24,9 +24,9 @@ class Volumes:
 
     def __init__(self, objects: Iterable[ClusterObject]) -> None:
         held = list(objects)
-        self._claims = named(held, "PersistentVolumeClaim")
-        self._volumes = named(held, "PersistentVolume")
-        self._classes = named(held, "StorageClass")
+        self._claims = objects_by_name(held, "PersistentVolumeClaim")
+        self._volumes = objects_by_name(held, "PersistentVolume")
+        self._classes = objects_by_name(held, "StorageClass")
 
     def alternatives(self, workload: Workload, release: Version) -> list[Requirements]:
         """The combinations of topologies that the volumes of a workload's pods can be in; empty where any will do.

@@ -13,7 +13,7 @@ from nodelint.source.placeholders import left_by_hand
 _HEX = frozenset("0123456789abcdef")
 
 
-def stand_in(value: str) -> str | None:
+def is_dummy_value(value: str) -> str | None:
     """What a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`; None where nothing is."""
     return left_by_hand(value, table("vocabulary")["stand_ins"])
 
@@ -42,7 +42,7 @@ def no_snapshot(value: str) -> bool:
     return kind != "snap" or not number or not _HEX.issuperset(number.lower())
 
 
-def made_up_id(value: str) -> bool:
+def is_malformed_id(value: str) -> bool:
     """Whether an AWS id is one of documentation: `ami-123`, `sg-0123456789abcdef0`, or a known one."""
     kind, _, number = value.partition("-")
     if kind not in table("vocabulary")["id_kinds"] or len(number) < 3:

@@ -51,12 +51,12 @@ class PoolRequirement(NamedTuple):
         return all(isinstance(value.text, str) for value in self.values)
 
 
-def asked(pool: NodePool) -> tuple[PoolRequirement, ...]:
+def requirements_of(pool: NodePool) -> tuple[PoolRequirement, ...]:
     """What a pool asks in the order written, as far as key and operator are known."""
-    return pool.once("asked", (), lambda: tuple(_asked(pool)))
+    return pool.once("asked", (), lambda: tuple(_iterate_requirements(pool)))
 
 
-def _asked(pool: NodePool) -> Iterator[PoolRequirement]:
+def _iterate_requirements(pool: NodePool) -> Iterator[PoolRequirement]:
     for line in pool.requirements:
         if isinstance(line.key, str) and isinstance(line.operator, str):
             yield PoolRequirement(line, asks(pool, line.key), line.key, line.operator, line.values)
@@ -70,14 +70,14 @@ def asks(pool: NodePool, written: str) -> str:
     return normalize(karpenters_key(written, pool.provider))
 
 
-def written_for(pool: NodePool, key: str) -> str:
+def key_in_domain(pool: NodePool, key: str) -> str:
     """A label key as a pool writes it: Auto Mode has those of instance types in its own domain."""
     return providers_key(key, pool.provider)
 
 
 def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
     """The last requirement or label of a pool on a key, which is the one that narrows; None where there is none."""
-    return next((item for item in reversed(asked(pool)) if item.key == key), None)
+    return next((item for item in reversed(requirements_of(pool)) if item.key == key), None)
 
 
 def values_at(item: PoolRequirement) -> Node:

@@ -18,7 +18,7 @@ from nodelint.ec2.questions import (
     subnet_question,
 )
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
-from nodelint.karpenter.labels import asked
+from nodelint.karpenter.labels import requirements_of
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import Skip
 from nodelint.model.keys import REGION, ZONE, ZONE_ID
@@ -67,7 +67,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
     @property
     def shown(self) -> str:
         """What the term selects by, for messages: an id, a name, or tags."""
-        return shown(self.question) if self.question is not None else ""
+        return describe_question(self.question) if self.question is not None else ""
 
 
 class Finds(NamedTuple, Generic["_Found"]):
@@ -158,7 +158,7 @@ def _finds(
     return Finds(at, tuple(found), not unseen and not node_class.document.templated)
 
 
-def shown(question: Question) -> str:
+def describe_question(question: Question) -> str:
     """What a question asks for, as it is written in a manifest: an id, a name, or tags."""
     return ", ".join(f"{name[4:]}: {value}" if name.startswith("tag:") else value for name, value in question.filters)
 
@@ -206,7 +206,7 @@ def check_region(pools: Iterable[NodePool], facts: AwsFacts, kind: FactKind) -> 
 def _pool_in_region(pool: NodePool, region: str) -> bool | None:
     """Whether a pool is for a region; None where it does not say."""
     answers: list[bool] = []
-    for item in asked(pool):
+    for item in requirements_of(pool):
         if item.key in (REGION, ZONE) and item.operator == "In" and item.known and item.texts:
             regions = {text if item.key == REGION else region_of(text) for text in item.texts}
             if None not in regions:
@@ -225,7 +225,7 @@ def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:
     """The zones of subnets, each with its id, that the pool's requirements allow, as far as these are known."""
     wanted = [
         Requirement.of(item.key, item.operator, item.texts)
-        for item in asked(pool)
+        for item in requirements_of(pool)
         if item.key in (ZONE, ZONE_ID) and item.known and item.operator in ("In", "NotIn", "Exists", "DoesNotExist")
     ]
     left = {}

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from nodelint.edits import apply
 from nodelint.lint.context import Context
 from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
-from nodelint.lint.fix_bisection import harmful
-from nodelint.lint.results import Result, Taken
+from nodelint.lint.fix_bisection import find_breaking_fixes
+from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
@@ -123,7 +123,9 @@ def _broken(
     """Which of some fixes would break a file, by their number, and how; `tried` are the sources with all of them."""
     if not chosen or not why_broken(sources, tried, target):
         return {}
-    found = harmful(sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target, sources))
+    found = find_breaking_fixes(
+        sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target, sources)
+    )
     # What each leaves whole may break what others change: two files that come to hold objects of one name.
     rest = [n for n in range(len(chosen)) if n not in found]
     while rest and (why := why_broken(sources, _tried(sources, [chosen[n] for n in rest]), target)):
@@ -160,7 +162,7 @@ def _compatible(
     A fix that reaches into a file that the user did not name joins the refused.
     """
     chosen: list[Result] = []
-    taken = Taken()
+    taken = OccupiedSpans()
     asked = {id(source) for source in sources}
     for result in results:
         spans = [edit.span for edit in result.finding.edits]

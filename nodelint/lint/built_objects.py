@@ -17,7 +17,7 @@ from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.build.built import Built, LedEdits, ValueOrigin
-    from nodelint.lint.judging import Each, Outcome, RuleSetup
+    from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
     from nodelint.lint.rule import Rule
     from nodelint.model.manifest import Object
     from nodelint.release_evidence.release_choice import Chosen
@@ -98,7 +98,7 @@ class Replacement:
         plain: Outcome,
         asked: Sequence[Object],
         read: tuple[Sequence[Source], Sequence[Source]],
-        each: Each,
+        each: ObjectMap,
     ) -> BuiltOutcome:
         """Judge what is built, and say it with what is `plain` from the files alone."""
         told = [r for r in plain.results if not self._is_replaced(r.span.source) or self._is_about_code(r)]
@@ -163,7 +163,7 @@ class _World:
         built: list[Built],
         setup: RuleSetup,
         read: tuple[Sequence[Source], Sequence[Source]],
-        each: Each,
+        each: ObjectMap,
         shared: set[str],
         settled: bool = False,
     ) -> None:
@@ -194,7 +194,7 @@ class _World:
         for mark, result in rounds[0].items():
             if not all(mark in others for others in rounds[1:]) or _mistake(result) in said:
                 continue
-            if self._by_default and _is_said(result, known):
+            if self._by_default and _is_repeated(result, known):
                 continue
             if own is not None and ((result.rule.name, result.span) in places or not _has_part(result, own)):
                 continue
@@ -240,7 +240,7 @@ class _World:
         one = next((one for one in self._built if path in one.parts), None)
         if one is None or (one.asked is not None and path not in one.asked):
             return None
-        return result._replace(object=_written(result.object, one, result.finding.at))
+        return result._replace(object=_find_written_object(result.object, one, result.finding.at))
 
     def _lead(self, result: Result, one: Built, fixing: bool) -> Result | None:
         """A finding about what is built as one about the files; None where none of those asked for has a part."""
@@ -264,7 +264,7 @@ class _World:
             suggestions=tuple(self._lead_suggestions(finding, at, one)) if fixing else (),
         )
         through = tuple(span_of(step.at) for step in origin.through)
-        return result._replace(finding=led, object=_written(result.object, one, at), through=through)
+        return result._replace(finding=led, object=_find_written_object(result.object, one, at), through=through)
 
     def _lead_edits(self, finding: Finding, at: Node | Span, one: Built) -> LedEdits | None:
         """The edits of a finding as edits of files; None where they change what another cluster has, too."""
@@ -301,7 +301,7 @@ class _World:
         self, held: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
     ) -> None:
         """Count the objects in the files that something is built of, and what is not judged of them."""
-        written = _all_written(held, built_of)
+        written = _map_to_written(held, built_of)
         have = {id(obj) for obj in made.objects}
         made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
         made.chosen.update({id(written[key]): some for key, some in outcome.chosen.items()})
@@ -334,12 +334,12 @@ class _World:
                 yield mark, result._replace(finding=result.finding._replace(edits=same.edits, safety=same.safety))
 
 
-def _all_written(held: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
+def _map_to_written(held: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
     """The objects in the files that those of built texts are made of, by the id of these."""
     return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}
 
 
-def _written(obj: Object | None, one: Built, at: Node | Span) -> Object | None:
+def _find_written_object(obj: Object | None, one: Built, at: Node | Span) -> Object | None:
     """The object of a finding in the files: the one around its place, else the one that it was made of."""
     if obj is None:
         return None
@@ -364,7 +364,7 @@ def _mistake(result: Result) -> tuple[object, ...]:
     return result.rule.name, span.source.path, span.start, span.end, message
 
 
-def _is_said(result: Result, known: Sequence[Result]) -> bool:
+def _is_repeated(result: Result, known: Sequence[Result]) -> bool:
     """Whether the template says the same before it is filled in."""
     at = result.span
     return any(other.rule is result.rule and other.span.touches(at) for other in known)

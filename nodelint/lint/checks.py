@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from nodelint.ec2.facts import Missing
 from nodelint.lint.context import Context
-from nodelint.lint.results import Index
+from nodelint.lint.results import SpanIndex
 from nodelint.model.finding import SEVERITIES, Finding, Findings, Safety, Severity, span_of
 from nodelint.model.releases import releases_match
 from nodelint.tuples import NamedTuple
@@ -73,7 +73,7 @@ def _is_explained(finding: Finding, reported: Iterable[Finding]) -> bool:
     better = [other for other in reported if _as_grave(other, finding)]
     if not better:
         return False
-    places = Index((span, span) for other in better for span in (other.span, *map(span_of, other.covers)))
+    places = SpanIndex((span, span) for other in better for span in (other.span, *map(span_of, other.covers)))
     if any(place.holds(finding.span) for place in places.near(finding.span)):
         return True
     covered = map(span_of, finding.covers)

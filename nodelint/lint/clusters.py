@@ -22,7 +22,7 @@ _READ_BY_NAME = (".tpl", ".tftpl")
 ClassOf = Callable[[NodePool], EC2NodeClass | None]
 
 
-def groups(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodePool]]:
+def pools_by_cluster(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodePool]]:
     """For each NodePool (by `id`) those that go to one cluster with it, itself among them.
 
     Pools of one file belong together, and those of one folder where no name is there twice, no file is named for an

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.source.files.safe_read import read, why
+from nodelint.source.files.safe_read import error_reason, read
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ def read_config(path: str) -> ConfigFile:
         source = Source(path, read(path, _LARGEST).decode("utf-8-sig"))
         roots = compose(source, source.text, 0, masked=False)
     except OSError as error:
-        raise ConfigError(f"{path}: {why(error)}") from error
+        raise ConfigError(f"{path}: {error_reason(error)}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: the file is not UTF-8") from error
     except Unreadable as error:
@@ -107,7 +107,7 @@ def table_of(path: str) -> dict[str, object] | None:
     except RecursionError as error:
         raise ConfigError(f"{path}: nested too deeply") from error
     except OSError as error:
-        raise ConfigError(f"{path}: {why(error)}") from error
+        raise ConfigError(f"{path}: {error_reason(error)}") from error
     table = tools.get("nodelint") if isinstance(tools, dict) else None
     if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: `tool.nodelint` has to be a table")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.apiserver import SchemaProblem, Schemas
-    from nodelint.apiserver.schema_node import Shape
+    from nodelint.apiserver.schema_node import SchemaNode
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -144,7 +144,7 @@ class Context:
 
         return script_of(node_class)
 
-    def shaped(self, obj: Object) -> Iterator[tuple[str, Node, Shape]]:
+    def shaped(self, obj: Object) -> Iterator[tuple[str, Node, SchemaNode]]:
         """The nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
         shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
         pending = [] if shape is None else [("", obj.node, shape)]
@@ -332,9 +332,9 @@ class Context:
 
     @cached_property
     def _beside(self) -> dict[int, list[NodePool]]:
-        from nodelint.lint.clusters import groups
+        from nodelint.lint.clusters import pools_by_cluster
 
-        return groups(self.objects, self.node_class) | groups(self._foreign, self.node_class)
+        return pools_by_cluster(self.objects, self.node_class) | pools_by_cluster(self._foreign, self.node_class)
 
     def resolution(self, pool: NodePool) -> Resolution:
         """What the pool can launch, with which image, and what removed the rest."""

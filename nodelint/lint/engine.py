@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
-from nodelint.lint.judging import MOST_FINDINGS, Each, RuleSetup, Target, judge_objects, one_by_one, share_objects
+from nodelint.lint.judging import (
+    MAX_FINDINGS,
+    ObjectMap,
+    RuleSetup,
+    Target,
+    judge_in_turn,
+    judge_objects,
+    share_objects,
+)
 from nodelint.lint.results import Result, Skipped, once_in_a_run, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
-from nodelint.lint.suppression_filter import after_comments
+from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.manifest import NodePool, Object
@@ -21,12 +29,12 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.build.built import Built, Unbuilt
-    from nodelint.lint.incremental import Memory
+    from nodelint.lint.incremental import ResultCaches
     from nodelint.release_evidence.release_choice import Chosen
 
 __all__ = [
     "DEFAULTS",
-    "MOST_FINDINGS",
+    "MAX_FINDINGS",
     "Report",
     "Result",
     "Selection",
@@ -107,7 +115,7 @@ def lint(
     context_sources: Sequence[Source] = (),
     pause: Callable[[], None] = lambda: None,
     jobs: int | None = 1,
-    memory: Memory | None = None,
+    memory: ResultCaches | None = None,
     built: Sequence[Built] = (),
 ) -> Report:
     """Judge the objects of `sources`; those of `context_sources` are only there to be referred to.
@@ -129,19 +137,19 @@ def lint(
     setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources))
     shared = (*rules.values(), *asked, *beside), (*sources, *context_sources)
 
-    def share(some: Sequence[Object]) -> Each:
-        return (share_objects(jobs, some, shared) if memory is None else None) or one_by_one(pause)
+    def share(some: Sequence[Object]) -> ObjectMap:
+        return (share_objects(jobs, some, shared) if memory is None else None) or judge_in_turn(pause)
 
     made = judge_objects(setup, asked, beside, sources, share, memory)
     told, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
     unread = [skip for source in sources for skip in _not_read(source)]
     skipped += [*_not_looked_at(asked), *unread]
     if built:
-        more = replacement.judge(setup, made, asked, (sources, context_sources), one_by_one(pause))
+        more = replacement.judge(setup, made, asked, (sources, context_sources), judge_in_turn(pause))
         told, skipped, asked = more.told, [*replacement.kept_skips(skipped, rules), *more.skipped], more.objects
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
-    kept = after_comments(told, sources, setup.running, reporting, made.context)
+    kept = apply_suppressions(told, sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in asked if not obj.of_cluster)
     seen = replacement.seen(ours) if built else ours
     things = _in_order(kept, sources, selection), tuple(dict.fromkeys(skipped)), ours

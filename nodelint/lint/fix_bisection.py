@@ -14,7 +14,7 @@ Broken = Callable[[Sequence[Source], Sequence[Result]], str | None]
 """Why some sources are worse with some fixes in them; None when they are not."""
 
 
-def harmful(sources: Sequence[Source], chosen: Sequence[Result], why_broken: Broken) -> dict[int, str]:
+def find_breaking_fixes(sources: Sequence[Source], chosen: Sequence[Result], why_broken: Broken) -> dict[int, str]:
     """Which fixes break a file that those before them leave whole, by their number, and how.
 
     Fixes are tried document by document, and halved until those to blame are alone: few of many break anything.

@@ -27,7 +27,7 @@ from nodelint.karpenter.images import (
     variant_requirements,
 )
 from nodelint.karpenter.images.choice import why_unseen
-from nodelint.karpenter.labels import asked, nearest_key
+from nodelint.karpenter.labels import nearest_key, requirements_of
 from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
@@ -51,10 +51,10 @@ Wanted = tuple[str, str, tuple[str, ...]]
 def place(pool: NodePool) -> Node:
     """Where to point at when a pool's requirements as a whole are meant: their key, else the pool's name."""
     spec = pool.node.at("spec", "template", "spec")
-    return seen((spec.key("requirements") if spec is not None else None) or pool.name_node)
+    return visible_node((spec.key("requirements") if spec is not None else None) or pool.name_node)
 
 
-def seen(node: Node) -> Node:
+def visible_node(node: Node) -> Node:
     """The node as a reader of this object sees it: for what lies inside an alias, the alias."""
     while node.shared and node.parent is not None:
         node = node.parent
@@ -89,7 +89,7 @@ def idle_annotation(key: str) -> tuple[str, str] | None:
 def key_of(node: Node) -> Node:
     """The key under which a node stands, to point at a field by its name; the node itself where it has none."""
     entries = node.parent.entries if node.parent is not None and node.parent.kind == "mapping" else ()
-    return seen(next((entry.key for entry in entries if entry.value is node), node))
+    return visible_node(next((entry.key for entry in entries if entry.value is node), node))
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
@@ -146,7 +146,7 @@ def split_values(values: Node) -> list[Edit]:
     return [] if parts == texts else if_editable(_hold, values, list(dict.fromkeys(parts)))
 
 
-def one_by_one(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
+def split_term(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
     """A term of a list that gives several ids becomes several terms. NotEditable where it says more than these."""
     if term.parent is None or term.parent.kind != "sequence" or len(term.entries) != 1 or not values:
         raise NotEditable("the term says more than its ids")
@@ -337,7 +337,7 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     pool = resolution.pool
     for each in resolution.unknown:
         node = each.at
-        if node.source is not pool.source or not pool.node.start <= seen(node).start <= pool.node.end:
+        if node.source is not pool.source or not pool.node.start <= visible_node(node).start <= pool.node.end:
             continue
         if any(node is other.at for other in resolution.images.unknown):
             continue
@@ -352,7 +352,7 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
 
 def _misspelt(pool: NodePool, catalog: Catalog) -> Iterator[tuple[str, UnknownFact]]:
     """The requirements whose key is a slip, each with the key that was meant."""
-    for item in asked(pool):
+    for item in requirements_of(pool):
         if not item.is_label and (near := nearest_key(item, catalog)) is not None:
             yield near.key, UnknownFact(item.key_node, f"`{item.written}` is no label of instance types")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nodelint.lint.context import Context
-from nodelint.lint.results import Result, Skipped, first_causes
+from nodelint.lint.results import Result, Skipped, drop_superseded
 from nodelint.model.finding import Edit, Finding, Span
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text
 from nodelint.source.incremental import Moved
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Query(NamedTuple):
+class Dependency(NamedTuple):
     """One thing that a rule asks a context: of an object, or of the world as a whole where `about` is None."""
 
     name: str
@@ -39,20 +39,20 @@ class Query(NamedTuple):
         return hash((self.name, id(self.about)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Query) and self.name == other.name and self.about is other.about
+        return isinstance(other, Dependency) and self.name == other.name and self.about is other.about
 
-    def ask(self, context: Noting) -> object:
+    def ask(self, context: RecordingContext) -> object:
         """What a context says now; nothing of that is noted."""
-        found = getattr(super(Noting, context), self.name)
+        found = getattr(super(RecordingContext, context), self.name)
         return found if self.about is None else found(self.about)
 
 
-class Noting(Context):
+class RecordingContext(Context):
     """A context that notes what it is asked about other objects, and what it says."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.noted: dict[Query, object] | None = None
+        self.noted: dict[Dependency, object] | None = None
 
     def _note(self, name: str, about: Object | None, work: Callable[[], _T]) -> _T:
         """What `work` gives, noted; what is asked on the way to it is part of that."""
@@ -64,58 +64,58 @@ class Noting(Context):
             answer = work()
         finally:
             self.noted = noted
-        noted[Query(name, about)] = answer
+        noted[Dependency(name, about)] = answer
         return answer
 
     @property
     def objects(self) -> Sequence[Object]:
-        return self._note("objects", None, lambda: super(Noting, self).objects)
+        return self._note("objects", None, lambda: super(RecordingContext, self).objects)
 
     @property
     def classes(self) -> list[EC2NodeClass]:
-        return self._note("classes", None, lambda: super(Noting, self).classes)
+        return self._note("classes", None, lambda: super(RecordingContext, self).classes)
 
     @property
     def templates(self) -> Templates:
         """Of texts, not of objects: it is another one in each run, so that what asks for it looks once more."""
-        return self._note("templates", None, lambda: super(Noting, self).templates)
+        return self._note("templates", None, lambda: super(RecordingContext, self).templates)
 
     @property
     def defined_classes(self) -> dict[Text | None, Object]:
-        return self._note("defined_classes", None, lambda: super(Noting, self).defined_classes)
+        return self._note("defined_classes", None, lambda: super(RecordingContext, self).defined_classes)
 
     def may_be_named_so(self, pool: NodePool) -> bool:
-        return self._note("may_be_named_so", pool, lambda: super(Noting, self).may_be_named_so(pool))
+        return self._note("may_be_named_so", pool, lambda: super(RecordingContext, self).may_be_named_so(pool))
 
     def node_class(self, pool: NodePool) -> EC2NodeClass | None:
-        return self._note("node_class", pool, lambda: super(Noting, self).node_class(pool))
+        return self._note("node_class", pool, lambda: super(RecordingContext, self).node_class(pool))
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
-        return self._note("pools", node_class, lambda: super(Noting, self).pools(node_class))
+        return self._note("pools", node_class, lambda: super(RecordingContext, self).pools(node_class))
 
     def foreign_group(self, pool: NodePool) -> list[Object]:
-        return self._note("foreign_group", pool, lambda: super(Noting, self).foreign_group(pool))
+        return self._note("foreign_group", pool, lambda: super(RecordingContext, self).foreign_group(pool))
 
     def siblings(self, pool: NodePool) -> list[NodePool]:
-        return self._note("siblings", pool, lambda: super(Noting, self).siblings(pool))
+        return self._note("siblings", pool, lambda: super(RecordingContext, self).siblings(pool))
 
     def beside(self, pool: NodePool) -> list[NodePool]:
-        return self._note("beside", pool, lambda: super(Noting, self).beside(pool))
+        return self._note("beside", pool, lambda: super(RecordingContext, self).beside(pool))
 
     def namesakes(self, obj: Object) -> list[Object]:
-        return self._note("namesakes", obj, lambda: super(Noting, self).namesakes(obj))
+        return self._note("namesakes", obj, lambda: super(RecordingContext, self).namesakes(obj))
 
     def conversion(self, obj: Object) -> Conversion:
-        return self._note("conversion", obj, lambda: super(Noting, self).conversion(obj))
+        return self._note("conversion", obj, lambda: super(RecordingContext, self).conversion(obj))
 
     def resolution(self, pool: NodePool) -> Resolution:
-        return self._note("resolution", pool, lambda: super(Noting, self).resolution(pool))
+        return self._note("resolution", pool, lambda: super(RecordingContext, self).resolution(pool))
 
     def problems(self, obj: Object) -> list[SchemaProblem]:
-        return self._note("problems", obj, lambda: super(Noting, self).problems(obj))
+        return self._note("problems", obj, lambda: super(RecordingContext, self).problems(obj))
 
     def images(self, node_class: EC2NodeClass) -> ImageSet:
-        return self._note("images", node_class, lambda: super(Noting, self).images(node_class))
+        return self._note("images", node_class, lambda: super(RecordingContext, self).images(node_class))
 
     def user_data(self, node_class: EC2NodeClass) -> UserData | None:
         # What is read of user data knows its places, and is read anew; it hangs on nothing but the images.
@@ -123,37 +123,37 @@ class Noting(Context):
         return super().user_data(node_class)
 
 
-class Said(NamedTuple):
+class CachedResults(NamedTuple):
     """What rules have said of one object: by rule what they found, and what they could not judge."""
 
     obj: Object
     rules: Sequence[Rule]
     results: dict[str, list[Result]]
     skipped: dict[str, list[Skipped]]
-    asked: dict[Query, tuple[object, set[str]]]
+    asked: dict[Dependency, tuple[object, set[str]]]
     told: list[Result]
     """One finding for each cause."""
 
 
-Looked = tuple[list[Result], list[Skipped], list[str]]
+RuleRun = tuple[list[Result], list[Skipped], list[str]]
 """Findings, what could not be judged, and faults of rules themselves."""
 
-Look = Callable[["Rule"], Looked]
+RunRule = Callable[["Rule"], RuleRun]
 """Lets a rule look at an object."""
 
 
-class Kept:
+class ResultCache:
     """What is kept for one release; another account, another schema or another rule ends it."""
 
     def __init__(self) -> None:
         self._mark: tuple[object, ...] = ()
-        self._said: dict[int, Said] = {}
-        self._now: dict[int, Said] = {}
+        self._said: dict[int, CachedResults] = {}
+        self._now: dict[int, CachedResults] = {}
         self._compared: dict[tuple[int, int], tuple[bool, object, object]] = {}
 
     def begin(self, mark: tuple[object, ...]) -> None:
         """A run begins. What was kept counts where the mark is made of the very same things."""
-        if not _alike(mark, self._mark):
+        if not _is_same_identity(mark, self._mark):
             self._said = {}
         self._mark = mark
         self._now = {}
@@ -163,29 +163,29 @@ class Kept:
         """A run has come to its end: what it has not met is gone."""
         self._said = self._now
 
-    def judge(self, obj: Object, rules: Sequence[Rule], context: Context, run: Look) -> Looked:
+    def judge(self, obj: Object, rules: Sequence[Rule], context: Context, run: RunRule) -> RuleRun:
         """What rules say of an object: one finding for each cause, what could not be judged, and their faults.
 
         They look where they have not yet, and where they are told other things than before.
         """
-        assert isinstance(context, Noting)
+        assert isinstance(context, RecordingContext)
         said = self._said.get(id(obj))
         if said is None or said.obj is not obj or not self._same(said.rules, rules):
-            said = Said(obj, rules, {}, {}, {}, [])
+            said = CachedResults(obj, rules, {}, {}, {}, [])
             again = {rule.name for rule in rules}
         else:
             again = self._otherwise(said, context)
         faults: list[str] = []
         for rule in rules if again else ():
             if rule.name in again:
-                faults += _look(said, rule, context, run)
+                faults += _rerun_rule(said, rule, context, run)
         if again:
-            said.told[:] = first_causes([each for rule in rules for each in said.results.get(rule.name, ())])
+            said.told[:] = drop_superseded([each for rule in rules for each in said.results.get(rule.name, ())])
         if not faults:
             self._said[id(obj)] = self._now[id(obj)] = said
         return said.told, [skip for skips in said.skipped.values() for skip in skips], faults
 
-    def _otherwise(self, said: Said, context: Noting) -> set[str]:
+    def _otherwise(self, said: CachedResults, context: RecordingContext) -> set[str]:
         """The rules that would be told other things than they were; what they have asked is forgotten."""
         again: set[str] = set()
         for question, (answer, names) in said.asked.items():
@@ -206,25 +206,25 @@ class Kept:
         pair = id(one), id(other)
         if pair not in self._compared:
             # Held, so that no id is given to another thing in this run.
-            self._compared[pair] = _alike(one, other), one, other
+            self._compared[pair] = _is_same_identity(one, other), one, other
         return self._compared[pair][0]
 
     def move(self, moved: Moved) -> None:
         """A source's text has changed: what is said of it is somewhere else now, or has to be said anew."""
         for key, said in list(self._said.items()):
-            if said.results and not _move(said, moved):
+            if said.results and not _move_results(said, moved):
                 del self._said[key]
 
 
-class Memory:
+class ResultCaches:
     """What is kept of a view, by the release that its objects are judged for."""
 
     def __init__(self) -> None:
-        self._kept: dict[object, Kept] = {}
+        self._kept: dict[object, ResultCache] = {}
 
-    def of(self, release: object) -> Kept:
+    def of(self, release: object) -> ResultCache:
         """What is kept for one release."""
-        return self._kept.setdefault(release, Kept())
+        return self._kept.setdefault(release, ResultCache())
 
     def move(self, moved: Moved) -> None:
         """A source's text has changed."""
@@ -232,8 +232,8 @@ class Memory:
             kept.move(moved)
 
 
-def _look(said: Said, rule: Rule, context: Noting, run: Look) -> list[str]:
-    noted: dict[Query, object] = {}
+def _rerun_rule(said: CachedResults, rule: Rule, context: RecordingContext, run: RunRule) -> list[str]:
+    noted: dict[Dependency, object] = {}
     context.noted = noted
     try:
         results, skipped, faults = run(rule)
@@ -249,10 +249,10 @@ def _look(said: Said, rule: Rule, context: Noting, run: Look) -> list[str]:
     return faults
 
 
-def _alike(one: object, other: object) -> bool:
+def _is_same_identity(one: object, other: object) -> bool:
     """Whether two collections hold the very same things."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return list(one) == list(other) and _alike(list(one.values()), list(other.values()))
+        return list(one) == list(other) and _is_same_identity(list(one.values()), list(other.values()))
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(
             a is b or (isinstance(a, frozenset) and a == b) for a, b in zip(one, other, strict=True)
@@ -260,7 +260,7 @@ def _alike(one: object, other: object) -> bool:
     return False
 
 
-def _move(said: Said, moved: Moved) -> bool:
+def _move_results(said: CachedResults, moved: Moved) -> bool:
     """Move all places of what was said; False where one is gone."""
     known: dict[int, Result] = {}
     # At the border between what stays and what moves there are places of both.
@@ -269,7 +269,7 @@ def _move(said: Said, moved: Moved) -> bool:
     for name, results in said.results.items():
         new = []
         for result in results:
-            finding = _moved(result.finding, moved, later)
+            finding = _move_finding(result.finding, moved, later)
             if finding is None:
                 return False
             known[id(result)] = kept = result if finding is result.finding else result._replace(finding=finding)
@@ -283,7 +283,7 @@ class _Gone(Exception):
     """A place is gone."""
 
 
-def _moved(finding: Finding, moved: Moved, later: bool) -> Finding | None:
+def _move_finding(finding: Finding, moved: Moved, later: bool) -> Finding | None:
     """A finding where it is now, the same one where no place in it is by offsets; None where one is gone."""
 
     def place(given: _Place) -> _Place:

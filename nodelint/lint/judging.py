@@ -10,7 +10,7 @@ from nodelint.apiserver import Schemas
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
-from nodelint.lint.results import Result, Skipped, first_causes, hold_to_known, merged, of_older_release
+from nodelint.lint.results import Result, Skipped, downgrade_severity, drop_superseded, hold_to_known, merge_releases
 from nodelint.lint.rule import Rule, former_names
 from nodelint.model.finding import Finding
 from nodelint.model.manifest import NodePool, Object, UnknownKind, served
@@ -21,21 +21,21 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.lint.incremental import Kept, Memory
+    from nodelint.lint.incremental import ResultCache, ResultCaches
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.release_evidence.settings import StatedSettings
 
-MOST_FINDINGS = 1000
+MAX_FINDINGS = 1000
 """Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
 
-Each = Callable[[Callable[[Object], "RuleOutput"], Sequence[Object]], Iterable["RuleOutput"]]
+ObjectMap = Callable[[Callable[[Object], "RuleOutput"], Sequence[Object]], Iterable["RuleOutput"]]
 """Calls a function with every object, and gives what it says in their order."""
 
 _FEW = 200
 """Objects that are judged before more processes would have been started."""
 
 _BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
-_TOO_MANY = f"only the first {MOST_FINDINGS:,} findings of a rule in one object are reported"
+_TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object are reported"
 
 
 class Target(NamedTuple):
@@ -93,8 +93,8 @@ def judge_objects(
     asked: Sequence[Object],
     beside: Sequence[Object],
     files: Sequence[Source],
-    share: Callable[[Sequence[Object]], Each],
-    memory: Memory | None = None,
+    share: Callable[[Sequence[Object]], ObjectMap],
+    memory: ResultCaches | None = None,
 ) -> Outcome:
     """Let the rules look at objects, each for its releases, and at files as a whole.
 
@@ -109,16 +109,16 @@ def judge_objects(
         made.judge_branches(some, setup.running)
         return made
 
-    chosen, skipped = _chosen(asked, target)
+    chosen, skipped = _choose_releases(asked, target)
     # A finding about a file as a whole does not depend on the release.
     runs = [run(target, asked if target.choose is None else (), files)]
     told = runs[0].told
     if target.choose is not None:
         by_release = []
-        for release, some in _by_release(asked, chosen):
+        for release, some in _group_by_release(asked, chosen):
             runs.append(run(target.at(release), some))
             by_release.append((release, runs[-1].told))
-        told = of_older_release([*told, *merged(by_release, chosen)], chosen)
+        told = downgrade_severity([*told, *merge_releases(by_release, chosen)], chosen)
     skipped += [skip for made in runs for skip in made.skipped]
     return Outcome(told, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
 
@@ -133,7 +133,7 @@ class RuleOutput(NamedTuple):
 
 def share_objects(
     jobs: int | None, asked: Sequence[Object], things: tuple[Sequence[object], Sequence[Source]]
-) -> Each | None:
+) -> ObjectMap | None:
     """What calls a function with every object in several processes; None where one process is enough.
 
     `things` are what rules may speak of, with the sources whose nodes they may speak of.
@@ -146,7 +146,7 @@ def share_objects(
     return partial(shared, count=count, names=Names(*things)) if count > 1 else None
 
 
-def one_by_one(pause: Callable[[], None]) -> Each:
+def judge_in_turn(pause: Callable[[], None]) -> ObjectMap:
     def each(judge: Callable[[Object], RuleOutput], asked: Sequence[Object]) -> Iterator[RuleOutput]:
         for obj in asked:
             pause()
@@ -159,7 +159,7 @@ def start_run(
     target: Target,
     read: Sequence[Object],
     setup: RuleSetup,
-    memory: Memory | None,
+    memory: ResultCaches | None,
 ) -> ReleaseRun:
     rules, reporting = setup.rules, setup.reporting
     foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
@@ -177,11 +177,11 @@ def start_run(
     )
     if memory is None:
         return ReleaseRun(target, Context(*asked), reporting, strict=setup.strict)
-    from nodelint.lint.incremental import Noting
+    from nodelint.lint.incremental import RecordingContext
 
     kept = memory.of((target.karpenter, target.kubernetes))
     kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), setup.strict, *setup.running))
-    return ReleaseRun(target, Noting(*asked), reporting, kept, setup.strict)
+    return ReleaseRun(target, RecordingContext(*asked), reporting, kept, setup.strict)
 
 
 class ReleaseRun:
@@ -192,7 +192,7 @@ class ReleaseRun:
         target: Target,
         context: Context,
         reporting: Set[str],
-        kept: Kept | None = None,
+        kept: ResultCache | None = None,
         strict: bool = True,
     ) -> None:
         self.target = target
@@ -206,13 +206,15 @@ class ReleaseRun:
         self.faults: list[str] = []
 
     def judge(
-        self, asked: Sequence[Object], running: Sequence[Rule], sources: Sequence[Source], each: Each = map
+        self, asked: Sequence[Object], running: Sequence[Rule], sources: Sequence[Source], each: ObjectMap = map
     ) -> None:
         """Let the rules look at objects, and at files as a whole; `each` calls a function with every object."""
         target = self.target
         about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
         if not target.facts:
-            self.skipped += _without_facts([r for r in about_objects if r.name in self.reporting], asked, target)
+            self.skipped += _skip_for_missing_facts(
+                [r for r in about_objects if r.name in self.reporting], asked, target
+            )
             about_objects = [r for r in about_objects if not r.needs]
         about: dict[tuple[object, ...], list[Rule]] = {}
 
@@ -226,14 +228,14 @@ class ReleaseRun:
             said = RuleOutput([], [], [])
             for rule in about[alike]:
                 self._run(rule, obj, obj, obj.source.path, said)
-            return said._replace(raw=first_causes(said.raw))
+            return said._replace(raw=drop_superseded(said.raw))
 
         of_files = RuleOutput([], [], [])
         for rule in running:
             if rule.on is Source:
                 for source in sources:
                     self._run(rule, source, None, source.path, of_files)
-        for said in (*each(judged, asked), of_files._replace(raw=first_causes(of_files.raw))):
+        for said in (*each(judged, asked), of_files._replace(raw=drop_superseded(of_files.raw))):
             self.told += [r for r in said.raw if r.rule.name in self.reporting]
             self.skipped += said.skipped
             self.faults += said.faults
@@ -289,7 +291,7 @@ class ReleaseRun:
             for said in rule.check(subject, self.context):
                 if isinstance(said, Finding):
                     told += 1
-                    if told > MOST_FINDINGS and obj is not None:
+                    if told > MAX_FINDINGS and obj is not None:
                         if rule.name in self.reporting:
                             into.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
                         return
@@ -311,7 +313,7 @@ def _is_foreign(obj: Object) -> bool:
     return isinstance(obj, NodePool) and obj.foreign
 
 
-def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:
+def _skip_for_missing_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:
     """One skip for each rule that needs facts from AWS and would have had something to look at."""
     kinds = {type(obj) for obj in asked if served(obj, target.karpenter) and not _is_foreign(obj)}
     for rule in rules:
@@ -323,7 +325,7 @@ def _without_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Targe
                 yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
 
 
-def _chosen(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:
+def _choose_releases(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:
     """The releases of each object, by its id, and the objects that are judged for none."""
     found: dict[int, tuple[Chosen, ...]] = {}
     skipped = []
@@ -336,7 +338,7 @@ def _chosen(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Ch
     return found, skipped
 
 
-def _by_release(
+def _group_by_release(
     asked: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
 ) -> Iterator[tuple[Chosen, list[Object]]]:
     """The objects that are judged for each release, oldest first."""

@@ -91,12 +91,12 @@ class Skipped(NamedTuple):
     line: int = 0
 
 
-def first_causes(raw: Sequence[Result]) -> list[Result]:
+def drop_superseded(raw: Sequence[Result]) -> list[Result]:
     """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains.
 
     What is less grave explains nothing: a warning in the place of an error would let a run pass.
     """
-    better: dict[tuple[str, int, Severity], Index] = {}
+    better: dict[tuple[str, int, Severity], SpanIndex] = {}
     places: dict[tuple[str, int, Severity], list[Span]] = {}
     for result in raw:
         if result.finding.strict and result.rule.group != "practice":
@@ -109,7 +109,7 @@ def first_causes(raw: Sequence[Result]) -> list[Result]:
         for name, severity in product(result.rule.gives_way_to, as_grave):
             key = (name, id(result.object), severity)
             if key in places and key not in better:
-                better[key] = Index((span, span) for span in places[key])
+                better[key] = SpanIndex((span, span) for span in places[key])
             if key in better and _explained(result, better[key]):
                 break
         else:
@@ -117,7 +117,7 @@ def first_causes(raw: Sequence[Result]) -> list[Result]:
     return kept
 
 
-def _explained(result: Result, better: Index) -> bool:
+def _explained(result: Result, better: SpanIndex) -> bool:
     """Whether a place of the better findings holds this one's, or meets what this one covers.
 
     A finding about a whole mapping is not explained by a mistake somewhere inside it.
@@ -144,7 +144,7 @@ def once_in_a_run(results: Iterable[Result]) -> list[Result]:
             kept.append(result)
     for name, index in firsts.items():
         if others[name]:
-            kept[index] = _with_others(kept[index], others[name])
+            kept[index] = _with_object_count(kept[index], others[name])
     return kept
 
 
@@ -158,7 +158,7 @@ _MOST_PLACES = 10
 """Places of others that one line for all names."""
 
 
-def _with_others(first: Result, others: Sequence[Result]) -> Result:
+def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
     count = len({id(other.object) for other in others} - {id(first.object)})
     if not count:
         return first
@@ -186,7 +186,7 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
             yield r
 
 
-def of_older_release(told: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
+def downgrade_severity(told: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
     """The results, no error among those about objects of which a file states that an older release serves them.
 
     Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is
@@ -211,7 +211,7 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
     return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note))
 
 
-class Index:
+class SpanIndex:
     """Things by their places, so that few have to be asked about a place."""
 
     def __init__(self, things: Iterable[tuple[Span, Any]]) -> None:
@@ -232,7 +232,7 @@ class Index:
             at -= 1
 
 
-class Taken:
+class OccupiedSpans:
     """Characters that accepted edits replace: spans of which no two touch, unless one fix has both."""
 
     def __init__(self) -> None:
@@ -259,7 +259,9 @@ def _start(span: Span) -> int:
     return span.start
 
 
-def merged(told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]) -> list[Result]:
+def merge_releases(
+    told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]
+) -> list[Result]:
     """What was found for one release after another, oldest first; the same finding once, as for the newest release.
 
     It is as grave as for the worst of them, and says where others have other numbers in it. `judged` are the releases
@@ -269,10 +271,10 @@ def merged(told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int,
     same: dict[tuple[object, ...], list[tuple[Chosen, Result]]] = {}
     for chosen, results in told:
         for result in results:
-            same.setdefault(_told_as(result, _RELEASE), []).append((chosen, result))
+            same.setdefault(_finding_identity(result, _RELEASE), []).append((chosen, result))
     alike: dict[tuple[object, ...], list[list[tuple[Chosen, Result]]]] = {}
     for pairs in same.values():
-        others = alike.setdefault(_told_as(pairs[0][1], _NUMBER), [])
+        others = alike.setdefault(_finding_identity(pairs[0][1], _NUMBER), [])
         releases = {chosen for chosen, _ in pairs}
         met = next((other for other in others if releases.isdisjoint(chosen for chosen, _ in other)), None)
         if met is None:
@@ -280,7 +282,7 @@ def merged(told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int,
         else:
             met += pairs
     return [
-        _held(sorted(pairs, key=lambda pair: pair[0].order), judged[id(pairs[0][1].object)])
+        _release_result(sorted(pairs, key=lambda pair: pair[0].order), judged[id(pairs[0][1].object)])
         for groups in alike.values()
         for pairs in groups
     ]
@@ -290,22 +292,22 @@ _RELEASE = r"\b\d+\.\d+(?:\.\d+)?\b"
 _NUMBER = r"\d+(?:[.,]\d+)*"
 
 
-def _told_as(result: Result, number: str) -> tuple[object, ...]:
+def _finding_identity(result: Result, number: str) -> tuple[object, ...]:
     """What the same finding for another release has in common with this one: all but numbers of a form."""
     at, said = result.span, re.sub(number, "*", result.finding.message)
     return result.rule.name, id(result.object), id(at.source), at.start, at.end, said
 
 
-def _held(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Chosen]) -> Result:
+def _release_result(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Chosen]) -> Result:
     result = pairs[-1][1]
     if len(judged) < 2:
         return result
     gravest = min((each.severity for _, each in pairs), key=SEVERITIES.index)
     finding = result.finding._replace(severity=gravest)
     holds = _in_parts(chosen for chosen, _ in pairs)
-    newest = _told_as(result, _RELEASE)
-    same = _in_parts(chosen for chosen, each in pairs if _told_as(each, _RELEASE) == newest)
-    other = _in_parts(chosen for chosen, each in pairs if _told_as(each, _RELEASE) != newest)
+    newest = _finding_identity(result, _RELEASE)
+    same = _in_parts(chosen for chosen, each in pairs if _finding_identity(each, _RELEASE) == newest)
+    other = _in_parts(chosen for chosen, each in pairs if _finding_identity(each, _RELEASE) != newest)
     if len({chosen for chosen, _ in pairs}) == len(judged):
         on = f"{_names(same, judged)}; other numbers on {_names(other, judged)}" if other else ""
         return result._replace(finding=finding, holds=tuple(holds), on=on)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from nodelint.lint.context import Context
-from nodelint.lint.results import Index, Result
+from nodelint.lint.results import Result, SpanIndex
 from nodelint.lint.rule import Rule
 from nodelint.lint.suppressions import Suppression, suppressions
 from nodelint.model.finding import Finding
 from nodelint.source import Source
 
 
-def after_comments(
+def apply_suppressions(
     results: Sequence[Result],
     sources: Sequence[Source],
     running: Sequence[Rule],
@@ -21,13 +21,13 @@ def after_comments(
 ) -> list[Result]:
     """The results that no comment silences, and those about comments; `reporting` are the rules asked for."""
     comments = [comment for source in sources for comment in suppressions(source)]
-    scopes = Index((comment.scope, comment) for comment in comments if comment.scope is not None)
-    kept = [result for result in results if not (comments and _is_silenced(result, scopes))]
+    scopes = SpanIndex((comment.scope, comment) for comment in comments if comment.scope is not None)
+    kept = [result for result in results if not (comments and _is_suppressed(result, scopes))]
     ran = {rule.name for rule in running if rule.name in reporting}
-    return kept + _about_comments(comments, [rule for rule in running if rule.on is Suppression], context, ran)
+    return kept + _check_suppressions(comments, [rule for rule in running if rule.on is Suppression], context, ran)
 
 
-def _is_silenced(result: Result, scopes: Index) -> bool:
+def _is_suppressed(result: Result, scopes: SpanIndex) -> bool:
     hit = False
     for place in (result.span, *result.through):
         for comment in scopes.near(place):
@@ -37,7 +37,7 @@ def _is_silenced(result: Result, scopes: Index) -> bool:
     return hit
 
 
-def _about_comments(
+def _check_suppressions(
     comments: Sequence[Suppression], rules: Sequence[Rule], context: Context, ran: set[str]
 ) -> list[Result]:
     """What the rules about suppressions say; a comment for a rule that did not run is left in peace."""

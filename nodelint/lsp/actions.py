@@ -30,7 +30,7 @@ def actions(
 
     `versioned` says that the client takes edits that name the version of the text they are for.
     """
-    if _asked(types.CodeActionKind.QuickFix, only):
+    if _is_requested_kind(types.CodeActionKind.QuickFix, only):
         met = list(placed(view, buffer, start, end))
         fixes: dict[tuple[Edit, ...], list[tuple[Result, types.Diagnostic]]] = {}
         for result, diagnostic in met:
@@ -49,7 +49,7 @@ def actions(
                     diagnostics=[diagnostic],
                     edit=workspace_edit(view, buffer.encoding, [ignore], versioned),
                 )
-    if _asked(FIX_ALL, only):
+    if _is_requested_kind(FIX_ALL, only):
         edits = fix_all(view, buffer)
         if edits:
             yield types.CodeAction(
@@ -59,7 +59,7 @@ def actions(
             )
 
 
-def _asked(kind: str, only: Sequence[str] | None) -> bool:
+def _is_requested_kind(kind: str, only: Sequence[str] | None) -> bool:
     """Whether a kind is one of those asked for, or below one."""
     return only is None or any(kind == each or kind.startswith(f"{each}.") or not each for each in only)
 
@@ -95,7 +95,7 @@ def _fix(
     view: View, buffer: Buffer, result: Result, diagnostics: list[types.Diagnostic], versioned: bool
 ) -> types.CodeAction:
     return types.CodeAction(
-        title=f"{_what(result.finding.edits)} ({_SAFETY[result.safety]})",
+        title=f"{_describe_edits(result.finding.edits)} ({_SAFETY[result.safety]})",
         kind=types.CodeActionKind.QuickFix,
         diagnostics=diagnostics,
         is_preferred=result.safety == "safe",
@@ -116,7 +116,7 @@ def _suggested(
         )
 
 
-def _what(edits: Sequence[Edit]) -> str:
+def _describe_edits(edits: Sequence[Edit]) -> str:
     """What some edits do, in a few words."""
     if len({id(edit.source) for edit in edits}) > 1:
         return "Fix this, in several files"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from lsprotocol import types
 
-from nodelint.apiserver.schema_node import Shape
+from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing
@@ -129,7 +129,7 @@ def _offers(view: View, found: Spot) -> Iterator[CompletionOffer]:
         yield from (offer for offer in _enumerated(view, shape) if offer.text not in listed)
 
 
-def _fields(shape: Shape, found: Spot) -> Iterator[CompletionOffer]:
+def _fields(shape: SchemaNode, found: Spot) -> Iterator[CompletionOffer]:
     names = [name for name in shape.fields if name not in found.present]
     for name in sorted(names, key=lambda name: name not in shape.required):
         child = shape.field(name)
@@ -139,7 +139,7 @@ def _fields(shape: Shape, found: Spot) -> Iterator[CompletionOffer]:
             yield CompletionOffer(name, _Kind.Field, detail, str(child.raw.get("description", "")), key=True)
 
 
-def _enumerated(view: View, shape: Shape) -> Iterator[CompletionOffer]:
+def _enumerated(view: View, shape: SchemaNode) -> Iterator[CompletionOffer]:
     """The values that a schema lists, on the value itself or on a list's entries."""
     values = shape.raw.get("enum")
     entries = shape.items

@@ -42,7 +42,7 @@ def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
         found.sort(key=lambda pair: SEVERITIES.index(pair[0].severity))
         found, more = found[:MOST], found[MOST:]
     said = [_diagnostic(view, buffer, result, mark) for result, mark in found]
-    return [*said, _of_more(buffer, [result for result, _ in more])] if more else said
+    return [*said, _more_findings_diagnostic(buffer, [result for result, _ in more])] if more else said
 
 
 def _marked(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
@@ -52,7 +52,7 @@ def _marked(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
     return zip(results, marks, strict=True)
 
 
-def _of_more(buffer: Buffer, left: Sequence[Result]) -> types.Diagnostic:
+def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.Diagnostic:
     """That there are findings which are not shown, at the first of these."""
     start = min(result.span.start for result in left)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))

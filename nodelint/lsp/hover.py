@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from nodelint.apiserver.schema_node import Shape
+from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.images import families, family_title
@@ -334,7 +334,7 @@ def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
     return Hover("\n\n".join(parts), Span(buffer.source, start, found.end))
 
 
-def shape_at(view: View, found: Spot) -> Shape | None:
+def shape_at(view: View, found: Spot) -> SchemaNode | None:
     """The schema of the value that a spot's path leads to, as it stands in the target release."""
     version = found.api_version.rpartition("/")[2]
     shape = view.context.schemas.shape(found.kind, version, view.target.karpenter)
@@ -360,7 +360,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(code, names))
 
 
-def releases_with(shape: Shape, value: str, version: Version) -> bool:
+def releases_with(shape: SchemaNode, value: str, version: Version) -> bool:
     """Whether a release has a value of a text that came or went with one."""
     window = shape.values.get(value, {})
     since, until = window.get("since"), window.get("until")

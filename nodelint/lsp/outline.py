@@ -210,7 +210,7 @@ def _in_block(
 ) -> Spot | None:
     levels = [(index, level) for index, level in enumerate(stack) if level.name != "-"]
     for index, level in [*levels, *([(len(stack), here)] if here is not None else [])]:
-        owner = _owner(_named(lines, level))
+        owner = _owner(_keys_at_level(lines, level))
         if owner is None:
             continue
         start = offset - len(word.lstrip("\"'"))
@@ -218,7 +218,7 @@ def _in_block(
         last = levels[-1][1] if levels else None
         around = _less(text, _span(lines, last), start, end) if last is not None else ""
         beside = here or last
-        present = frozenset(_named(lines, beside)) if beside is not None else frozenset()
+        present = frozenset(_keys_at_level(lines, beside)) if beside is not None else frozenset()
         path = tuple(each.name for each in stack[index:])
         return Spot(*owner, path, "open" if here is not None else "value", start, end, around, present)
     return None
@@ -229,7 +229,7 @@ def _in_flow(
 ) -> Spot | None:
     owner, path = None, list[str]()
     for index, level in enumerate(stack):
-        if level.name != "-" and (owner := _owner(_named(lines, level))) is not None:
+        if level.name != "-" and (owner := _owner(_keys_at_level(lines, level))) is not None:
             path = [each.name for each in stack[index:]]
             break
     for bracket in brackets:
@@ -329,7 +329,7 @@ def _extent(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
     return first, last
 
 
-def _named(lines: Sequence[_Line], level: _Level) -> dict[str, str]:
+def _keys_at_level(lines: Sequence[_Line], level: _Level) -> dict[str, str]:
     """The keys of that mapping, with what stands behind them on their lines."""
     found = {}
     for line in lines[slice(*_extent(lines, level))]:

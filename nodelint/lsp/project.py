@@ -21,7 +21,7 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import autofix, baseline, config, engine
 from nodelint.lint.context import Context
 from nodelint.lint.fingerprints import Known
-from nodelint.lint.incremental import Memory
+from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.release_selection import Choose
 from nodelint.lint.rule import Rule
 from nodelint.lsp.around import build_around
@@ -144,7 +144,7 @@ class View:
         self.beside: list[Source] = []
         self.kustomizations: Sequence[str] = ()
         self.pause: Callable[[], None] = lambda: None
-        self.memory: Memory | None = None
+        self.memory: ResultCaches | None = None
         self.marks: dict[str, Known] = {}
         self._lines: dict[tuple[int, str], LineIndex] = {}
         self._fixed: dict[str, autofix.Fixed] = {}
@@ -258,7 +258,7 @@ class Project:
         self._kept: dict[str, tuple[object, Any]] = {}
         self._facts_known: dict[tuple[str, str], tuple[datetime, AwsFacts]] = {}
         self._read_last: dict[str, tuple[int, Source]] = {}
-        self._memories: dict[tuple[str | None, str | None], tuple[Memory, dict[str, Known]]] = {}
+        self._memories: dict[tuple[str | None, str | None], tuple[ResultCaches, dict[str, Known]]] = {}
 
     def warm(self) -> None:
         """Load what the first text would wait for."""
@@ -296,7 +296,7 @@ class Project:
             if setup is not None:
                 view = self._view(setup, buffers, root, folder, state)
                 view.pause = self._pause
-                view.memory, view.marks = self._memories.setdefault((path, root), (Memory(), {}))
+                view.memory, view.marks = self._memories.setdefault((path, root), (ResultCaches(), {}))
                 self._views.append(next((each for each in old if each.same_as(view)), view))
         self._state = state
         return self._views

@@ -92,7 +92,7 @@ def _is_part(node: Node, document: Document) -> bool:
     return node.get("$patch") is not None or named is None
 
 
-def named(objects: Iterable[ClusterObject], kind: str) -> dict[tuple[str | None, str], ClusterObject]:
+def objects_by_name(objects: Iterable[ClusterObject], kind: str) -> dict[tuple[str | None, str], ClusterObject]:
     """The objects of a kind by namespace (None for those of the cluster) and name; the first of each."""
     found: dict[tuple[str | None, str], ClusterObject] = {}
     for each in objects:

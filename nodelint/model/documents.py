@@ -52,19 +52,19 @@ def _is_for_checks(obj: Object) -> bool:
 
 
 _FOR_CHECKS = (NodeOverlay, UnknownKind)
-_Found = Iterator[tuple[Object, str | None]]
+_FoundObjects = Iterator[tuple[Object, str | None]]
 """Objects, each with the reason for which it is not judged."""
 
 
 def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
     mark = (source.part, len(source.documents))
     if source.held is None or source.held[0] != mark:
-        source.held = (mark, tuple(_found(source)))
+        source.held = (mark, tuple(_find_objects(source)))
     found: Sequence[tuple[Object, str | None]] = source.held[1]
     return found
 
 
-def _found(source: SourceText) -> _Found:
+def _find_objects(source: SourceText) -> _FoundObjects:
     """The objects of all documents; those of a document that has been read before stay the very same."""
     known: dict[int, list[tuple[Object, str | None]]] = {}
     for held in source.held[1] if source.held is not None and source.held[0] is None else ():
@@ -95,7 +95,7 @@ _KINDS: dict[str, type[Object]] = {
 }
 
 
-def _objects(node: Node, document: Document) -> _Found:
+def _objects(node: Node, document: Document) -> _FoundObjects:
     if node.kind != "mapping":
         if node.kind == "sequence":
             yield from _inside(node, document)
@@ -104,7 +104,7 @@ def _objects(node: Node, document: Document) -> _Found:
         yield from _object(each, document)
 
 
-def _object(identity: Identity, document: Document) -> _Found:
+def _object(identity: Identity, document: Document) -> _FoundObjects:
     node, api_version, kind, instead = identity
     if kind is None or api_version is None:
         yield from _inside(node, document)
@@ -136,10 +136,10 @@ def _object(identity: Identity, document: Document) -> _Found:
     elif (why := why_not_judged(kind, group)) is not None:
         yield Object(node, document, api_version, kind), why
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
-        yield from _of_others(node, document, api_version, kind)
+        yield from _find_other_objects(node, document, api_version, kind)
 
 
-def _of_others(node: Node, document: Document, api_version: str, kind: str) -> _Found:
+def _find_other_objects(node: Node, document: Document, api_version: str, kind: str) -> _FoundObjects:
     """What an object of another API is or holds: a workload, where those are asked for, and objects in its values."""
     if node.source.also is not None:
         from nodelint.model.cluster_objects import cluster_object
@@ -157,15 +157,15 @@ _RELEASES = ("HelmRelease", "Application", "ApplicationSet", "HelmChart", "HelmC
 """Kinds that hold the values of a chart."""
 
 
-def _of_values(node: Node, document: Document) -> _Found:
+def _of_values(node: Node, document: Document) -> _FoundObjects:
     from nodelint.model import helm_values  # nearly no file holds any
 
     below = (node,) if node.get("apiVersion") is None else _below(node)
     for each in below:
-        yield from ((obj, None) for obj in helm_values.found(each, document))
+        yield from ((obj, None) for obj in helm_values.find_objects(each, document))
 
 
-def _inside(holder: Node, document: Document) -> _Found:
+def _inside(holder: Node, document: Document) -> _FoundObjects:
     """The objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
 
     What has no `spec` is a reference to an object, or what is to be deleted.

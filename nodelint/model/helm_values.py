@@ -39,7 +39,7 @@ _MOST = 20_000
 """Mappings and lists that are looked at."""
 
 
-def found(root: Node, document: Document) -> Iterator[Object]:
+def find_objects(root: Node, document: Document) -> Iterator[Object]:
     """The pools and classes of a mapping that is no Kubernetes object."""
     text = root.source.text
     if all(text.find(word, root.start, root.end) < 0 for word in WORDS) or root.get("tests") is not None:
@@ -52,10 +52,10 @@ def found(root: Node, document: Document) -> Iterator[Object]:
         if node.kind == "scalar" or node.alias or node.shared or node.get("apiVersion") is not None:
             continue
         if _is_pool(node):
-            yield _made(NodePool, node, document, f"{CORE_GROUP}/v1", "NodePool", _fields(node))
+            yield _make_object(NodePool, node, document, f"{CORE_GROUP}/v1", "NodePool", _fields(node))
         elif _is_class(node):
             lists = [name for name in _CLASS if name not in _TERMS or _is_list(node.get(name))]
-            made = _made(EC2NodeClass, node, document, f"{AWS_GROUP}/v1", CLASS_KIND, lists)
+            made = _make_object(EC2NodeClass, node, document, f"{AWS_GROUP}/v1", CLASS_KIND, lists)
             _add_subnet(made, node)
             yield made
         else:
@@ -115,7 +115,7 @@ def _fields(node: Node) -> Sequence[str]:
     return fields
 
 
-def _made(
+def _make_object(
     cls: type[Object], node: Node, document: Document, api_version: str, kind: str, fields: Sequence[str]
 ) -> Object:
     """The object whose `spec` has the fields of a mapping."""

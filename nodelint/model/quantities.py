@@ -41,7 +41,7 @@ def _billionths(text: str) -> int:
     return int(number * 10**power) if power >= 0 else -(-number // int(10**-power))
 
 
-def of(node: Node) -> int | None:
+def quantity_of(node: Node) -> int | None:
     """A scalar's quantity in billionths; None for a placeholder and for what is not a quantity."""
     value = node.value if node.kind == "scalar" else None
     if isinstance(value, bool) or not isinstance(value, (int, str)):
@@ -52,7 +52,7 @@ def of(node: Node) -> int | None:
         return None
 
 
-def written(resource: str, amount: int) -> str:
+def format_quantity(resource: str, amount: int) -> str:
     """An amount in billionths as people write it: `500m` of CPUs, `6903Mi` of memory, `2`."""
     if resource == "cpu":
         millis = -(-amount * 1000 // ONE)

@@ -129,13 +129,13 @@ def _no_alternative(error: Any, path: tuple[str | int, ...], root: Node | None) 
     """What is wrong with a value that meets none of several schemas, where each is about the value itself."""
     if all(each.validator == "required" for each in error.context):
         ways = (" and ".join(f"`{name}`" for name in each.validator_value) for each in error.context)
-        return f"{_one_of(ways)} is missing"
-    types = _one_of(_type(each.validator_value) for each in error.context if each.validator == "type")
-    return f"{_name(path)} must be {types}, not {_shown(error.instance, _node(path, root))}"
+        return f"{_list_choices(ways)} is missing"
+    types = _list_choices(_type(each.validator_value) for each in error.context if each.validator == "type")
+    return f"{_name(path)} must be {types}, not {_describe_value(error.instance, _node(path, root))}"
 
 
 def _message(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
-    name, wanted, shown = _name(path), error.validator_value, _shown(error.instance, _node(path, root))
+    name, wanted, shown = _name(path), error.validator_value, _describe_value(error.instance, _node(path, root))
     if error.validator == "required":
         missing = next(each for each in wanted if error.message.startswith(repr(each)))
         return f"`{missing}` is missing"
@@ -149,8 +149,8 @@ def _message(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
     if error.validator == "uniqueItems":
         return f"{name} must have no item twice"
     musts: dict[str, Callable[[], str]] = {
-        "enum": lambda: _one_of(map(str, wanted)),
-        "const": lambda: _shown(wanted, None),
+        "enum": lambda: _list_choices(map(str, wanted)),
+        "const": lambda: _describe_value(wanted, None),
         "pattern": lambda: _described(error.schema),
         "minimum": lambda: f"{wanted} or more",
         "exclusiveMinimum": lambda: f"more than {wanted}",
@@ -180,10 +180,10 @@ def _name(path: tuple[str | int, ...]) -> str:
 
 
 def _type(wanted: str | Sequence[str]) -> str:
-    return _one_of(_TYPES[each] for each in ([wanted] if isinstance(wanted, str) else wanted))
+    return _list_choices(_TYPES[each] for each in ([wanted] if isinstance(wanted, str) else wanted))
 
 
-def _one_of(words: Iterator[str]) -> str:
+def _list_choices(words: Iterator[str]) -> str:
     *most, last = dict.fromkeys(words)
     return f"{', '.join(most)} or {last}" if most else last
 
@@ -194,7 +194,7 @@ def _quotes(error: Any) -> str:
     return "; put it in quotes" if error.validator_value == "string" and number else ""
 
 
-def _shown(value: object, node: Node | None) -> str:
+def _describe_value(value: object, node: Node | None) -> str:
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from nodelint.drift.budgets import Budget, Stretch, budgets, inside, week, when
+from nodelint.drift.budgets import Budget, Interval, budgets, describe_times, inside, week
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
 
@@ -14,12 +14,12 @@ from nodelint.tuples import NamedTuple
 class Pace(NamedTuple):
     """The week from now on, stretch by stretch, and what else decides on the pace."""
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[Interval, ...]
     grace: str | None
     expire: str | None
 
     @property
-    def now(self) -> Stretch:
+    def now(self) -> Interval:
         return self.stretches[0]
 
 
@@ -45,7 +45,7 @@ def words(found: Pace, nodes: int | None = None) -> list[str]:
         sentences = ["never: a budget allows none" if closed else f"{base}, one after the other, empty nodes first"]
         if not closed:
             sentences += [
-                f"{_limit([*always, b], nodes)} {when(b, found.stretches)}" for b in used if b not in always
+                f"{_limit([*always, b], nodes)} {describe_times(b, found.stretches)}" for b in used if b not in always
             ]
     if found.grace is None:
         sentences.append(

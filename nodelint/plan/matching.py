@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeVar
 
 from nodelint.model.manifest import Object
-from nodelint.plan.values import written
+from nodelint.plan.values import json_value
 from nodelint.tuples import NamedTuple
 
 Change = Literal["added", "removed", "changed", "unchanged", "renamed"]
@@ -22,7 +22,7 @@ class Pair(NamedTuple):
     new: Object | None
 
 
-def pairs(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object], str]) -> list[Pair]:
+def match_objects(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object], str]) -> list[Pair]:
     """Pair the objects of one kind by name; what is left by what it holds, which is a renaming.
 
     Where several files define an object of one name (an overlay for each environment), those whose files have the
@@ -83,11 +83,16 @@ def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str
 
 def is_same(old: Object, new: Object) -> bool:
     """Whether two objects hold the same data, however it is written. Placeholders are the same if their texts are."""
-    return written(old.node) == written(new.node)
+    return json_value(old.node) == json_value(new.node)
 
 
 def _same_spec(old: Object, new: Object) -> bool:
     if not (isinstance(old.name, str) and isinstance(new.name, str)):
         return False
     was, now = old.node.get("spec"), new.node.get("spec")
-    return was is not None and now is not None and old.api_version == new.api_version and written(was) == written(now)
+    return (
+        was is not None
+        and now is not None
+        and old.api_version == new.api_version
+        and json_value(was) == json_value(now)
+    )

@@ -19,7 +19,7 @@ from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.plan.disruption_rate import Pace, pace
 from nodelint.plan.effects import Effect, Stored, effects_of
 from nodelint.plan.launch import launch
-from nodelint.plan.matching import Pair, pairs
+from nodelint.plan.matching import Pair, match_objects
 from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
 from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
 from nodelint.plan.refusals import Refusal, refusals
@@ -120,7 +120,7 @@ class _Planner:
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
         places = {id(obj): side.place(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs}
         before, after = (_of_kind(objs, kind, self.aim.release) for objs in (old, new))
-        return pairs(before, after, lambda obj: places[id(obj)])
+        return match_objects(before, after, lambda obj: places[id(obj)])
 
     def run(self) -> Plan:
         both = self._pairs(NodePool, *self.asked)

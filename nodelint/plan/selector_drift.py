@@ -25,7 +25,7 @@ def by_facts(
     if reason == "AMIDrift":
         return _images(before, after)
     try:
-        was, now = _found(reason, old, before, facts), _found(reason, new, before, facts)
+        was, now = _find_selected_ids(reason, old, before, facts), _find_selected_ids(reason, new, before, facts)
     except Missing:
         return None
     if was is None or now is None or not was or not now:
@@ -36,7 +36,9 @@ def by_facts(
     return "none" if not gone else "all" if gone == was else "some"
 
 
-def _found(reason: str, node_class: EC2NodeClass, before: Resolution, facts: AwsFacts) -> frozenset[str] | None:
+def _find_selected_ids(
+    reason: str, node_class: EC2NodeClass, before: Resolution, facts: AwsFacts
+) -> frozenset[str] | None:
     """The ids that a selector finds; None where that is not known as a whole."""
     if reason == "SubnetDrift":
         subnets = subnets_of(node_class, facts).everything()

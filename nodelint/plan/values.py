@@ -46,7 +46,7 @@ def text_of(node: Node) -> str:
         text = node.value if isinstance(node.value, str) else _plain(node)
         lines = text.strip().count("\n") + 1
         return text if lines == 1 else f"{lines} lines"
-    value = written(node)
+    value = json_value(node)
     if isinstance(value, dict) and {"key", "operator"} <= value.keys():
         values = value.get("values")
         words = [value["key"], value["operator"], *(map(str, values) if isinstance(values, list) else ())]
@@ -57,12 +57,12 @@ def text_of(node: Node) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def written(node: Node) -> object:
+def json_value(node: Node) -> object:
     """The value as JSON would carry it, a placeholder as the text that stands for it."""
     if node.kind == "mapping":
-        return {_key(entry.key): written(entry.value) for entry in node.entries}
+        return {_key(entry.key): json_value(entry.value) for entry in node.entries}
     if node.kind == "sequence":
-        return [written(item) for item in node.items]
+        return [json_value(item) for item in node.items]
     if isinstance(node.value, UnknownValue):
         return placeholder_text(node)
     return node.plain()

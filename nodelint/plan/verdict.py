@@ -18,7 +18,7 @@ from typing import Any
 from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
-from nodelint.drift.hashstructure import Path, hash_of, shown
+from nodelint.drift.hashstructure import Path, hash_of, render_path
 from nodelint.drift.stored_form import left_out
 from nodelint.drift.struct_diff import ValueDifference, differences
 from nodelint.ec2.facts import NOTHING as NO_FACTS
@@ -160,7 +160,7 @@ def _template(sides: Sides, before: Resolution, _: Resolution | None, schemas: S
         stored_object(sides.new_pool, before.version, schemas),
     )
     path, struct = root("NodePool")
-    found = differences(struct, _at(old, path), _at(new, path), before.version, path)
+    found = differences(struct, _value_at_path(old, path), _value_at_path(new, path), before.version, path)
     return [_reason("NodePoolDrifted", each, sides.pool, sides.new_pool) for each in found], NONE
 
 
@@ -218,12 +218,12 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
 
 def _hashed(old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[ValueDifference]:
     path, struct = root(CLASS_KIND)
-    yield from differences(struct, _at(old, path), _at(new, path), release, path)
+    yield from differences(struct, _value_at_path(old, path), _value_at_path(new, path), release, path)
 
 
 def _open_kubelet(old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[ValueDifference]:
     path: Path = ("spec", "kubelet")
-    if not behaves("open-kubelet", release) or _at(old, path) == _at(new, path):
+    if not behaves("open-kubelet", release) or _value_at_path(old, path) == _value_at_path(new, path):
         return
     if kubelet_text(old) != kubelet_text(new):
         yield ValueDifference(path, path)
@@ -232,7 +232,7 @@ def _open_kubelet(old: dict[str, Any], new: dict[str, Any], release: Version) ->
 def _family(old: dict[str, Any], new: dict[str, Any], _: Version) -> Iterator[ValueDifference]:
     if _images_of(old) != _images_of(new) and family(old) != family(new):
         fields: tuple[Path, ...] = (("spec", "amiFamily"), ("spec", "amiSelectorTerms"))
-        path = next((path for path in fields if _at(new, path)), ("spec",))
+        path = next((path for path in fields if _value_at_path(new, path)), ("spec",))
         yield ValueDifference(path, path)
 
 
@@ -302,7 +302,9 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
 
 def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
     """What decides on the family."""
-    return _at(stored_class, ("spec", "amiFamily")), _at(stored_class, ("spec", "amiSelectorTerms"))
+    return _value_at_path(stored_class, ("spec", "amiFamily")), _value_at_path(
+        stored_class, ("spec", "amiSelectorTerms")
+    )
 
 
 def _reservable(before: Resolution) -> Covered:
@@ -330,11 +332,11 @@ def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
             return json.loads(noted.value)
         except ValueError:
             return {}
-    return _at(stored_class, ("spec", "kubelet"))
+    return _value_at_path(stored_class, ("spec", "kubelet"))
 
 
 def _reason(reason: str, each: ValueDifference, old: Object, new: Object, covered: Covered = "all") -> Reason:
-    return Reason(reason, _place(new, each), shown(each.path), covered, change_of(old, new, each))
+    return Reason(reason, _place(new, each), render_path(each.path), covered, change_of(old, new, each))
 
 
 def _place(new: Object, each: ValueDifference) -> Node:
@@ -359,7 +361,7 @@ def _announced(obj: Object, path: Path, node: Node) -> Node:
     return key if key is not None else node
 
 
-def _at(value: Any, path: Path) -> Any:
+def _value_at_path(value: Any, path: Path) -> Any:
     """The value at the end of a path, empty where there is none. Raises Unhashable for a placeholder on the way."""
     for number, step in enumerate(path):
         if isinstance(value, UnknownValue):

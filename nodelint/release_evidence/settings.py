@@ -230,7 +230,7 @@ def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
 
 def chart_leaf(path: str, key: Node, value: Node) -> WrittenSetting:
     """A scalar of the chart's values as a setting."""
-    return WrittenSetting("value", path, _written(value), key)
+    return WrittenSetting("value", path, _setting_text(value), key)
 
 
 def _of_container(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
@@ -239,7 +239,7 @@ def _of_container(container: Node, chart: int | None) -> Iterator[WrittenSetting
         name = text(item.get("name"))
         value = item.get("value")
         if isinstance(name, str):
-            yield WrittenSetting("variable", name, _written(value) if value is not None else "", item, chart)
+            yield WrittenSetting("variable", name, _setting_text(value) if value is not None else "", item, chart)
     for item in args.items if args is not None else ():
         written = text(item)
         flag = re.fullmatch(r"--?([a-z][a-z0-9-]*)(?:=(.*))?", written) if isinstance(written, str) else None
@@ -247,7 +247,7 @@ def _of_container(container: Node, chart: int | None) -> Iterator[WrittenSetting
             yield WrittenSetting("flag", flag[1], flag[2] or "", item, chart)
 
 
-def _written(value: Node) -> str:
+def _setting_text(value: Node) -> str:
     if value.value is UNKNOWN or value.value is None:
         return ""
     return value.text if isinstance(value.value, bool) else str(value.value)

@@ -94,7 +94,7 @@ def _unknown_fields(obj: Object, classes: set[tuple[str, str]]) -> Iterator[Unkn
             pending += [(f"{field}[{n}]", node.items[n]) for n in reversed(range(len(node.items)))]
         elif node.value is UNKNOWN:
             known = field.endswith("nodeClassRef.name") and (obj.source.cluster, node.written) in classes
-            yield UnknownField(obj, field, node, _written(node), not known and _decides(obj.kind, field))
+            yield UnknownField(obj, field, node, _excerpt_of(node), not known and _decides(obj.kind, field))
 
 
 def _decides(kind: str, field: str) -> bool:
@@ -103,7 +103,7 @@ def _decides(kind: str, field: str) -> bool:
     return kind in _DECIDES and re.fullmatch(_DECIDES[kind], field) is not None
 
 
-def _written(node: Node) -> str:
+def _excerpt_of(node: Node) -> str:
     at = span_of(written_place(node))
     text = " ".join(at.source.text[at.start : at.end].split())
     return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."

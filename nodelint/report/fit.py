@@ -10,7 +10,7 @@ from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolVerdict
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
-from nodelint.model.quantities import written
+from nodelint.model.quantities import format_quantity
 from nodelint.printable import printable, printable_lines
 from nodelint.report.layout import wrap
 from nodelint.report.markdown import inline
@@ -80,7 +80,9 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
         "pricePerHour": price,
         "cpu": resolution.catalog.label(name, CPU),
         "memoryMiB": resolution.catalog.label(name, MEMORY),
-        "allocatable": {r: written(r, amount) for r, amount in sorted(size.allocatable.items())} if whole else None,
+        "allocatable": {r: format_quantity(r, amount) for r, amount in sorted(size.allocatable.items())}
+        if whole
+        else None,
     }
 
 

@@ -8,7 +8,7 @@ from nodelint.edits import apply
 from nodelint.model.finding import Edit, by_source
 from nodelint.printable import flat, printable
 from nodelint.report.snippet import window
-from nodelint.report.style import Look, cells, wrapped
+from nodelint.report.style import TextStyle, cells, wrapped
 from nodelint.source import SourceText
 from nodelint.tuples import NamedTuple
 
@@ -29,7 +29,7 @@ class _Line(NamedTuple):
     end: int
 
 
-def fix_lines(edits: Sequence[Edit], home: SourceText, look: Look) -> Iterator[str]:
+def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle) -> Iterator[str]:
     """The lines that a fix changes; those of `home`, where the finding is, first."""
     groups = by_source(edits)
     for group in sorted(groups, key=lambda g: g[0].source is not home):
@@ -44,7 +44,7 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: Look) -> Iterator[s
             yield f"      … {len(changed) - LINES} more lines, shown by --diff"
 
 
-def _wrap_line(line: _Line, look: Look) -> Iterator[str]:
+def _wrap_line(line: _Line, look: TextStyle) -> Iterator[str]:
     """A line as rows: whole, broken between words; of a very long one what changes."""
     head = f"{line.number:>5} {line.sign} "
     text = flat(line.text)

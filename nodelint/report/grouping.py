@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.lint.results import Result, Taken
+from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.finding import Edit
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
@@ -64,7 +64,7 @@ def _lines(results: Sequence[Result]) -> list[Line]:
     """Findings that follow each other, of one rule on one line, that point to no other place."""
     lines: list[list[Result]] = []
     fixes: set[Edit] = set()
-    taken = Taken()
+    taken = OccupiedSpans()
     for result in results:
         edits = result.finding.edits
         # Fixes that can be made together; an edit that several share is made once.
@@ -73,7 +73,7 @@ def _lines(results: Sequence[Result]) -> list[Line]:
             lines[-1].append(result)
         else:
             lines.append([result])
-            fixes, taken = set(), Taken()
+            fixes, taken = set(), OccupiedSpans()
         taken.add(edit.span for edit in edits if edit not in fixes)
         fixes.update(edits)
     return [tuple(line) for line in lines]

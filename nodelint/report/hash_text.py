@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.drift import Hash
-from nodelint.drift.claim_status import Standing
+from nodelint.drift.claim_status import ClaimStatus
 from nodelint.model.finding import label_of
 from nodelint.model.manifest import Object
 from nodelint.model.messages import counted
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     hashed: Hash | None = None
     kubelet: int | None = None
     reason: str | None = None
-    nodes: list[Standing] | None = None
+    nodes: list[ClaimStatus] | None = None
     stated: str | None = None
     left_out: tuple[str, ...] = ()
 
@@ -116,7 +116,7 @@ _STATES = {
 }
 
 
-def _nodes_text(nodes: Sequence[Standing], indent: str) -> Iterator[str]:
+def _nodes_text(nodes: Sequence[ClaimStatus], indent: str) -> Iterator[str]:
     if not nodes:
         yield f"{indent}no NodeClaims"
     groups = Counter((each.state, each.fields) for each in nodes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nodelint.drift.budgets import Stretch
+from nodelint.drift.budgets import Interval
 from nodelint.lint.engine import Result
 from nodelint.model.finding import Span, label_of, span_of
 from nodelint.plan import ClassPlan, Plan, PoolPlan
@@ -138,7 +138,7 @@ def _roll(found: Roll) -> dict[str, Any]:
     }
 
 
-def _stretch(stretch: Stretch, each: PoolPlan) -> dict[str, Any]:
+def _stretch(stretch: Interval, each: PoolPlan) -> dict[str, Any]:
     """A time over which the same budgets are active; `allowed` only where the nodes are known."""
     record: dict[str, Any] = {
         "from": stretch.start.strftime(_TIME),

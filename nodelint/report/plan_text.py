@@ -32,14 +32,14 @@ from nodelint.report.plan_blocks import (
     workload_headline,
 )
 from nodelint.report.plan_json import Findings
-from nodelint.report.style import Look, fitted
+from nodelint.report.style import TextStyle, fitted
 
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
 _PLACES = 10
 """Places that were not compared and are listed; the rest are counted."""
 
 
-def plan_text(plan: Plan, findings: Findings, look: Look) -> str:
+def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
     """The plan in lines. Pools of which nothing changes are only counted."""
     parts = ["\n".join(_block(block, look)) for block in blocks(plan)]
     parts += ["\n".join(_class(each, look)) for each in plan.class_plans]
@@ -54,7 +54,7 @@ def plan_text(plan: Plan, findings: Findings, look: Look) -> str:
     return "\n\n".join(parts)
 
 
-def _block(block: PoolBlock, look: Look) -> Iterator[str]:
+def _block(block: PoolBlock, look: TextStyle) -> Iterator[str]:
     first = block.first
     if len(block.pools) == 1:
         title = f"{SIGNS[first.change]} NodePool {block.names}"
@@ -83,20 +83,20 @@ def _block(block: PoolBlock, look: Look) -> Iterator[str]:
         yield from wrap("pace: " + "; ".join(lines), look.width, "    ", "          ")
 
 
-def _reason(reason: Reason, look: Look) -> Iterator[str]:
+def _reason(reason: Reason, look: TextStyle) -> Iterator[str]:
     share = share_of(reason)
     yield from fitted(f"      {reason.reason}  {place_of(reason.at)}{f'  ({share})' if share else ''}", look)
     change = f": {printable(str(reason.change))}" if reason.change is not None else ""
     yield from wrap(f"{printable(reason.field)}{change}", look.width, "        ", "          ")
 
 
-def _effect(effect: Effect, look: Look) -> Iterator[str]:
+def _effect(effect: Effect, look: TextStyle) -> Iterator[str]:
     yield from fitted(f"      {printable(effect.field)}  {place_of(effect.at)}", look)
     change = f"{printable(str(effect.change))}: " if effect.change is not None else ""
     yield from wrap(f"{change}{effect.what}", look.width, "        ", "          ")
 
 
-def _of_pool(pool: PoolPlan, look: Look, named: bool) -> Iterator[str]:
+def _of_pool(pool: PoolPlan, look: TextStyle, named: bool) -> Iterator[str]:
     """What is each pool's own: its nodes and what it can launch."""
     lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
     lines += [] if pool.deleted else _launch(pool.launch, look)
@@ -107,7 +107,7 @@ def _of_pool(pool: PoolPlan, look: Look, named: bool) -> Iterator[str]:
     yield from lines
 
 
-def _launch(launched: Launch, look: Look) -> Iterator[str]:
+def _launch(launched: Launch, look: TextStyle) -> Iterator[str]:
     if launched.gained or launched.lost:
         yield f"    instance types {launched.before:,} -> {launched.after:,}"
         for sign, names in (("+", launched.gained), ("-", launched.lost)):
@@ -120,7 +120,7 @@ def _launch(launched: Launch, look: Look) -> Iterator[str]:
         yield f"    cheapest on demand {price(was)} -> {price(now)}"
 
 
-def _class(plan: ClassPlan, look: Look) -> Iterator[str]:
+def _class(plan: ClassPlan, look: TextStyle) -> Iterator[str]:
     yield from aside(f"{SIGNS[plan.pair.change]} EC2NodeClass {_name(plan)}", place_of(plan.at), look.width)
     for row in wrap(class_headline(plan), look.width, "    "):
         yield look.style(row, fg=_COLOURS[plan.verdict.replaced], bold=True)
@@ -138,7 +138,7 @@ def _name(plan: ClassPlan) -> str:
     return printable(name if isinstance(name, str) else plan.node_class.name_node.written)
 
 
-def _uncompared(places: Sequence[Uncompared], look: Look) -> Iterator[str]:
+def _uncompared(places: Sequence[Uncompared], look: TextStyle) -> Iterator[str]:
     yield look.style("Not compared", bold=True)
     ordered = sorted(places, key=lambda place: not place.changed)
     for place in ordered[:_PLACES]:
@@ -148,7 +148,7 @@ def _uncompared(places: Sequence[Uncompared], look: Look) -> Iterator[str]:
         yield f"    and {len(ordered) - _PLACES} more; --format json lists all"
 
 
-def _workloads(changes: Sequence[WorkloadChange], look: Look) -> Iterator[str]:
+def _workloads(changes: Sequence[WorkloadChange], look: TextStyle) -> Iterator[str]:
     yield look.style("Workloads", bold=True)
     for change in changes[:_PLACES]:
         label, at = printable(change.workload.label), place_of(change.workload.name_node)

@@ -79,7 +79,7 @@ def target_lines(report: Report) -> list[str]:
         return []
     for group in found:
         said = karpenter_text(group.chosen)
-        by = _by(each.karpenter_from for each in group.chosen)
+        by = _cite_evidence(each.karpenter_from for each in group.chosen)
         if by:
             said += f", by {by}"
         elif any(each.assumed for each in group.chosen):
@@ -87,7 +87,7 @@ def target_lines(report: Report) -> list[str]:
         else:
             said += " (as named)"
         versions = dict.fromkeys(str(each.kubernetes) for each in group.chosen if each.kubernetes is not None)
-        if versions and (by := _by(each.kubernetes_from for each in group.chosen)):
+        if versions and (by := _cite_evidence(each.kubernetes_from for each in group.chosen)):
             said += f"; Kubernetes {_listed(versions)}, by {by}"
         line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {said}"
         if len({each.karpenter for each in group.chosen if each.karpenter_from}) > 1:
@@ -102,7 +102,7 @@ def target_lines(report: Report) -> list[str]:
     return lines
 
 
-def _by(evidence: Iterable[Evidence | None]) -> str:
+def _cite_evidence(evidence: Iterable[Evidence | None]) -> str:
     return _listed(f"{each.place} ({each.by})" for each in dict.fromkeys(evidence) if each is not None)
 
 

@@ -65,7 +65,7 @@ def lines_of(span: Span) -> tuple[int, int]:
     return source.position(span.start).line, source.position(max(span.start, span.end - 1)).line
 
 
-def found(report: Report) -> str:
+def count_by_severity(report: Report) -> str:
     """`2 errors, 1 warning`; empty where there is nothing."""
     counts = [counted(n, noun) for noun in ("error", "warning") if (n := report.number_of(noun))]
     infos = report.number_of("info")
@@ -79,7 +79,7 @@ def scope(report: Report, files: int) -> str:
 
 def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     """The outcome in one sentence."""
-    said = found(report)
+    said = count_by_severity(report)
     if said:
         return f"found {said} in {scope(report, files)}"
     if not report.objects and not report.unjudged:

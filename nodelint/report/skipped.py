@@ -97,11 +97,11 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
         elif each.kind in _FORMS:
             objects = counted(each.objects, "Karpenter object")
             holds = f"{_files(each)} {'holds' if one else 'hold'} {objects} {_FORMS[each.kind]}"
-            lines.append(f"Not read: {holds}: {_named(each.files)}.")
+            lines.append(f"Not read: {holds}: {_list_files(each.files)}.")
         elif each.kind in _PLACES:
             objects, what = counted(each.objects, "Karpenter object"), "that is" if each.objects == 1 else "that are"
             holds = f"{_files(each)} {'holds' if one else 'hold'} {objects}"
-            lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[each.kind]}: {_named(each.files)}.")
+            lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[each.kind]}: {_list_files(each.files)}.")
     if programs:
         objects = counted(sum(each.objects for each in programs), "Karpenter object")
         where = ", ".join(map(_files, programs))
@@ -109,7 +109,7 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
     return lines
 
 
-def _named(files: Sequence[str]) -> str:
+def _list_files(files: Sequence[str]) -> str:
     return ", ".join(files[:_MOST]) + (f" and {len(files) - _MOST} more" if len(files) > _MOST else "")
 
 

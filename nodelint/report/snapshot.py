@@ -54,7 +54,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str
     for kind, answers in _by_kind(region).items():
         good = [(q, a) for q, a in answers if a.failed is None]
         if good:
-            lines.append(f"  {WORDS[kind]:<24} {_found(region, kind, good)}")
+            lines.append(f"  {WORDS[kind]:<24} {_count_found(region, kind, good)}")
     refused: dict[tuple[FactKind, str], list[Question]] = {}
     for question, answer in new.items():
         if answer.failed is not None:
@@ -223,7 +223,7 @@ def _ordered(region: Region) -> list[tuple[Question, Answer]]:
     return sorted(region.answers.items(), key=lambda pair: (FACT_KINDS.index(pair[0].kind), pair[0]))
 
 
-def _found(region: Region, kind: FactKind, good: Sequence[tuple[Question, Answer]]) -> str:
+def _count_found(region: Region, kind: FactKind, good: Sequence[tuple[Question, Answer]]) -> str:
     if kind in ("instance-types", "offerings"):
         return _outcome(region, *good[0])
     things = len({id for _, answer in good for id in answer.found})

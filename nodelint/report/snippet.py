@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.model.finding import Span
 from nodelint.printable import flat, printable
-from nodelint.report.style import Look, cells, wrapped
+from nodelint.report.style import TextStyle, cells, wrapped
 from nodelint.source import SourceText
 from nodelint.tuples import NamedTuple
 
@@ -23,7 +23,7 @@ class Mark(NamedTuple):
     colour: str = ""
 
 
-class _On(NamedTuple):
+class _MarkOnLine(NamedTuple):
     """A mark on its line: columns from `start` on, counted from 0, up to `end`."""
 
     mark: Mark
@@ -32,7 +32,7 @@ class _On(NamedTuple):
     end: int
 
 
-def excerpt(source: SourceText, marks: Sequence[Mark], look: Look) -> Iterator[str]:
+def excerpt(source: SourceText, marks: Sequence[Mark], look: TextStyle) -> Iterator[str]:
     """The marked lines of one file, in their order; `...` stands for lines between them."""
     placed = [on for mark in marks if (on := _placed(source, mark)) is not None]
     if not placed:
@@ -56,7 +56,7 @@ def excerpt(source: SourceText, marks: Sequence[Mark], look: Look) -> Iterator[s
             yield from (f"{gutter} {row}".rstrip() for row in rows)
 
 
-def _placed(source: SourceText, mark: Mark) -> _On | None:
+def _placed(source: SourceText, mark: Mark) -> _MarkOnLine | None:
     at = source.position(mark.span.start)
     line = source.line(at.line)
     if not line.strip():
@@ -64,10 +64,10 @@ def _placed(source: SourceText, mark: Mark) -> _On | None:
     start = at.column - 1
     # Of what goes over many lines, the first says where to look.
     end = start + max(1, min(mark.span.end - mark.span.start, len(line.rstrip()) - start))
-    return _On(mark, at.line, start, end)
+    return _MarkOnLine(mark, at.line, start, end)
 
 
-def _rows(line: str, marks: Sequence[_On], room: int, look: Look) -> Iterator[tuple[str, list[str]]]:
+def _rows(line: str, marks: Sequence[_MarkOnLine], room: int, look: TextStyle) -> Iterator[tuple[str, list[str]]]:
     """The line as it is shown with the rows of marks below it; more than once where marks are far apart."""
     left = sorted(marks, key=lambda on: (not on.mark.own, on.start))
     while left:
@@ -84,7 +84,7 @@ def _rows(line: str, marks: Sequence[_On], room: int, look: Look) -> Iterator[tu
         yield shown, list(_marked([(on, column(on.start), column(min(on.end, end))) for on in here], room, look))
 
 
-def _marked(marks: Sequence[tuple[_On, int, int]], room: int, look: Look) -> Iterator[str]:
+def _marked(marks: Sequence[tuple[_MarkOnLine, int, int]], room: int, look: TextStyle) -> Iterator[str]:
     """One row with the marks that need no label and the last of the others; a row for each further label."""
     ordered = sorted(marks, key=lambda each: (each[1], each[2]))
     bare = [each for each in ordered if not each[0].mark.label]
@@ -99,7 +99,7 @@ def _marked(marks: Sequence[tuple[_On, int, int]], room: int, look: Look) -> Ite
         yield from _row([each], room, look)
 
 
-def _row(marks: Sequence[tuple[_On, int, int]], room: int, look: Look) -> Iterator[str]:
+def _row(marks: Sequence[tuple[_MarkOnLine, int, int]], room: int, look: TextStyle) -> Iterator[str]:
     row, at = "", 0
     for on, start, end in marks:
         if start < at:

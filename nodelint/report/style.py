@@ -21,7 +21,7 @@ def plain(text: str, **_: object) -> str:
     return text
 
 
-class Look(NamedTuple):
+class TextStyle(NamedTuple):
     """What the output can show.
 
     `width` is in columns. `terminal` says that people read it, so that first lines are wrapped too; elsewhere a
@@ -35,8 +35,8 @@ class Look(NamedTuple):
     links: bool = False
 
 
-PLAIN = Look()
-PAGE = Look(width=100)
+PLAIN = TextStyle()
+PAGE = TextStyle(width=100)
 """For reports that are mostly read in files, where no terminal says how many columns it has."""
 
 
@@ -68,7 +68,7 @@ def wrapped(words: str, width: int, first: str, rest: str) -> list[str]:
     return [*lines, line] if begun else lines
 
 
-def fitted(line: str, look: Look) -> list[str]:
+def fitted(line: str, look: TextStyle) -> list[str]:
     """A line as a terminal takes it, broken between words; elsewhere as it is, for programs that look for it."""
     if not look.terminal or cells(line) <= look.width:
         return [line]
@@ -76,7 +76,7 @@ def fitted(line: str, look: Look) -> list[str]:
     return wrapped(line, look.width, indent, f"{indent}  ")
 
 
-def said(word: str, words: str, look: Look, indent: str = "  ", **colour: object) -> Iterator[str]:
+def wrap_labelled(word: str, words: str, look: TextStyle, indent: str = "  ", **colour: object) -> Iterator[str]:
     """`note: …` or `help: …`, the text wrapped below its own beginning."""
     head = f"{indent}{word}: "
     lines = wrapped(words, look.width, head, " " * len(head)) or [head.rstrip()]

@@ -14,7 +14,7 @@ from nodelint.report.skipped import Unread, in_part_text, unjudged_text, unread_
 from nodelint.tuples import NamedTuple
 
 
-class Of(NamedTuple):
+class SnapshotSummary(NamedTuple):
     """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
 
     path: str | None
@@ -30,7 +30,7 @@ class Basis(NamedTuple):
     origin: str
     date: str
     types: int
-    snapshot: Of | None = None
+    snapshot: SnapshotSummary | None = None
 
 
 def summary_text(
@@ -80,7 +80,7 @@ def summary_text(
     lines += _wants(report.skipped)
     lines += unread_lines(unread)
     if facts and facts.snapshot:
-        lines.append(f"Facts: {_of(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
+        lines.append(f"Facts: {_describe_snapshot(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
     lines += stated
     return "\n".join([*lines, "; ".join(filter(None, [outcome, *further])) + "."])
 
@@ -109,7 +109,7 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _of(snapshot: Of) -> str:
+def _describe_snapshot(snapshot: SnapshotSummary) -> str:
     # Times, not ages: the same facts make the same text, however late it is.
     when = utc(snapshot.until)
     if snapshot.since[:16] != snapshot.until[:16]:

@@ -11,7 +11,7 @@ from nodelint.printable import printable, printable_path
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Mark, excerpt
-from nodelint.report.style import PLAIN, Look, rule_page, said, wrapped
+from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap_labelled, wrapped
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -24,7 +24,7 @@ _PARTS = 10
 UNSAFE = "unsafe: it changes what runs today"
 
 
-def findings_text(results: Sequence[Result], look: Look = PLAIN, *, hints: bool = False) -> list[str]:
+def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: bool = False) -> list[str]:
     """A text for each cause, errors first: findings of one cause are one text.
 
     A fix that several share is shown once, and so is, with `hints`, the command that explains a rule.
@@ -53,19 +53,21 @@ def statistics_lines(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def finding_text(result: Result, look: Look = PLAIN) -> str:
+def finding_text(result: Result, look: TextStyle = PLAIN) -> str:
     """One finding with its excerpt, its other places and its fix."""
     return findings_text([result], look)[0]
 
 
-def concise_text(result: Result, look: Look = PLAIN) -> str:
+def concise_text(result: Result, look: TextStyle = PLAIN) -> str:
     """One finding on one line; at its end `[fix]` or `[unsafe fix]` where there is one."""
     fix = "" if not result.fixable else " [fix]" if result.safety == "safe" else " [unsafe fix]"
     where = look.style(place(result.span), bold=True)
     return f"{where}: {_word(result, look)}: {printable(result.message)}" + look.style(fix, fg="green")
 
 
-def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]], named: set[str] | None) -> Iterator[str]:
+def _entry(
+    entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]], named: set[str] | None
+) -> Iterator[str]:
     first = entry.shown[0]
     for number, result in enumerate(entry.shown):
         yield from _headline(result, look, f" ({entry.extent})" if entry.extent and not number else "")
@@ -78,10 +80,10 @@ def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]], named:
     yield from excerpt(first.span.source, marks, look)
     yield from _elsewhere(first, look)
     if first.finding.note:
-        yield from said("note", first.finding.note, look, fg="cyan")
+        yield from wrap_labelled("note", first.finding.note, look, fg="cyan")
     yield from _fix(entry, look, shown)
     if first.finding.help:
-        yield from said("help", first.finding.help, look, fg="cyan")
+        yield from wrap_labelled("help", first.finding.help, look, fg="cyan")
     yield from _suggestions(first, look)
     yield from _places(entry, look)
     if named is not None and first.rule.name not in named:
@@ -89,14 +91,14 @@ def _entry(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]], named:
         yield look.style(f"  = nodelint rule {first.rule.name}", dim=True)
 
 
-def _suggestions(result: Result, look: Look) -> Iterator[str]:
+def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
     """What the author may choose, each with its lines."""
     for suggestion in result.finding.suggestions:
-        yield from said("suggestion", suggestion.name, look, fg="magenta")
+        yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
         yield from fix_lines(suggestion.edits, result.span.source, look)
 
 
-def _word(result: Result, look: Look) -> str:
+def _word(result: Result, look: TextStyle) -> str:
     """Severity and rule."""
     name = result.rule.name
     address = rule_page(result.rule) if look.links else None
@@ -105,7 +107,7 @@ def _word(result: Result, look: Look) -> str:
     return look.style(f"{result.severity}[{name}]", fg=_COLOURS[result.severity], bold=True)
 
 
-def _headline(result: Result, look: Look, extent: str) -> Iterator[str]:
+def _headline(result: Result, look: TextStyle, extent: str) -> Iterator[str]:
     plain = f"{result.severity}[{result.rule.name}]: "
     if not look.terminal:
         yield f"{_word(result, look)}: {printable(result.message)}{extent}"
@@ -115,7 +117,7 @@ def _headline(result: Result, look: Look, extent: str) -> Iterator[str]:
     yield from (look.style(line, bold=True) for line in lines[1:])
 
 
-def _elsewhere(result: Result, look: Look) -> Iterator[str]:
+def _elsewhere(result: Result, look: TextStyle) -> Iterator[str]:
     """The places in other files that play a part, each with its lines."""
     groups: dict[int, list[Also]] = {}
     for also in result.finding.also:
@@ -128,7 +130,7 @@ def _elsewhere(result: Result, look: Look) -> Iterator[str]:
         yield f"  … and {counted(len(groups) - _PARTS, 'more place')} in other files; --format json lists all"
 
 
-def _fix(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
+def _fix(entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
     first = entry.shown[0]
     if not first.fixable:
         return
@@ -147,7 +149,7 @@ def _fix(entry: FindingGroup, look: Look, shown: set[tuple[Edit, ...]]) -> Itera
     yield from fix_lines(edits, first.span.source, look)
 
 
-def _places(entry: FindingGroup, look: Look) -> Iterator[str]:
+def _places(entry: FindingGroup, look: TextStyle) -> Iterator[str]:
     places = entry.places()
     if not places:
         return

@@ -11,9 +11,9 @@ from nodelint.lint.engine import Report, Target
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, OLDEST
 from nodelint.printable import printable
-from nodelint.report.style import PAGE, Look, cells, fitted, wrapped
+from nodelint.report.style import PAGE, TextStyle, cells, fitted, wrapped
 from nodelint.report.text import finding_text
-from nodelint.triage import LogGroup, Triage, written
+from nodelint.triage import LogGroup, Triage, format_time
 
 _NAMES = 3
 _EXAMPLE = 400
@@ -24,7 +24,7 @@ _READ = {"log": ("line", "lines"), "messages": ("message", "messages")}
 _READ_OBJECTS = ("event or unmet condition", "events and unmet conditions")
 
 
-def triage_text(read: Triage, path: str, look: Look = PAGE) -> str:
+def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
     """What happened by cause, the one that stays first, with what it means and what to do."""
     lines = [row for line in _head(read, path) for row in fitted(line, look)]
     for group in read.groups:
@@ -79,7 +79,7 @@ def _head(read: Triage, path: str) -> Iterator[str]:
         yield f"{', '.join(old)} {are} older than {OLDEST}, the oldest release known: some messages may not be."
 
 
-def _group(group: LogGroup, read: Triage, look: Look) -> Iterator[str]:
+def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     head, colour = _HEADS[group.verdict] if group.cause else ("CANNOT TELL", "yellow")
     margin = look.width, "  ", "  "
     over = " (over?)" if group.over else ""
@@ -94,7 +94,7 @@ def _group(group: LogGroup, read: Triage, look: Look) -> Iterator[str]:
     yield from fitted(f"  {_times(group, read)}", look)
     if group.cause is None:
         yield from wrapped(f"like: {printable(group.title)}", *margin)
-    names = [_named(kind, found) for kind, found in group.names.items()]
+    names = [_list_names(kind, found) for kind, found in group.names.items()]
     if names:
         yield from wrapped("; ".join(names) + (f"; up to {group.more:,} more names" if group.more else ""), *margin)
     if group.lasting:
@@ -142,7 +142,7 @@ def _times(group: LogGroup, read: Triage) -> str:
     often = "once" if group.times == 1 else f"{group.times:,} times"
     if group.first is None or group.last is None:
         return often
-    if group.first == group.last or written(group.first) == written(group.last):
+    if group.first == group.last or format_time(group.first) == format_time(group.last):
         shown = f"{often}, {_day(group.first)}"
     else:
         shown = f"{often}, {_day(group.first)} to {_until(group.last, group.first)}"
@@ -158,7 +158,7 @@ def _example(group: LogGroup) -> str:
     return shown if len(shown) <= _EXAMPLE else shown[: _EXAMPLE - 1] + "…"
 
 
-def _named(kind: str, names: Sequence[str]) -> str:
+def _list_names(kind: str, names: Sequence[str]) -> str:
     rest = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
     return f"{kind} {', '.join(map(printable, names[:_NAMES]))}{rest}"
 
@@ -176,7 +176,7 @@ def _sum(read: Triage) -> str:
 
 
 def _day(time: float) -> str:
-    return written(time).replace("T", " ").removesuffix("Z")
+    return format_time(time).replace("T", " ").removesuffix("Z")
 
 
 def _until(time: float, since: float) -> str:
@@ -186,7 +186,7 @@ def _until(time: float, since: float) -> str:
 
 
 def _time(time: float | None) -> str | None:
-    return None if time is None else written(time)
+    return None if time is None else format_time(time)
 
 
 def _group_json(group: LogGroup) -> dict[str, Any]:

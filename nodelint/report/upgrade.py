@@ -9,7 +9,7 @@ from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
 from nodelint.printable import printable, printable_path
-from nodelint.report.style import PAGE, Look, fitted, wrapped
+from nodelint.report.style import PAGE, TextStyle, fitted, wrapped
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade import Note, Shifted, Site, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange
@@ -26,7 +26,7 @@ _PARTS = (
 _DRIFT = {"none": "", "possible": ", may replace nodes", "certain": ", replaces nodes"}
 
 
-class _Told(NamedTuple):
+class _PrintedChange(NamedTuple):
     """A change or a setting as it is printed."""
 
     severity: Severity
@@ -37,7 +37,7 @@ class _Told(NamedTuple):
     findings: Sequence[Shifted] = ()
 
 
-def upgrade_text(outcome: Upgrade, everything: bool = False, look: Look = PAGE) -> str:
+def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = PAGE) -> str:
     """The steps, what is to be done when, what changes, and the findings that appear or go away."""
     lines = [look.style(headline(outcome), bold=True), ""]
     for each in steps(outcome):
@@ -87,23 +87,23 @@ def steps(outcome: Upgrade) -> Iterator[str]:
     yield f"Support: {', '.join(ends)}."
 
 
-def _entries(outcome: Upgrade, when: str | None) -> list[_Told]:
+def _entries(outcome: Upgrade, when: str | None) -> list[_PrintedChange]:
     entries = [_of_note(note) for note in outcome.notes if note.when == when]
-    entries += [_of_shift(shift) for shift in outcome.settings if _when(shift) == when]
+    entries += [_of_shift(shift) for shift in outcome.settings if _change_time(shift) == when]
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry.severity))
 
 
-def _of_note(note: Note) -> _Told:
+def _of_note(note: Note) -> _PrintedChange:
     title = f"{note.change.subject} ({_release(note.release)}{_DRIFT[note.change.drift]})"
-    return _Told(note.severity, title, note.change.text, note.change.do, note.places, note.findings)
+    return _PrintedChange(note.severity, title, note.change.text, note.change.do, note.places, note.findings)
 
 
-def _of_shift(shift: Shift) -> _Told:
+def _of_shift(shift: Shift) -> _PrintedChange:
     title = f"{shift.setting.name} ({shift.release})"
-    return _Told(severity_of(shift), title, shift_text(shift), None, (Site(shift.setting.node),))
+    return _PrintedChange(severity_of(shift), title, shift_text(shift), None, (Site(shift.setting.node),))
 
 
-def _when(shift: Shift) -> str | None:
+def _change_time(shift: Shift) -> str | None:
     if shift.begins:
         return "after" if shift.setting.kind == "flag" else None
     return "with" if shift.setting.kind == "flag" else "after"
@@ -129,7 +129,7 @@ def _release(release: Version | None) -> str:
     return "not released yet" if release is None else str(release)
 
 
-def _entry(entry: _Told, everything: bool, look: Look) -> Iterator[str]:
+def _entry(entry: _PrintedChange, everything: bool, look: TextStyle) -> Iterator[str]:
     severity, title, text, do, places, findings = entry
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {look.style(title, bold=True)}"
     yield from wrapped(text, look.width, "    ", "    ")
@@ -137,7 +137,7 @@ def _entry(entry: _Told, everything: bool, look: Look) -> Iterator[str]:
         yield from wrapped(f"help: {do}", look.width, "    ", "    ")
     shown = places if everything else places[:_PLACES]
     for place in shown:
-        yield f"      {printable(where(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
+        yield f"      {printable(format_location(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
     if len(places) > len(shown):
         yield f"      and {counted(len(places) - len(shown), 'more place')}"
     for each in findings if everything else findings[:_PLACES]:
@@ -161,13 +161,13 @@ def _alike(findings: Sequence[Shifted]) -> list[list[Shifted]]:
     return [groups[key] for key in sorted(groups)]
 
 
-def _group(group: Sequence[Shifted], everything: bool, look: Look) -> Iterator[str]:
+def _group(group: Sequence[Shifted], everything: bool, look: TextStyle) -> Iterator[str]:
     severity = group[0].result.severity
     name = look.style(group[0].result.rule.name, bold=True)
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {name} (from {group[0].release} on)"
     shown = group if everything else group[:_PLACES]
     for each in shown:
-        yield from fitted(f"    {printable(where(each.result.span))}: {_message(each)}{_fix(each)}", look)
+        yield from fitted(f"    {printable(format_location(each.result.span))}: {_message(each)}{_fix(each)}", look)
     if len(group) > len(shown):
         yield f"    and {counted(len(group) - len(shown), 'more place')}"
 
@@ -182,7 +182,7 @@ def _fix(each: Shifted) -> str:
     return "; its fix may be made before" if each.early else "; its fix has to wait for the upgrade"
 
 
-def where(span: Span) -> str:
+def format_location(span: Span) -> str:
     """`path:line:column`."""
     at = span.source.position(span.start)
     return f"{printable_path(span.source.path)}:{at.line}:{at.column}"
@@ -211,7 +211,7 @@ def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
             parts.append(_folded(title, len(entries), body) if when is None else f"#### {title}\n\n{body}")
     for title, findings in _findings(outcome):
         rows = "".join(
-            f"- {code(where(each.result.span))} {each.result.severity} {each.result.rule.name}:"
+            f"- {code(format_location(each.result.span))} {each.result.severity} {each.result.rule.name}:"
             f" {inline(_message(each))} (from {each.release} on{_fix(each)})\n"
             for each in findings
         )
@@ -225,14 +225,14 @@ def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
     return "\n".join([*parts, *_sum(outcome, everything)]) + "\n"
 
 
-def _item(entry: _Told, everything: bool) -> str:
+def _item(entry: _PrintedChange, everything: bool) -> str:
     from nodelint.report.markdown import code, inline
 
     severity, title, text, do, places, findings = entry
     lines = [f"- **{severity}** {inline(title)}: {inline(text)}"]
     lines += [f"  - help: {inline(do)}"] if do is not None else []
     shown = places if everything else places[:_PLACES]
-    lines += [f"  - {code(where(place.span))} {inline(printable(place.label))}".rstrip() for place in shown]
+    lines += [f"  - {code(format_location(place.span))} {inline(printable(place.label))}".rstrip() for place in shown]
     if len(places) > len(shown):
         lines.append(f"  - and {counted(len(places) - len(shown), 'more place')}")
     lines += [f"  - {each.result.rule.name}: {inline(_message(each))}{_fix(each)}" for each in findings]
@@ -294,7 +294,7 @@ def _note_json(note: Note) -> dict[str, Any]:
         "do": note.change.do,
         "when": note.when,
         "drift": note.change.drift,
-        "places": [{**_at(place.span), "object": place.label or None} for place in note.places],
+        "places": [{**_position_json(place.span), "object": place.label or None} for place in note.places],
         "findings": [_shifted_json(each) for each in note.findings],
     }
 
@@ -309,8 +309,8 @@ def _shift_json(shift: Shift) -> dict[str, Any]:
         "begins": shift.begins,
         "severity": severity_of(shift),
         "text": shift_text(shift),
-        "when": _when(shift),
-        **_at(Site(setting.node).span),
+        "when": _change_time(shift),
+        **_position_json(Site(setting.node).span),
     }
 
 
@@ -325,10 +325,10 @@ def _shifted_json(each: Shifted) -> dict[str, Any]:
         "fixable": result.fixable,
         "fixBefore": each.early,
         "object": result.object.label if result.object else None,
-        **_at(result.span),
+        **_position_json(result.span),
     }
 
 
-def _at(span: Span) -> dict[str, Any]:
+def _position_json(span: Span) -> dict[str, Any]:
     at = span.source.position(span.start)
     return {"path": span.source.path, "line": at.line, "column": at.column}

@@ -177,7 +177,7 @@ class Node:
     def plain(self) -> object:
         """The value as JSON would carry it: dict, list and scalars; placeholders stay `UNKNOWN`."""
         if self.kind == "mapping":
-            return {_written(entry): entry.value.plain() for entry in self.entries}
+            return {_key_text(entry): entry.value.plain() for entry in self.entries}
         if self.kind == "sequence":
             return [item.plain() for item in self.items]
         value = self.value
@@ -221,13 +221,13 @@ class Node:
                 steps.append(f"[{next(i for i, item in enumerate(parent.items) if item is node)}]")
             else:
                 entry = next(e for e in (*parent.entries, *parent.merges) if e.value is node or e.key is node)
-                name = _written(entry)
+                name = _key_text(entry)
                 steps.append(f".{name}" if re.fullmatch(_BARE, name) else f"[{dumps(name)}]")
             node = parent
         return "".join(reversed(steps)).removeprefix(".")
 
 
-def _written(entry: MappingEntry) -> str:
+def _key_text(entry: MappingEntry) -> str:
     """A key's name; of a placeholder its characters, less its quotes."""
     return entry.key.written if entry.name is None else entry.name
 

@@ -20,10 +20,10 @@ from nodelint.triage.kubectl_objects import is_objects, of_objects
 from nodelint.triage.kubectl_text import of_text
 from nodelint.triage.logs import LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
-from nodelint.triage.times import written
+from nodelint.triage.times import format_time
 from nodelint.tuples import NamedTuple
 
-__all__ = ["LogGroup", "NoLog", "Release", "Triage", "bounded", "triage", "written"]
+__all__ = ["LogGroup", "NoLog", "Release", "Triage", "bounded", "format_time", "triage"]
 
 
 class Triage(NamedTuple):

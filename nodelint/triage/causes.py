@@ -122,14 +122,14 @@ RELEASE_MESSAGE = "discovered karpenter version"
 
 def recognise(text: str, below_warning: bool = False) -> Cause | None:
     """The cause that a line's message and error tell of; None for what is not known."""
-    for first, rest, cause in _said(below_warning):
+    for first, rest, cause in _alternatives(below_warning):
         if first in text and all(word in text for word in rest):
             return cause_named(cause.beyond.cause) if cause.beyond and _exceeds(text, cause.beyond) else cause
     return None
 
 
 @cache
-def _said(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]:
+def _alternatives(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]:
     """Each alternative of each cause, flat: a log of failures asks for all of them at every line."""
     asked = [cause for cause in causes() if cause.info or not below_warning]
     return tuple((words[0], words[1:], cause) for cause in asked for words in cause.says)

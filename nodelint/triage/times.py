@@ -25,7 +25,7 @@ def instant(text: str) -> float | None:
     return seconds
 
 
-def written(time: float) -> str:
+def format_time(time: float) -> str:
     """A time in UTC, to the second: `2026-03-02T02:10:33Z`."""
     days, rest = divmod(int(time), 86400)
     # The inverse of `_days`: years begin in March, so that the leap day is a year's last.

@@ -27,7 +27,7 @@ from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, requirement_line, text
 from nodelint.source import Node, Source
 from nodelint.upgrade import resources
-from nodelint.upgrade.resources import Site, Thing
+from nodelint.upgrade.resources import ClusterResource, Site
 from nodelint.upgrade.settings import ControllerSettings
 
 Condition = dict[str, Any]
@@ -70,10 +70,10 @@ class Matcher:
         return {id(obj.node): obj for obj in self._held}
 
     @cached_property
-    def _things(self) -> list[Thing]:
-        return [*map(resources.of_object, self._held), *resources.others(self._asked)]
+    def _things(self) -> list[ClusterResource]:
+        return [*map(resources.of_object, self._held), *resources.other_resources(self._asked)]
 
-    def _narrowed(self, condition: Condition) -> Iterator[Thing]:
+    def _narrowed(self, condition: Condition) -> Iterator[ClusterResource]:
         for thing in self._things:
             if thing.kind != condition["on"]:
                 continue
@@ -83,15 +83,15 @@ class Matcher:
                 continue
             if "version" in condition and _version(thing) != condition["version"]:
                 continue
-            if "without" in condition and _found(thing.node, condition["without"]):
+            if "without" in condition and _nodes_at_path(thing.node, condition["without"]):
                 continue
-            if "below" in condition and not _found(thing.node, condition["below"]):
+            if "below" in condition and not _nodes_at_path(thing.node, condition["below"]):
                 continue
             if thing.kind == "EC2NodeClass" and not self._class_fits(thing, condition):
                 continue
             yield thing
 
-    def _class_fits(self, thing: Thing, condition: Condition) -> bool:
+    def _class_fits(self, thing: ClusterResource, condition: Condition) -> bool:
         node_class = self._by_node[id(thing.node)]
         if not isinstance(node_class, EC2NodeClass):
             return False
@@ -134,7 +134,7 @@ class Matcher:
         return resources.mentions(self._asked, condition["mentions"])
 
 
-def _version(thing: Thing) -> str:
+def _version(thing: ClusterResource) -> str:
     version = text(thing.node.get("apiVersion"))
     return version.rpartition("/")[2] if isinstance(version, str) else ""
 
@@ -171,11 +171,11 @@ def _numbers(version: str) -> list[int]:
 # -- values at a path
 
 
-def _values(thing: Thing, condition: Condition) -> Iterator[Site]:
-    found = _found(thing.node, condition["path"])
+def _values(thing: ClusterResource, condition: Condition) -> Iterator[Site]:
+    found = _nodes_at_path(thing.node, condition["path"])
     if condition.get("absent"):
         if not found and not thing.partial:
-            where = _found(thing.node, condition["below"]) if "below" in condition else None
+            where = _nodes_at_path(thing.node, condition["below"]) if "below" in condition else None
             yield Site(where[0][0] if where else _name(thing.node), thing.label)
         return
     for key, value in found:
@@ -183,7 +183,7 @@ def _values(thing: Thing, condition: Condition) -> Iterator[Site]:
             yield Site(key, thing.label)
 
 
-def _found(top: Node, path: str) -> list[tuple[Node, Node]]:
+def _nodes_at_path(top: Node, path: str) -> list[tuple[Node, Node]]:
     """The values at a path, each with the node of its key, or of itself in a list."""
     here = [(top, top)]
     for step in re.findall(r"\[[^\]]*+\]?|[^.\[]+", path):
@@ -238,12 +238,16 @@ def _name(node: Node) -> Node:
 # -- requirements
 
 
-def _lines(thing: Thing, condition: Condition) -> list[Site]:
+def _lines(thing: ClusterResource, condition: Condition) -> list[Site]:
     asked = _pod_asks(thing) if thing.kind == "Pod" else _asks(thing)
-    return [Site(at, thing.label) for at, key, operator, values in asked if _asked(key, operator, values, condition)]
+    return [
+        Site(at, thing.label)
+        for at, key, operator, values in asked
+        if _requirement_matches(key, operator, values, condition)
+    ]
 
 
-def _asked(key: str, operator: str, values: Sequence[str], condition: Condition) -> bool:
+def _requirement_matches(key: str, operator: str, values: Sequence[str], condition: Condition) -> bool:
     if "keys" in condition and key not in condition["keys"]:
         return False
     if "operator" in condition and not re.fullmatch(condition["operator"], operator):
@@ -256,13 +260,13 @@ def _asked(key: str, operator: str, values: Sequence[str], condition: Condition)
 _Ask = tuple[Node, str, str, Sequence[str]]
 
 
-def _asks(thing: Thing) -> Iterator[_Ask]:
+def _asks(thing: ClusterResource) -> Iterator[_Ask]:
     """What a pool or an overlay asks of nodes: its requirements."""
     path = ("spec", "template", "spec", "requirements") if thing.kind == "NodePool" else ("spec", "requirements")
     yield from _expressions(thing.node.at(*path))
 
 
-def _pod_asks(thing: Thing) -> Iterator[_Ask]:
+def _pod_asks(thing: ClusterResource) -> Iterator[_Ask]:
     """What a pod asks of its node: its selector and its required affinity."""
     selector = thing.node.at("spec", "nodeSelector")
     for entry in selector.entries if selector is not None else ():

@@ -102,7 +102,7 @@ class Runs:
         return Judged(reports[old], reports[new], tried, stay, tuple(faults))
 
     def _tried(self, shifted: Sequence[Shifted], before: Report) -> Iterator[Shifted]:
-        known = _said(before)
+        known = _count_findings(before)
         tried = 0
         for each in shifted:
             # A fix of a file shows in what is rendered when that is rendered anew: it is not tried.
@@ -110,7 +110,7 @@ class Runs:
                 tried += 1
                 after = self.at(before.target.karpenter, self._fixed(each.result))
                 # A hazard that shows only in the converted object was there before: an error alone has to wait.
-                worse = any(severity == "error" for _, _, severity in _said(after) - known)
+                worse = any(severity == "error" for _, _, severity in _count_findings(after) - known)
                 each = each._replace(early=not worse)
             yield each
 
@@ -168,6 +168,6 @@ def _since(marks: Mapping[Version, Container[object]], mark: object, there: bool
     return since
 
 
-def _said(report: Report) -> Counter[tuple[str, str, Severity]]:
+def _count_findings(report: Report) -> Counter[tuple[str, str, Severity]]:
     """What is wrong, whatever the place: a fix moves lines."""
     return Counter((r.rule.name, r.span.source.path, r.severity) for r in report.results)

@@ -21,7 +21,7 @@ KINDS = {
 _CONTROLLER = re.compile(r"\bec2:CreateFleet\b")
 
 
-class Thing(NamedTuple):
+class ClusterResource(NamedTuple):
     """An object, or the template of a pod in one: its node holds `metadata` and `spec`."""
 
     node: Node
@@ -41,17 +41,17 @@ class Site(NamedTuple):
         return self.at if isinstance(self.at, Span) else Span(self.at.source, self.at.start, self.at.end)
 
 
-def of_object(obj: Object) -> Thing:
+def of_object(obj: Object) -> ClusterResource:
     """A pool or a class as a thing."""
-    return Thing(obj.node, obj.kind, obj.label, obj.partial)
+    return ClusterResource(obj.node, obj.kind, obj.label, obj.partial)
 
 
-def others(sources: Sequence[Source]) -> Iterator[Thing]:
+def other_resources(sources: Sequence[Source]) -> Iterator[ClusterResource]:
     """The pods and the other kinds of Karpenter's in some sources."""
     for source in sources:
         for document in source.documents:
             if document.root is not None and _may_hold(document):
-                yield from _in(document.root, document, "")
+                yield from _resources_in(document.root, document, "")
 
 
 def _may_hold(document: Document) -> bool:
@@ -60,10 +60,10 @@ def _may_hold(document: Document) -> bool:
     return any(document.root.source.text.find(word, document.start, document.end) >= 0 for word in words)
 
 
-def _in(node: Node, document: Document, owner: str) -> Iterator[Thing]:
+def _resources_in(node: Node, document: Document, owner: str) -> Iterator[ClusterResource]:
     if node.kind == "sequence":
         for item in node.items:
-            yield from _in(item, document, owner)
+            yield from _resources_in(item, document, owner)
     if node.kind != "mapping" or node.alias or node.shared:
         return
     kind, group = text(node.get("kind")), text(node.get("apiVersion"))
@@ -71,16 +71,16 @@ def _in(node: Node, document: Document, owner: str) -> Iterator[Thing]:
         name = text(node.at("metadata", "name"))
         owner = f"{kind}/{name}" if isinstance(name, str) else kind
         if group.startswith(KINDS.get(kind, "-")):
-            yield Thing(node, kind, owner, document.templated)
+            yield ClusterResource(node, kind, owner, document.templated)
             return
     spec = node.get("spec")
     containers = spec.get("containers") if spec is not None else None
     if containers is not None and containers.kind == "sequence":
-        yield Thing(node, "Pod", owner, document.templated)
+        yield ClusterResource(node, "Pod", owner, document.templated)
         return
     for entry in node.entries:
         if not entry.merged:
-            yield from _in(entry.value, document, owner)
+            yield from _resources_in(entry.value, document, owner)
 
 
 def mentions(sources: Sequence[Source], words: str) -> Iterator[Site]:

@@ -100,7 +100,7 @@ def flat(schema: dict[str, Any]) -> Flat:
     return found
 
 
-def at(schema: dict[str, Any], path: str) -> dict[str, Any]:
+def schema_at_path(schema: dict[str, Any], path: str) -> dict[str, Any]:
     """The part of a CRD's schema that a path names. Raises KeyError where there is none."""
     raw = schema
     for step in re.findall(r"[^.\[\]{}]+|\[\]|\{\}", path):
@@ -118,7 +118,7 @@ def changes(kind: tuple[str, str], old: dict[str, Any], new: dict[str, Any]) -> 
     opened = {path for path in before.keys() & after.keys() if _has_fields(old, path) != _has_fields(new, path)}
     for path in sorted(before.keys() | after.keys()):
         if path in opened:
-            yield Change(*kind, "opened", path, path, at(old, path), at(new, path))
+            yield Change(*kind, "opened", path, path, schema_at_path(old, path), schema_at_path(new, path))
             continue
         if any(path.startswith((f"{one}.", f"{one}{{")) for one in opened):
             continue
@@ -126,8 +126,8 @@ def changes(kind: tuple[str, str], old: dict[str, Any], new: dict[str, Any]) -> 
             parent = re.sub(r"(\.[^.\[\]{}]+|\[\]|\{\})$", "", path)
             if (path in before) == (parent in before) and (path in after) == (parent in after):
                 continue
-            gone = at(old, path) if path in before else None
-            yield Change(*kind, "field", path, path, gone, at(new, path) if path in after else None)
+            gone = schema_at_path(old, path) if path in before else None
+            yield Change(*kind, "field", path, path, gone, schema_at_path(new, path) if path in after else None)
             continue
         yield from _of_keywords(kind, path, before[path], after[path])
         for rules, labels in ((before[path]["rules"], labels_old), (after[path]["rules"], labels_new)):
@@ -139,7 +139,7 @@ def changes(kind: tuple[str, str], old: dict[str, Any], new: dict[str, Any]) -> 
 
 
 def _has_fields(schema: dict[str, Any], path: str) -> bool:
-    return bool(at(schema, path).get("properties"))
+    return bool(schema_at_path(schema, path).get("properties"))
 
 
 def _of_keywords(kind: tuple[str, str], path: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:

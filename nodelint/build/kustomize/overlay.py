@@ -14,7 +14,7 @@ from nodelint.build.kustomize.resources import Resource, read_selector
 from nodelint.build.kustomize.run import OverlayRun
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import Node
-from nodelint.source.files.safe_read import why
+from nodelint.source.files.safe_read import error_reason
 
 _DEEPEST = 40
 """Kustomizations within one another."""
@@ -49,7 +49,7 @@ class Overlay(OverlayRun):
             kustomization = read_kustomization(self.files, folder)
         except OSError as error:
             raise BuildError(
-                None, f"the kustomization of `{folder}` is not read: {why(error)}", fails=False
+                None, f"the kustomization of `{folder}` is not read: {error_reason(error)}", fails=False
             ) from None
         if kustomization is not None:
             self.take(kustomization.path, [kustomization.start] if kustomization.value.at is not None else [])
@@ -69,7 +69,9 @@ class Overlay(OverlayRun):
             self._read_settings(kustomization)
             self._transform(kustomization, resources)
         except OSError as error:
-            raise BuildError(kustomization.start, f"a file of it is not read: {why(error)}", fails=False) from None
+            raise BuildError(
+                kustomization.start, f"a file of it is not read: {error_reason(error)}", fails=False
+            ) from None
         except BuildError as error:
             if error.at is None:
                 raise BuildError(kustomization.start, error.reason, error.fails) from None

@@ -249,7 +249,7 @@ def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
             elif step.isdigit():
                 found = value.items[int(step)] if int(step) < len(value.items) else None
             elif (element := _ELEMENT.fullmatch(step)) is not None:
-                found = next((item for item in value.items if _has(item, element[1], element[2])), None)
+                found = next((item for item in value.items if _field_equals(item, element[1], element[2])), None)
         elif value.kind == "mapping":
             found = value.get(step)
         if found is None:
@@ -258,7 +258,7 @@ def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
     return value
 
 
-def _has(item: YamlTree, field: str, text: str) -> bool:
+def _field_equals(item: YamlTree, field: str, text: str) -> bool:
     found = item.get(field) if field else item
     return found is not None and found.kind == "scalar" and found.as_text() == text
 

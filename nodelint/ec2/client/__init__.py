@@ -33,11 +33,11 @@ from nodelint.ec2.client.calls import (
     OwnedRecord,
     Sold,
     UnusableAnswer,
-    made,
     planned,
+    send_call,
     sender,
 )
-from nodelint.ec2.client.failures import CallFailure, CannotAsk, unreachable, why
+from nodelint.ec2.client.failures import CallFailure, CannotAsk, classify_failure, unreachable
 from nodelint.ec2.client.workers import Going, done
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.questions import EVERYWHERE, Ask
@@ -176,7 +176,7 @@ class Account:
             ) from error
 
     def _cannot(self, error: Exception) -> CannotAsk:
-        failure = why(error, "sts:AssumeRole", self._profile) or CallFailure(str(error))
+        failure = classify_failure(error, "sts:AssumeRole", self._profile) or CallFailure(str(error))
         return CannotAsk(failure.failed, failure.transient)
 
     def _lost(self, region: str) -> CallFailure | None:
@@ -239,11 +239,11 @@ class Account:
             # Every call would wait as long as the first one that was tried again and again.
             return _Outcome(failed=dict.fromkeys(call.questions, unreachable(call.operation)))
         try:
-            brought = made(call, client, known, going)
+            brought = send_call(call, client, known, going)
         except UnusableAnswer as error:
             return _Outcome(failed=dict.fromkeys(call.questions, CallFailure(str(error))))
         except Exception as error:
-            failure = why(error, call.operation, self._profile)
+            failure = classify_failure(error, call.operation, self._profile)
             if failure is None:
                 raise
             if failure.unreachable:
@@ -266,7 +266,7 @@ class Account:
             account = sender(self._clients[region, "sts"], IDENTITY)().get("Account")
             return _Outcome(account=account if isinstance(account, str) and account.strip() else None)
         except Exception as error:
-            if why(error, IDENTITY, self._profile) is None:
+            if classify_failure(error, IDENTITY, self._profile) is None:
                 raise
             return _Outcome()
 

@@ -206,7 +206,7 @@ def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
     return send
 
 
-def made(call: ApiCall, client: Any, known: Catalog | None, going: Going) -> Brought:
+def send_call(call: ApiCall, client: Any, known: Catalog | None, going: Going) -> Brought:
     """Make a call, page by page; `going` is called before each and may raise. `known` is for instance types.
 
     Raises what botocore raises, Unreadable for an answer that is not one, and Unusable.
@@ -225,7 +225,7 @@ def made(call: ApiCall, client: Any, known: Catalog | None, going: Going) -> Bro
             return {call.questions[0]: _zones(call, method, going)}
         if call.kind == "parameters":
             return _values(call, method(**call.request))
-        return {call.questions[0]: [_named(call, method(**call.request))]}
+        return {call.questions[0]: [_profile_or_role_name(call, method(**call.request))]}
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         if (call.kind in ("roles", "instance-profiles") and code == "NoSuchEntity") or _UNKNOWN_ID.fullmatch(code):
@@ -328,7 +328,7 @@ def _value(parameter: Mapping[str, Any]) -> str | UnusableAnswer:
     return value
 
 
-def _named(call: ApiCall, answer: Mapping[str, Any]) -> str:
+def _profile_or_role_name(call: ApiCall, answer: Mapping[str, Any]) -> str:
     """The name of a role or instance profile, when there is one."""
     kind = "Role" if call.kind == "roles" else "InstanceProfile"
     found = answer.get(kind)

@@ -78,7 +78,7 @@ REFUSED = frozenset(_REFUSED)
 """Codes of a call that the caller may not make."""
 
 
-def why(error: Exception, operation: str, profile: str | None = None) -> CallFailure | None:
+def classify_failure(error: Exception, operation: str, profile: str | None = None) -> CallFailure | None:
     """What an exception means for the questions of a call; None for one that is not a failure of AWS or the network.
 
     `operation` is as IAM writes it: `ec2:DescribeImages`.

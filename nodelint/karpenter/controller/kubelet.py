@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from nodelint.apiserver import SchemaProblem, Shape, check_part, load
+from nodelint.apiserver import SchemaNode, SchemaProblem, check_part, load
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import ControllerProblem
 from nodelint.model.finding import Severity
@@ -58,7 +58,9 @@ def problems(node_class: EC2NodeClass, version: Version) -> Iterator[ControllerP
             continue
         # The fields are those of the library that a release is built with; that of 1.15 was not to be read.
         severity: Severity = "warning" if problem.layer == "unknown" else "error"
-        yield ControllerProblem(problem.node, problem.message, "kubelet", severity, NOT_READY, _meant(problem))
+        yield ControllerProblem(
+            problem.node, problem.message, "kubelet", severity, NOT_READY, _suggested_value(problem)
+        )
     yield from _unsupported(kubelet, family_of(node_class))
 
 
@@ -82,12 +84,12 @@ def _is_null(node: Node | None) -> bool:
 
 
 @cache
-def _shape(version: Version) -> Shape:
+def _shape(version: Version) -> SchemaNode:
     raw = load("kubelet")
-    return Shape(raw, raw, version)
+    return SchemaNode(raw, raw, version)
 
 
-def _meant(problem: SchemaProblem) -> str | None:
+def _suggested_value(problem: SchemaProblem) -> str | None:
     """The value that was plainly meant; of a misspelt field the message names it."""
     return None if problem.layer == "unknown" else problem.suggestion
 

@@ -114,24 +114,24 @@ def _images(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
                 "the API server accepts the alias, but the controller fails when it reads it",
             )
         yield from _id(term, "ami", "image")
-        if version >= Version(1, 4, 0) and _there(term.node, "ssmParameter"):
-            if _there(term.node, "alias"):
+        if version >= Version(1, 4, 0) and _is_set(term.node, "ssmParameter"):
+            if _is_set(term.node, "alias"):
                 yield _ignored(term, "ssmParameter", "alias")
-            elif _there(term.node, "id"):
+            elif _is_set(term.node, "id"):
                 yield _ignored(term, "ssmParameter", "id")
             elif term.ssm_parameter:
                 for name in ("name", "owner", "tags"):
-                    if _there(term.node, name):
+                    if _is_set(term.node, name):
                         yield _ignored(term, name, "ssmParameter")
         yield from _everything(term, "image", ("alias", "id", "ssmParameter", "name"))
 
 
 def _subnets(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     terms = obj.subnet_terms
-    every = all(_there(term.node, "id") and _there(term.node, "tags") for term in terms)
+    every = all(_is_set(term.node, "id") and _is_set(term.node, "tags") for term in terms)
     for term in terms:
         yield from _id(term, "subnet", "subnet")
-        if _there(term.node, "id") and _there(term.node, "tags") and not every:
+        if _is_set(term.node, "id") and _is_set(term.node, "tags") and not every:
             yield _ignored(term, "tags", "id")
         yield from _everything(term, "subnet", ("id",))
 
@@ -141,30 +141,30 @@ def _security_groups(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     refused = any(_all_hold(terms, first, others) for first, others in _GROUP_FIELDS)
     for term in terms:
         yield from _id(term, "sg", "security group")
-        first, others = next(((f, o) for f, o in _GROUP_FIELDS if _there(term.node, f)), ("", ()))
+        first, others = next(((f, o) for f, o in _GROUP_FIELDS if _is_set(term.node, f)), ("", ()))
         for other in others if not refused else ():
-            if _there(term.node, other):
+            if _is_set(term.node, other):
                 yield _ignored(term, other, first)
         yield from _everything(term, "security group", ("id", "name"))
 
 
 def _all_hold(terms: Sequence[SelectorTerm], first: str, others: Sequence[str]) -> bool:
     """Whether every term holds `first` beside one of `others`; then admission refuses the list."""
-    return all(_there(t.node, first) and any(_there(t.node, other) for other in others) for t in terms)
+    return all(_is_set(t.node, first) and any(_is_set(t.node, other) for other in others) for t in terms)
 
 
 def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     terms = obj.node.at("spec", "capacityReservationSelectorTerms")
     items = [item for item in terms.items if item.kind == "mapping"] if terms is not None else []
     beside = ("tags", "ownerID", "instanceMatchCriteria")
-    every = all(_there(item, "id") and any(_there(item, name) for name in beside) for item in items)
+    every = all(_is_set(item, "id") and any(_is_set(item, name) for name in beside) for item in items)
     for item in items:
         tags = item.get("tags")
-        if _there(item, "id"):
+        if _is_set(item, "id"):
             for name in beside:
                 node = item.key(name)
-                if node is not None and _there(item, name) and not every:
-                    narrows = name != "ownerID" or _there(item, "tags") or _there(item, "instanceMatchCriteria")
+                if node is not None and _is_set(item, name) and not every:
+                    narrows = name != "ownerID" or _is_set(item, "tags") or _is_set(item, "instanceMatchCriteria")
                     way_out = "give it a term of its own" if narrows else "remove it"
                     yield ControllerProblem(
                         node,
@@ -177,7 +177,7 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
             tags is not None
             and tags.kind == "mapping"
             and not tags.entries
-            and not _there(item, "instanceMatchCriteria")
+            and not _is_set(item, "instanceMatchCriteria")
         ):
             yield ControllerProblem(
                 tags,
@@ -209,9 +209,9 @@ def _id(term: SelectorTerm, prefix: str, what: str) -> Iterator[ControllerProble
 def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterator[ControllerProblem]:
     """A term that became a query without a filter: `tags: {}`, or an empty name."""
     tags = term.node.get("tags")
-    if tags is not None and _there(term.node, "tags") and (tags.kind != "mapping" or tags.entries):
+    if tags is not None and _is_set(term.node, "tags") and (tags.kind != "mapping" or tags.entries):
         return
-    written = [node for node in (term.node.get(name) for name in fields if _there(term.node, name)) if node]
+    written = [node for node in (term.node.get(name) for name in fields if _is_set(term.node, name)) if node]
     if any(node.kind != "scalar" or node.value != "" for node in written):
         if what == "image" and [node.value for node in written] == ["*"] and written[0] is term.node.get("name"):
             yield ControllerProblem(
@@ -235,7 +235,7 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
         )
 
 
-def _there(node: Node, name: str) -> bool:
+def _is_set(node: Node, name: str) -> bool:
     """Whether a field is given: the API server drops a null."""
     value = node.get(name)
     return value is not None and not (value.kind == "scalar" and value.value is None)

@@ -20,7 +20,7 @@ from nodelint.karpenter.convert.members import (
     migration_of,
     together,
 )
-from nodelint.karpenter.convert.migrate import Blocked, field, held, kubelet_of, same
+from nodelint.karpenter.convert.migrate import Blocked, field, kubelet_of, plain_with_placeholders, same
 from nodelint.karpenter.convert.relations import Relations, is_class, is_old, is_pool, reference_path
 from nodelint.karpenter.convert.retired import settle
 from nodelint.karpenter.convert.rewrite import Path
@@ -53,7 +53,7 @@ def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
         edits = _joined(pair, [found[id(each)].edits for each in pair], relations)
         found = {key: own._replace(edits=edits) for key, own in found.items()}
     elif obj.kind == "Provisioner" and not obj.partial and not relations.classes_of(obj):
-        name = held(obj.node.at(*reference_path(obj), "name") or obj.node)
+        name = plain_with_placeholders(obj.node.at(*reference_path(obj), "name") or obj.node)
         named = f"the AWSNodeTemplate {name}" if isinstance(name, str) else "the AWSNodeTemplate"
         why = f"{named} that it names is not among the files: both become v1 together, or neither"
         found[id(obj)] = Conversion(blocked=found[id(obj)].blocked or why, alone=found[id(obj)].edits)
@@ -98,7 +98,7 @@ def _unblocked(obj: Object) -> dict[str, Any] | None:
 
     That is kubelet settings that no class takes; an inline provider, or no class at all; no role.
     """
-    value = held(obj.node)
+    value = plain_with_placeholders(obj.node)
     spec = value.get("spec")
     if obj.partial or not isinstance(spec, dict):
         return None
@@ -132,7 +132,7 @@ def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
     Where `target` is the parent of `source`, what the field holds takes its place. None where its new home is taken,
     or its text cannot move.
     """
-    value = held(obj.node)
+    value = plain_with_placeholders(obj.node)
     parents = [value]
     for name in source[:-1]:
         parents.append(field(parents[-1], name))
@@ -158,7 +158,7 @@ def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
 
 def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
     """The edits that make a field of a Provisioner in a v1 NodePool what v1 has for it; none where it has nothing."""
-    value = held(obj.node)
+    value = plain_with_placeholders(obj.node)
     try:
         settle(value, path)
     except Blocked:
@@ -171,7 +171,7 @@ def settled_kubelet(pool: Object, world: Sequence[Object]) -> list[Edit]:
 
     None where the class has some, is shared with other pools, or is not available.
     """
-    value = held(pool.node)
+    value = plain_with_placeholders(pool.node)
     known = Relations([pool, *(other for other in world if not _same_object(other, pool))])
     cls, settings = known.class_of(pool), kubelet_of(pool.kind, value)
     if cls is None or settings is None or kubelet_of_class(cls) is not None or len(known.pools_of(cls)) > 1:

@@ -12,10 +12,10 @@ from nodelint.karpenter.convert.migrate import (
     Blocked,
     Migration,
     field,
-    held,
     kubelet_of,
     node_class,
     node_pool,
+    plain_with_placeholders,
     same,
 )
 from nodelint.karpenter.convert.relations import is_class, is_old
@@ -145,7 +145,7 @@ def _back(obj: Object, text: str) -> str:
 def migration_of(member: Member) -> Migration:
     """What a member is to say in v1. Raises Blocked."""
     obj = member.obj
-    value = held(obj.node) if member.value is None else member.value
+    value = plain_with_placeholders(obj.node) if member.value is None else member.value
     if not is_old(obj):
         migration = Migration(value)
     elif obj.kind == "Provisioner":
@@ -181,7 +181,9 @@ def _carry(member: Member, draft: Draft, target: dict[str, Any]) -> None:
             terms = field(target, "spec").get(f"{name}Terms")
             if node is None or terms is None:
                 continue
-            if not same(terms, [{"tags": held(node)}]) or not draft.nest(("spec", name), f"{name}Terms", "tags"):
+            if not same(terms, [{"tags": plain_with_placeholders(node)}]) or not draft.nest(
+                ("spec", name), f"{name}Terms", "tags"
+            ):
                 draft.rename(("spec", name), f"{name}Terms")
     if member.kubelet is not None and member.origin is not None:
         block = _kubelet_lines(member.origin)
@@ -222,13 +224,13 @@ def _kubelet_lines(pool: Object) -> EntryLines | None:
 
 def kubelet_to_move(pool: Object) -> dict[str, Any] | None:
     """The kubelet settings of a pool of an old API, which go to its class."""
-    return kubelet_of(pool.kind, held(pool.node)) if is_old(pool) else None
+    return kubelet_of(pool.kind, plain_with_placeholders(pool.node)) if is_old(pool) else None
 
 
 def kubelet_of_class(cls: Object) -> Any:
     """The kubelet settings that a class has; None where it has none, or no mapping."""
     node = cls.node.at("spec", "kubelet")
-    return held(node) if node is not None and node.kind == "mapping" else None
+    return plain_with_placeholders(node) if node is not None and node.kind == "mapping" else None
 
 
 def _steps(node: Node) -> list[str | int]:

@@ -16,7 +16,7 @@ from nodelint.source.nodes import UNKNOWN, Node
 Plain = dict[str, Any]
 
 
-class Held(str):
+class PlaceholderText(str):
     """A scalar that holds a placeholder, as it is written, quotes left out."""
 
     __slots__ = ()
@@ -45,14 +45,17 @@ _VOLUME_SIZE = re.compile(
 )
 
 
-def held(node: Node) -> Any:
-    """A node's plain value, in which placeholders are `Held`."""
+def plain_with_placeholders(node: Node) -> Any:
+    """A node's plain value, in which placeholders are `PlaceholderText`."""
     if node.kind == "mapping":
-        return {(entry.key.text if entry.name is None else entry.name): held(entry.value) for entry in node.entries}
+        return {
+            (entry.key.text if entry.name is None else entry.name): plain_with_placeholders(entry.value)
+            for entry in node.entries
+        }
     if node.kind == "sequence":
-        return [held(item) for item in node.items]
+        return [plain_with_placeholders(item) for item in node.items]
     if node.value is UNKNOWN:
-        return Held(node.written)
+        return PlaceholderText(node.written)
     return node.plain()
 
 
@@ -108,7 +111,7 @@ def node_pool(value: Plain, partial: bool) -> Migration:
 
 def _disruption(disruption: Plain, partial: bool, result: Migration) -> None:
     policy = disruption.get("consolidationPolicy")
-    if isinstance(policy, Held):
+    if isinstance(policy, PlaceholderText):
         result.notes.append("the consolidationPolicy WhenUnderutilized is WhenEmptyOrUnderutilized in v1")
     if policy == "WhenUnderutilized":
         disruption["consolidationPolicy"] = "WhenEmptyOrUnderutilized"
@@ -124,7 +127,7 @@ def class_reference(old: Plain, partial: bool) -> Plain:
     api = ref.pop("apiVersion", None)
     group = ref.get("group")
     if group is None and isinstance(api, str):
-        group = AWS_GROUP if isinstance(api, Held) or not api else api.partition("/")[0]
+        group = AWS_GROUP if isinstance(api, PlaceholderText) or not api else api.partition("/")[0]
     kind = ref.get("kind")
     if kind in (None, "", "AWSNodeTemplate"):
         kind = CLASS_KIND
@@ -185,7 +188,7 @@ def image_terms(spec: Plain, terms: Any, family: Any, result: Migration) -> None
 
 def alias_of(family: Any) -> str:
     """The alias that means what a family without terms meant: its newest image. Raises Blocked."""
-    if isinstance(family, Held):
+    if isinstance(family, PlaceholderText):
         raise Blocked("amiFamily is a placeholder: v1 needs amiSelectorTerms that name the image")
     if family == "Ubuntu":
         raise Blocked("Ubuntu has no alias in v1: name its image in amiSelectorTerms")
@@ -200,7 +203,7 @@ def common(spec: Plain, result: Migration, partial: bool) -> None:
     mappings = spec.get("blockDeviceMappings")
     for mapping in mappings if isinstance(mappings, list) else []:
         size = field(field(mapping, "ebs"), "volumeSize", raw=True)
-        if size is not None and not isinstance(size, Held) and not _VOLUME_SIZE.fullmatch(str(size)):
+        if size is not None and not isinstance(size, PlaceholderText) and not _VOLUME_SIZE.fullmatch(str(size)):
             raise Blocked(f"volumeSize {size} is not valid in v1: use whole G, Gi, T or Ti")
     tags = spec.get("tags")
     if isinstance(tags, dict):

@@ -15,8 +15,8 @@ from typing import Any
 from nodelint.karpenter.convert.migrate import (
     OLD_LABEL,
     Blocked,
-    Held,
     Migration,
+    PlaceholderText,
     Plain,
     alias_of,
     class_reference,
@@ -149,7 +149,7 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
         raise Blocked("`spec.requirements` is not a list")
     written = [line for line in requirements or [] if isinstance(line, dict)]
     keys = [line.get("key") for line in written]
-    if any(isinstance(key, Held) for key in keys):
+    if any(isinstance(key, PlaceholderText) for key in keys):
         raise Blocked("a requirement's key is a placeholder: the defaults of a Provisioner depend on it")
     kept = [line for line in written if line.get("key") != OLD_LABEL]
     filled = [
@@ -167,7 +167,7 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
 def _provisioner_disruption(old: Plain, partial: bool) -> Plain:
     consolidation = old.get("consolidation")
     enabled = consolidation.get("enabled") if isinstance(consolidation, dict) else None
-    if isinstance(enabled, Held):
+    if isinstance(enabled, PlaceholderText):
         raise Blocked("consolidation.enabled is a placeholder: v1 says it by a policy")
     after = old.get("ttlSecondsAfterEmpty")
     if enabled is True:
@@ -214,8 +214,8 @@ def _home(spec: Plain, *path: str) -> Plain:
 
 
 def _seconds(value: Any) -> str:
-    if isinstance(value, Held):
-        return Held(f"{value}s")
+    if isinstance(value, PlaceholderText):
+        return PlaceholderText(f"{value}s")
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise Blocked("a time to live is not a number of seconds")
     return f"{value // 3600}h" if value and value % 3600 == 0 else f"{value}s"
@@ -264,9 +264,13 @@ def _terms(selector: Any, selected: str) -> list[Plain]:
     choices: list[list[tuple[str, str, str]]] = []
     for key, written in selector.items():
         part = special.get(key, "tags")
-        if isinstance(written, Held) and part != "tags" and part != "name":
+        if isinstance(written, PlaceholderText) and part != "tags" and part != "name":
             raise Blocked(f"`{key}` of {selected} is a placeholder: how many terms it means is not known")
-        values = [written] if isinstance(written, Held) else [v.strip() for v in str(written).split(",") if v.strip()]
+        values = (
+            [written]
+            if isinstance(written, PlaceholderText)
+            else [v.strip() for v in str(written).split(",") if v.strip()]
+        )
         choices.append([(part, key, value) for value in values])
     terms: list[Plain] = []
     for chosen in itertools.product(*choices):

@@ -15,7 +15,7 @@ from typing import Any
 from nodelint import edits
 from nodelint.edits.formatting import column
 from nodelint.edits.line_diff import opcodes
-from nodelint.karpenter.convert.migrate import Blocked, Held, held, same
+from nodelint.karpenter.convert.migrate import Blocked, PlaceholderText, plain_with_placeholders, same
 from nodelint.model.finding import Edit
 from nodelint.source import Source, SourceText
 from nodelint.source.nodes import MappingEntry, Node
@@ -278,7 +278,7 @@ def _difference(node: Node, target: Any) -> list[Edit] | None:
         return _mapping_difference(node, target)
     if isinstance(target, list) and node.kind == "sequence":
         return _sequence_difference(node, target)
-    if same(held(node), target):
+    if same(plain_with_placeholders(node), target):
         return None
     if node.kind == "scalar" and isinstance(target, (str, int, float)) and not node.alias:
         return edits.set_value(node, _plain_value(target))
@@ -308,7 +308,7 @@ def _sequence_difference(node: Node, target: list[Any]) -> list[Edit] | None:
         gone = next(
             item
             for number, item in enumerate(node.items)
-            if number >= len(target) or not same(held(item), target[number])
+            if number >= len(target) or not same(plain_with_placeholders(item), target[number])
         )
         return edits.remove(gone)
     for item, value in zip(node.items, target, strict=False):
@@ -326,7 +326,7 @@ def _plain_value(value: Any) -> Any:
         return {key: _plain_value(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_plain_value(part) for part in value]
-    return str(value) if isinstance(value, Held) else value
+    return str(value) if isinstance(value, PlaceholderText) else value
 
 
 def _lines(text: str) -> list[str]:

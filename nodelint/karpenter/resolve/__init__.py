@@ -18,7 +18,7 @@ from nodelint.ec2.snapshot import Question
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import Image, ImageSet, UnknownFact, aliases_with, image_since, images_of
 from nodelint.karpenter.resolve.accelerators import (
-    Twin,
+    CheaperEquivalent,
     accelerated,
     cheaper_twin,
     cheapest,
@@ -30,7 +30,7 @@ from nodelint.karpenter.resolve.accelerators import (
     image_vendors,
     special,
 )
-from nodelint.karpenter.resolve.allocatable import Lack, lacking, least_scant
+from nodelint.karpenter.resolve.allocatable import NoCapacity, lacking, least_scant
 from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
     Growth,
@@ -84,14 +84,14 @@ from nodelint.source import UNKNOWN, Node
 
 __all__ = [
     "ELSEWHERE",
+    "CheaperEquivalent",
     "Growth",
-    "Lack",
     "Limit",
     "LineEffect",
     "MinValues",
+    "NoCapacity",
     "Reach",
     "Resolution",
-    "Twin",
     "Unlaunchable",
     "accelerated",
     "beyond",

@@ -85,7 +85,7 @@ def _prices(catalog: Catalog, types: TypeSet) -> list[tuple[float, str]]:
     return [(price, name) for name in catalog.names_in(types) if (price := catalog.price(name)) is not None]
 
 
-class Twin(NamedTuple):
+class CheaperEquivalent(NamedTuple):
     """Two types with as many CPUs and as much memory, and the part of the price of `own` that `other` saves."""
 
     own: str
@@ -93,14 +93,14 @@ class Twin(NamedTuple):
     saved: float
 
 
-def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> Twin | None:
+def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     """Of all shapes, the one with the median saving: its cheapest type in a set and in another; None for no pair."""
     twins = []
     beside = _by_shape(catalog, others)
     for shape, (price, name) in _by_shape(catalog, own).items():
         if shape in beside and price:
             other, twin = beside[shape]
-            twins.append(Twin(name, twin, 1 - other / price))
+            twins.append(CheaperEquivalent(name, twin, 1 - other / price))
     twins.sort(key=lambda twin: (twin.saved, twin.own))
     return twins[len(twins) // 2] if twins else None
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Lack(NamedTuple):
+class NoCapacity(NamedTuple):
     """Types of which nothing is left for pods, why, and the setting that does it (None for the family alone)."""
 
     types: TypeSet
@@ -36,7 +36,9 @@ class Lack(NamedTuple):
     at: Node | None
 
 
-def lacking(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, static: bool = False) -> Iterator[Lack]:
+def lacking(
+    node_class: EC2NodeClass, ami_family: str | None, view: Catalog, static: bool = False
+) -> Iterator[NoCapacity]:
     """The types of which nothing is left, by reason; none where class or family are not known.
 
     For a static pool, whose nodes are launched without pods, maxPods 0 is not a reason.
@@ -48,7 +50,7 @@ def lacking(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, sta
     kubelet = spec.get("kubelet")
     if kubelet is not None and kubelet.kind == "mapping":
         if _number(kubelet, "maxPods") == 0 and not static:
-            yield Lack(view.all, "maxPods 0 leaves no room for a pod", kubelet.get("maxPods"))
+            yield NoCapacity(view.all, "maxPods 0 leaves no room for a pod", kubelet.get("maxPods"))
         yield from _without_cpu(kubelet, view)
     soft = family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
     yield from _without_memory(spec, kubelet, family, view, soft)
@@ -56,7 +58,7 @@ def lacking(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, sta
         yield from _without_storage(spec, kubelet, ami_family, view, soft)
 
 
-class Scant(NamedTuple):
+class UnderReserved(NamedTuple):
     """What kubelet and system keep of memory by their settings, and would keep by default of one type, in MiB."""
 
     name: str
@@ -64,7 +66,9 @@ class Scant(NamedTuple):
     default: int
 
 
-def least_scant(node_class: EC2NodeClass, ami_family: str | None, view: Catalog, types: TypeSet) -> Scant | None:
+def least_scant(
+    node_class: EC2NodeClass, ami_family: str | None, view: Catalog, types: TypeSet
+) -> UnderReserved | None:
     """The type that needs least, where even of it less memory is kept than by default; None where enough is.
 
     Only memory that `kubeReserved` names is counted: what it does not name stays at its default.
@@ -78,11 +82,11 @@ def least_scant(node_class: EC2NodeClass, ami_family: str | None, view: Catalog,
     name = min(view.names_in(types), key=lambda each: (pods(each), each))
     kept = kube + (kept_amount(kubelet, "systemReserved", "memory") or 0)
     default = overhead.memory_reserved(pods(name))
-    found = Scant(name, kept // ONE // overhead.MIB, default // overhead.MIB)
+    found = UnderReserved(name, kept // ONE // overhead.MIB, default // overhead.MIB)
     return found if found.kept < found.default else None
 
 
-def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[Lack]:
+def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[NoCapacity]:
     kube, system = kept_amount(kubelet, "kubeReserved", "cpu"), kept_amount(kubelet, "systemReserved", "cpu")
     if not kube and not system:
         return
@@ -93,12 +97,12 @@ def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[Lack]:
 
     types = union(types for value, types in view.values(CPU).items() if spent(int(value)))
     if types:
-        yield Lack(types, "kubeReserved and systemReserved take all CPUs", kubelet)
+        yield NoCapacity(types, "kubeReserved and systemReserved take all CPUs", kubelet)
 
 
 def _without_memory(
     spec: Node, kubelet: Node | None, family: Mapping[str, Any], view: Catalog, soft: bool
-) -> Iterator[Lack]:
+) -> Iterator[NoCapacity]:
     """Types whose memory is less than what kubelet, system and eviction keep of it."""
     kube, system = kept_amount(kubelet, "kubeReserved", "memory"), kept_amount(kubelet, "systemReserved", "memory")
     evict = thresholds(kubelet, "memory.available", soft)
@@ -117,7 +121,7 @@ def _without_memory(
 
     types = view.types_of(name for name in view.names if spent(name))
     if types:
-        yield Lack(types, "kubelet, system and eviction take all memory", kubelet)
+        yield NoCapacity(types, "kubelet, system and eviction take all memory", kubelet)
 
 
 def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Callable[[str], int]:
@@ -127,7 +131,9 @@ def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Calla
     return lambda name: counted(name) or 0
 
 
-def _without_storage(spec: Node, kubelet: Node | None, ami_family: str, view: Catalog, soft: bool) -> Iterator[Lack]:
+def _without_storage(
+    spec: Node, kubelet: Node | None, ami_family: str, view: Catalog, soft: bool
+) -> Iterator[NoCapacity]:
     """Types whose volume for pods is smaller than what kubelet, system and eviction keep of it."""
     kube = kept_amount(kubelet, "kubeReserved", "ephemeral-storage")
     system = kept_amount(kubelet, "systemReserved", "ephemeral-storage") or 0
@@ -146,11 +152,13 @@ def _without_storage(spec: Node, kubelet: Node | None, ami_family: str, view: Ca
     disks = view.values(LOCAL_NVME) if policy is not None and policy.value == "RAID0" else {}
     if spent(size):
         types = view.all - union(disks.values())
-        yield Lack(types, f"kubelet, system and eviction take all storage of a volume of {shown}", at or kubelet)
+        yield NoCapacity(
+            types, f"kubelet, system and eviction take all storage of a volume of {shown}", at or kubelet
+        )
     if disks and (kube or system or evict):
         types = union(types for size, types in disks.items() if spent(int(size) * 10**9 * ONE))
         if types:
-            yield Lack(types, "kubelet, system and eviction take all storage of the instance store", kubelet)
+            yield NoCapacity(types, "kubelet, system and eviction take all storage of the instance store", kubelet)
 
 
 def _number(kubelet: Node | None, field: str) -> int | None:
@@ -162,7 +170,7 @@ def _number(kubelet: Node | None, field: str) -> int | None:
 def kept_amount(kubelet: Node | None, field: str, resource: str) -> int | None:
     """What a setting keeps of a resource, in billionths; None where it says nothing of it."""
     node = kubelet.at(field, resource) if kubelet is not None else None
-    return None if node is None else max(quantities.of(node) or 0, 0)
+    return None if node is None else max(quantities.quantity_of(node) or 0, 0)
 
 
 def thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
@@ -181,7 +189,7 @@ def _threshold(node: Node) -> float:
             return 0
         # Neither a controller nor a kubelet computes with what is no share: `nan%`, `inf%`.
         return percent if 0 <= percent < 100 else 0.0
-    return max(quantities.of(node) or 0, 0)
+    return max(quantities.quantity_of(node) or 0, 0)
 
 
 def threshold_amount(threshold: float, capacity: int) -> int:

@@ -94,7 +94,7 @@ class NodeCapacity:
         if not volumes_known(self._spec):
             return None
         at = volume(self._spec, self._family)
-        return (family_facts(self._family)["volumeGiB"] * 1024**3 * ONE) if at is None else quantities.of(at)
+        return (family_facts(self._family)["volumeGiB"] * 1024**3 * ONE) if at is None else quantities.quantity_of(at)
 
     def _efas(self, name: str) -> int | None:
         if self._spec is None:
@@ -197,7 +197,7 @@ def volume(spec: Node, ami_family: str) -> Node | None:
 
 def _size(mapping: Node) -> Node | None:
     node = mapping.at("ebs", "volumeSize")
-    return node if node is not None and quantities.of(node) is not None else None
+    return node if node is not None and quantities.quantity_of(node) is not None else None
 
 
 def _setting(kubelet: Node | None, field: str) -> tuple[int | None, bool]:

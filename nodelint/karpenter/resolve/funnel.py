@@ -46,7 +46,7 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
     folded = Requirements(requirement for _, requirement in written if requirement is not None)
     telling = _telling(written, supply)
     by_group, steps = _folding(telling, supply, alive, kept)
-    without = _without(telling, supply, by_group, alive, kept)
+    without = _types_without_line(telling, supply, by_group, alive, kept)
     final = steps[-1]
     lines = []
     for index, (at, requirement) in enumerate(written):
@@ -134,7 +134,7 @@ def _folding(
     return by_group, steps
 
 
-def _without(
+def _types_without_line(
     telling: Sequence[Requirement | None],
     supply: Supply,
     by_group: Mapping[str, TypeSet],

@@ -34,7 +34,7 @@ def limits(pool: NodePool) -> Iterator[Limit]:
     """The limits of a pool, in the order written, less those whose resource is a placeholder."""
     for entry in labels(pool.meant("spec", "limits")):
         if isinstance(entry.key, str):
-            yield Limit(entry, entry.key, quantities.of(entry.node))
+            yield Limit(entry, entry.key, quantities.quantity_of(entry.node))
 
 
 def beyond(limit: Limit, resolution: Resolution) -> TypeSet:

@@ -16,7 +16,7 @@ from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.allocatable import kept_amount, threshold_amount, thresholds
 from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts
 from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.quantities import ONE, written
+from nodelint.model.quantities import ONE, format_quantity
 from nodelint.model.releases import behaves
 from nodelint.tuples import NamedTuple
 
@@ -95,7 +95,9 @@ class NodeSizes:
         if found is None:
             amounts = self.of_type(name).allocatable
             found = {
-                resource: written(resource, amounts[resource]) for resource in sorted(amounts) if amounts[resource]
+                resource: format_quantity(resource, amounts[resource])
+                for resource in sorted(amounts)
+                if amounts[resource]
             }
             self._written[name] = found
         return found

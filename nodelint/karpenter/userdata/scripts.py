@@ -60,7 +60,7 @@ class Secret(NamedTuple):
     end: int
 
 
-class Told(NamedTuple):
+class ScriptAction(NamedTuple):
     """A command of a kind that `data/user_data.json` names: what it does, and where."""
 
     what: str
@@ -144,24 +144,24 @@ class Script(CustomUserData):
                 found.append(Joining(system["name"], system["providerID"], system["kubelet"], own, *match.span()))
         return min(found, key=lambda each: each.start, default=None)
 
-    def downloads(self) -> list[Told]:
+    def downloads(self) -> list[ScriptAction]:
         """What scripts fetch from the internet and do not pin, kind by kind."""
         return self._told("downloads")
 
-    def waits(self) -> list[Told]:
+    def waits(self) -> list[ScriptAction]:
         """What delays the start of the node up to where it joins its cluster, kind by kind."""
         join = min((call.start for call in self.calls()), default=len(self.text))
         return [each for each in self._told("waits") if each.start < join]
 
-    def _told(self, kind: str) -> list[Told]:
-        found: list[Told] = []
+    def _told(self, kind: str) -> list[ScriptAction]:
+        found: list[ScriptAction] = []
         for fact in table("user_data")[kind]:
             unless = fact.get("unless")
             for match in re.finditer(fact["pattern"], self.code):
                 if unless is not None and re.search(unless, match[0]):
                     continue
                 if not any(each.start < match.end() and match.start() < each.end for each in found):
-                    found.append(Told(fact["what"], *match.span()))
+                    found.append(ScriptAction(fact["what"], *match.span()))
         return found
 
     def secrets(self) -> list[Secret]:

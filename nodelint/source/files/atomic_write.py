@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 
-from nodelint.source.files.safe_read import is_inside, repository, why
+from nodelint.source.files.safe_read import error_reason, is_inside, repository
 from nodelint.tuples import NamedTuple
 
 _TEMPORARY = re.compile(r"\.nodelint-[0-9a-f]{16}\.tmp")
@@ -195,26 +195,26 @@ class Old(NamedTuple):
             ("owner", about.st_uid, self.owner, (self.owner, -1)),
         ):
             if mine != theirs:
-                with _kept(f"{what} {theirs}", strict):
+                with _strict_only(f"{what} {theirs}", strict):
                     os.fchown(handle, *ids)
         os.fchmod(handle, self.mode)
         given = _attributes(handle)
         for name in given.keys() - self.attributes.keys():  # an ACL by the folder's default
-            with _kept(f"lack of {name}", strict):
+            with _strict_only(f"lack of {name}", strict):
                 os.removexattr(handle, name)
         for name, value in self.attributes.items():
             if given.get(name) != value:
-                with _kept(f"attribute {name}", strict):
+                with _strict_only(f"attribute {name}", strict):
                     os.setxattr(handle, name, value)
 
 
 @contextmanager
-def _kept(what: str, strict: bool) -> Iterator[None]:
+def _strict_only(what: str, strict: bool) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if strict:
-            raise OSError(error.errno, f"its {what} cannot be kept: {why(error)}") from None
+            raise OSError(error.errno, f"its {what} cannot be kept: {error_reason(error)}") from None
 
 
 def _attributes(handle: int) -> dict[str, bytes]:

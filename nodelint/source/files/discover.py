@@ -7,7 +7,7 @@ import sys
 
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
-from nodelint.source.files.safe_read import MARKS, is_inside, repository, why
+from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
 
 TYPE_CHECKING = False
 
@@ -144,7 +144,7 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
     try:
         found.stdin = stdin()
     except OSError as error:
-        found.unreadable.append(("-", why(error)))
+        found.unreadable.append(("-", error_reason(error)))
         return
     if _is_wanted(found.stdin, found):
         from nodelint.source import Source
@@ -175,7 +175,7 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
         from nodelint.source import Source
 
         # A file whose name is a dash is not standard input.
-        source = Source.from_bytes(_shown(file), data, found.also)
+        source = Source.from_bytes(_display_path(file), data, found.also)
         source.part = is_patch(file)
         found.sources.append(source)
         if _may_state(file, data, True):
@@ -183,7 +183,7 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
     elif _may_state(file, data, False):
         from nodelint.source import Source
 
-        found.stating.append(Source.from_bytes(_shown(file), data))
+        found.stating.append(Source.from_bytes(_display_path(file), data))
 
 
 def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
@@ -212,13 +212,13 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
 
 
 def _read_for_release(file: str, found: Discovery) -> None:
-    if any(source.path == _shown(file) for source in found.stating):
+    if any(source.path == _display_path(file) for source in found.stating):
         return
     data = _read(file, Discovery())
     if isinstance(data, bytes) and _may_state(file, data, _concerns_karpenter(data)):
         from nodelint.source import Source
 
-        found.stating.append(Source.from_bytes(_shown(file), data))
+        found.stating.append(Source.from_bytes(_display_path(file), data))
 
 
 def _may_state(file: str, data: bytes, ours: bool) -> bool:
@@ -231,7 +231,7 @@ def _may_state(file: str, data: bytes, ours: bool) -> bool:
     return any(mark in data for mark in (_STATES if ours else _SETTINGS)) or (ours and b"settings" in data)
 
 
-def _shown(file: str) -> str:
+def _display_path(file: str) -> str:
     return file.replace(os.sep, "/") if file != "-" else "./-"
 
 
@@ -297,7 +297,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
                 if _is_taken(entry, path, read, folder, found):
                     yield path
             except OSError as error:  # a link that leads back to itself
-                found.unreadable.append((path, why(error)))
+                found.unreadable.append((path, error_reason(error)))
         else:
             open_folders.pop()
 
@@ -334,7 +334,7 @@ def _listed(
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda e: e.name)
     except OSError as error:
-        found.unreadable.append((folder, why(error)))
+        found.unreadable.append((folder, error_reason(error)))
         return iter(()), above
     if exclude.gitignore and any(entry.name in _GIT for entry in entries):
         from nodelint.source.files.gitignore import entered
@@ -364,7 +364,7 @@ def _read(path: str, found: Discovery) -> bytes | Source | None:
         finally:
             os.close(handle)
     except (OSError, ValueError) as error:
-        found.unreadable.append((path, why(error)))
+        found.unreadable.append((path, error_reason(error)))
         return None
     return data
 
@@ -379,7 +379,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
             from nodelint.source.yaml import yaml_stream
 
             os.lseek(handle, 0, os.SEEK_SET)
-            return yaml_stream.read(_shown(path), handle)
+            return yaml_stream.read(_display_path(path), handle)
     data = b"".join(chunks)
     if size > _LARGEST and _is_marked(data):
         found.unreadable.append((path, f"larger than {_LARGEST >> 20} MiB: {_AT_MOST}"))

@@ -84,7 +84,7 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
-def why(error: OSError | ValueError) -> str:
+def error_reason(error: OSError | ValueError) -> str:
     """What is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above all."""
     reason = getattr(error, "strerror", None)
     return reason[:1].lower() + reason[1:] if reason else str(error)

@@ -49,7 +49,7 @@ def base(where: Repository) -> str:
     raise GitError("no default branch is found to compare with; name a revision with --against")
 
 
-def written(where: Repository, revision: str, into: str, wanted: Callable[[str], bool]) -> int:
+def write_files(where: Repository, revision: str, into: str, wanted: Callable[[str], bool]) -> int:
     """Write the files of a commit that are wanted below a folder; how many there were.
 
     Links are written where they lead to a place inside. Raises GitError and OSError.

@@ -116,7 +116,7 @@ def _data(path: str) -> str:
     try:
         first = os.fsdecode(safe_read.read(path, 1 << 16)).rstrip("\r\n")
     except OSError as error:
-        raise GitError(f"{path}: {safe_read.why(error)}") from None
+        raise GitError(f"{path}: {safe_read.error_reason(error)}") from None
     if not first.startswith("gitdir: "):
         raise GitError(f"{path} does not name a repository")
     return os.path.realpath(os.path.join(os.path.dirname(path), first.removeprefix("gitdir: ")))
@@ -157,7 +157,7 @@ def _run(where: Sequence[str], arguments: Sequence[str], sent: bytes, env: dict[
             env=env,
         )
     except OSError as error:
-        raise GitError(f"git: {safe_read.why(error)}") from None
+        raise GitError(f"git: {safe_read.error_reason(error)}") from None
     except subprocess.TimeoutExpired:
         raise GitError(f"git gave no answer within {_SECONDS} seconds") from None
     if done.returncode:

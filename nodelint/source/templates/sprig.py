@@ -132,7 +132,7 @@ def _get(mapping: object, key: object) -> object:
     return mapping.get(str(plain(key))) if isinstance(mapping, Node | dict) else None
 
 
-def _has(item: object, some: object) -> bool:
+def _has_item(item: object, some: object) -> bool:
     values = plain(some)
     return isinstance(values, list) and plain(item) in values
 
@@ -215,7 +215,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "ge": lambda a, b: not _less(a, b),
     "get": _get,
     "gt": lambda a, b: _less(b, a),
-    "has": _has,
+    "has": _has_item,
     "hasKey": _has_key,
     "indent": _indent,
     "index": _index,

@@ -263,13 +263,13 @@ class FileFiller:
         writer = self.writer
         writer.copy_to(expression.start)
         code = writer.code_at(expression.start, expression.end)
-        for text, node in json_pieces(value, _shown):
+        for text, node in json_pieces(value, _unknown_text):
             writer.add(escaped(text), expression.start, code, node)
         writer.at = expression.end
         self.used |= made
 
 
-def _shown(node: Node) -> str:
+def _unknown_text(node: Node) -> str:
     """How a value that is not known stands in an object: as it is written, where that is a name."""
     text = node.text if node.end - node.start < 200 else ""
     return text if re.fullmatch(_TRAVERSAL, text) and text not in ("true", "false", "null") else _UNKNOWN

@@ -288,7 +288,7 @@ class Modules:
             for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):
                 source = self.source(os.path.join(folder, name)) if name in names else None
                 if source is not None:
-                    found.update(_given_by(source, self.budget))
+                    found.update(_variables_of_file(source, self.budget))
             self._given[folder] = found
         return self._given[folder]
 
@@ -327,7 +327,7 @@ class Modules:
         return found
 
 
-def _given_by(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
+def _variables_of_file(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
     """The variables that a file of variables gives."""
     if source.path.endswith(".json"):
         from nodelint.source.syntax_errors import Unreadable
