@@ -13,19 +13,19 @@ from difflib import unified_diff
 from functools import cache
 
 from nodelint.edits import apply
-from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
-from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
+from nodelint.lint.engine import DEFAULTS, Report, Selection
+from nodelint.lint.examples import Example, example_pairs, examples, frame_errors
 from nodelint.lint.policies import UNEVALUATED
 from nodelint.lint.results import Result
-from nodelint.lint.rule import Example, Rule, examples
+from nodelint.lint.rule import Rule
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, served
 from nodelint.model.messages import LONGEST_MESSAGE
-from nodelint.report.page import alone, build_example, read_example, target_of
+from nodelint.report.page import ExampleError, alone, fixed_text, judge_example, read_example, target_of
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
@@ -50,27 +50,22 @@ class BrokenLaw(NamedTuple):
     difference: str
 
 
-class ExampleError(ValueError):
-    """An example that cannot be judged or fixed, and why."""
-
-
 class ExamplePair(NamedTuple):
-    """A pair of examples of a rule, by its number from 1."""
+    """A pair of examples of a rule, by its number from 1; without a `good` one, what the fix makes is good."""
 
     rule: Rule
     number: int
     bad: Example
-    good: Example
+    good: Example | None
 
     def __str__(self) -> str:
         return f"{self.rule.name}-{self.number}"
 
 
 def cases(rule: Rule) -> list[ExamplePair]:
-    """The pairs of examples of a rule's page; one without its counterpart is none."""
-    found = list(examples(rule.page))
-    bad, good = [e for e in found if not e.good], [e for e in found if e.good]
-    return [ExamplePair(rule, number, *pair) for number, pair in enumerate(zip(bad, good, strict=False), 1)]
+    """The pairs of examples of a rule's page; one without its counterpart is none, unless the rule fixes."""
+    pairs = [pair for pair in example_pairs(rule.page) if pair[1] is not None or rule.fix]
+    return [ExamplePair(rule, number, *pair) for number, pair in enumerate(pairs, 1)]
 
 
 class Trial:
@@ -84,22 +79,12 @@ class Trial:
         self._own = own
         self.judge = cache(self._judge)
         self.fixed_text = cache(self._fixed_text)
-
-    def judge_sources(
-        self,
-        sources: Sequence[Source],
-        target: Target,
-        rules: Mapping[str, Rule],
-        selection: Selection,
-        context_sources: Sequence[Source] = (),
-    ) -> Report:
-        """The engine, over what is built of an example that is several files."""
-        return lint(sources, target, rules, selection, context_sources, built=build_example(sources).built)
+        self.good = cache(self._good)
 
     def _judge(self, text: str, example: Example, rule: Rule | None = None) -> Report:
         """What one rule, or the default profile, says of a text. Raises ExampleError where a rule raises an error."""
         selection = alone(rule) if rule else DEFAULTS
-        report = self.judge_sources(read_example(text).files, target_of(example), self.rules, selection)
+        report = judge_example(read_example(text).files, target_of(example), self.rules, selection)
         if report.faults:
             raise ExampleError("\n".join(report.faults))
         return report
@@ -119,11 +104,13 @@ class Trial:
 
     def _fixed_text(self, text: str, case: ExamplePair, name: str = "example.yaml") -> str:
         """The text with every fix of the rule written. Raises ExampleError for a fix that would break the file."""
-        sources = read_example(text, name).files
-        done = fix(sources, target_of(case.bad), self.rules, alone(case.rule), unsafe=True, judge=self.judge_sources)
-        if done.refused:
-            raise ExampleError("; ".join(f"the fix is refused: {reason}" for _, reason in done.refused))
-        return "".join(source.text for source in done.sources)
+        return fixed_text(text, case.bad, case.rule, self.rules, name)
+
+    def _good(self, case: ExamplePair) -> Example:
+        """The good example of a pair: as it is written, or as the fix makes it of the bad one."""
+        if case.good is not None:
+            return case.good
+        return case.bad._replace(good=True, text=self.fixed_text(case.bad.text, case))
 
     def broken_laws(self, rule: Rule) -> list[BrokenLaw]:
         """Every law that a rule breaks, over its page and each of its pairs of examples."""
@@ -140,10 +127,12 @@ class Trial:
 
     def _page_differences(self, rule: Rule) -> Iterator[tuple[str, str]]:
         """The laws about a page as a whole that it breaks, each with what differs."""
+        for error in frame_errors(rule.page):
+            yield "The lines of an example have their places in its frame.", error
         found = list(examples(rule.page))
         good = sum(example.good for example in found)
-        if not found or good * 2 != len(found):
-            law = "A page has pairs of examples: each bad one has its good one."
+        if not found or good > len(found) - good or (not rule.fix and good * 2 != len(found)):
+            law = "A page has pairs of examples: each bad one has its good one, written or made by the fix."
             yield law, f"it has {len(found) - good} bad and {good} good examples"
         unknown = [name for name in rule.gives_way_to if name not in self.rules]
         if unknown:
@@ -175,7 +164,7 @@ def _differences(law: Law, trial: Trial, case: ExamplePair) -> Iterator[tuple[st
 
 def example_is_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The rule judges both examples without an error."""
-    for example in (case.bad, case.good):
+    for example in (case.bad, trial.good(case)):
         for result in trial.judge(example.text, example, case.rule).results:
             if result.finding.message.startswith(UNEVALUATED):
                 yield f"{_word(example)} example: {result.finding.message}"
@@ -189,7 +178,7 @@ def bad_example_is_found(trial: Trial, case: ExamplePair) -> Iterator[str]:
         yield "nothing is found in the bad example" + "".join(f"; skipped: {reason}" for reason in sorted(reasons))
     # Beside what is shown by default, a rule may have advice for the strict profile.
     profiles = {result.finding.strict for result in report.results} or {True, False}
-    for result in trial.judge(case.good.text, case.good, case.rule).results:
+    for result in trial.judge(trial.good(case).text, trial.good(case), case.rule).results:
         if result.finding.strict in profiles or result.severity == "error":
             yield f"in the good example: {_place(result)}"
 
@@ -198,7 +187,7 @@ def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The rule is heard in a run of all rules, too: those that it gives way to do not hide it."""
     names = (name for name, rule in trial.rules.items() if rule.group != "practice" or rule is case.rule)
     files = read_example(case.bad.text).files
-    report = trial.judge_sources(files, target_of(case.bad), trial.rules, Selection(frozenset(names)))
+    report = judge_example(files, target_of(case.bad), trial.rules, Selection(frozenset(names)))
     others = {result.rule.name for result in report.results}
     if case.rule.name not in others:
         yield f"only {', '.join(sorted(others)) or 'nothing'} is heard"
@@ -207,8 +196,8 @@ def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:
 def good_example_is_good(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The good example trips no other rule of the default profile."""
     # What only Amazon Linux 2 does can be shown with nothing else, and that it has ended stays true.
-    allowed = {("ended-family", "warning")} if "alias: al2@" in case.good.text else set()
-    for result in trial.default_results(case.good.text, case.good, case):
+    allowed = {("ended-family", "warning")} if "alias: al2@" in trial.good(case).text else set()
+    for result in trial.default_results(trial.good(case).text, trial.good(case), case):
         if result.rule.name != case.rule.name and (result.rule.name, result.severity) not in allowed:
             yield f"{result.severity}[{result.rule.name}]: {_place(result)}"
 
@@ -257,7 +246,7 @@ def suggestions_mend(trial: Trial, case: ExamplePair) -> Iterator[str]:
 def fix_makes_the_good_example(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The fix of the bad example is the good one, and is left alone by a second run."""
     fixed = trial.fixed_text(case.bad.text, case)
-    yield from _difference(case.good.text, fixed)
+    yield from _difference(trial.good(case).text, fixed)
     yield from _difference(fixed, trial.fixed_text(fixed, case))
 
 
@@ -272,7 +261,7 @@ def fix_is_valid(trial: Trial, case: ExamplePair) -> Iterator[str]:
 def fix_keeps_the_form(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The fix is the same with CRLF, a byte order mark, another document before, or no line break at the end."""
     for form in (with_crlf, with_bom, with_document_before, without_last_newline):
-        difference = _difference(form(case.good.text), trial.fixed_text(form(case.bad.text), case))
+        difference = _difference(form(trial.good(case).text), trial.fixed_text(form(case.bad.text), case))
         yield from (f"{form.__name__.replace('_', ' ')}: {text}" for text in difference)
 
 
@@ -282,14 +271,14 @@ def fix_keeps_comments(trial: Trial, case: ExamplePair) -> Iterator[str]:
     fixed = trial.fixed_text(commented, case)
     yield from _value_difference(_values(trial.fixed_text(case.bad.text, case)), _values(fixed))
     kept = [line for line in commented.splitlines() if line in fixed.splitlines()]
-    plain = [line for line in case.bad.text.splitlines() if line in case.good.text.splitlines()]
+    plain = [line for line in case.bad.text.splitlines() if line in trial.good(case).text.splitlines()]
     if len(kept) < len(plain):
         yield f"of {len(plain)} lines with comments, {len(kept)} are left"
 
 
 def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The fix of the same objects as JSON means the same."""
-    roots, wanted = _values(case.bad.text), _values(case.good.text)
+    roots, wanted = _values(case.bad.text), _values(trial.good(case).text)
     # Files of a folder, template code, comments and further documents are not written in JSON.
     if case.bad.files or "{{" in case.bad.text or case.rule.on in (Source, Suppression) or len(wanted) != len(roots):
         return
@@ -307,7 +296,7 @@ def safe_fix_replaces_no_node(trial: Trial, case: ExamplePair) -> Iterator[str]:
     )
     safe = [r for r in report.results if r.fixable and r.safety == "safe" and r.severity != "error"]
     for path in (path for result in safe for edit in result.finding.edits for path in _drifting(context, edit)):
-        images = _found_images(case, case.bad.text), _found_images(case, case.good.text)
+        images = _found_images(case, case.bad.text), _found_images(case, trial.good(case).text)
         # Terms for images are not in the hash: nodes are compared with the images that the terms find.
         if "spec.amiSelectorTerms" not in path or images[0] != images[1] or not images[0]:
             yield f"the fix is said to be safe, and changes {path}"

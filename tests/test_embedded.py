@@ -32,7 +32,7 @@ from nodelint.source.files.globs import Excluded, Globs
 
 from .conftest import by_place
 from .manifests import nodepool
-from .test_rules import RULES, TEXT_RULES, ExamplePair, Laws, has_fix
+from .test_rules import RULES, TEXT_RULES, TRIAL, ExamplePair, Laws, has_fix
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 LAWS = Laws()
@@ -154,13 +154,13 @@ def _is_embedded(case: ExamplePair) -> bool:
 @LAWS.about(lambda case: _is_embedded(case) and has_fix(case))
 def a_fix_lands_in_the_host(case: ExamplePair) -> None:
     for host in HOSTS:
-        if host is in_heredoc and case.good.text.count("\n---") > case.bad.text.count("\n---") == 0:
+        if host is in_heredoc and TRIAL.good(case).text.count("\n---") > case.bad.text.count("\n---") == 0:
             continue  # a resource of Terraform holds one manifest
         if _differs(case, host):
             continue
         done = mended(*host(case.bad.text), case)
         assert not done.refused
-        assert done.sources[0].text == host(case.good.text)[1], host.__name__
+        assert done.sources[0].text == host(TRIAL.good(case).text)[1], host.__name__
 
 
 # -- patches of operations
@@ -278,14 +278,14 @@ def an_object_of_hcl_has_the_findings_of_the_same_yaml(case: ExamplePair) -> Non
 
 @LAWS.about(lambda case: _in_hcl(case) and has_fix(case))
 def a_fix_of_hcl_says_what_the_good_example_says(case: ExamplePair) -> None:
-    roots, wanted = known_roots(case.bad.text), known_roots(case.good.text)
+    roots, wanted = known_roots(case.bad.text), known_roots(TRIAL.good(case).text)
     assert roots and wanted
     if len(roots) != len(wanted):
         return  # an object of HCL is not followed by another
     done = mended("a.tf", as_resources(roots), case)
     assert not done.refused
     assert [o.node.plain() for o in objects(done.sources[0])] == [
-        o.node.plain() for o in held("a.yaml", case.good.text)
+        o.node.plain() for o in held("a.yaml", TRIAL.good(case).text)
     ]
 
 
@@ -1240,7 +1240,7 @@ def _fits_values(case: ExamplePair) -> bool:
     def fits(text: str) -> bool:
         return all(re.match(r"apiVersion|kind", part) for part in re.split(r"(?m)^---.*\n", text) if part.strip())
 
-    return _is_embedded(case) and fits(case.bad.text) and fits(case.good.text)
+    return _is_embedded(case) and fits(case.bad.text) and fits(TRIAL.good(case).text)
 
 
 @LAWS.about(_fits_values)
@@ -1265,7 +1265,7 @@ def values_of_a_release_change_no_finding(case: ExamplePair) -> None:
 def a_fix_lands_in_the_values_of_a_release(case: ExamplePair) -> None:
     done = mended("a.yaml", in_values(case.bad.text), case)
     assert not done.refused
-    assert done.sources[0].text == in_values(case.good.text)
+    assert done.sources[0].text == in_values(TRIAL.good(case).text)
 
 
 def _collections(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

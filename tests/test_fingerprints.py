@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.lint.engine import Report, Result, Target, lint
+from nodelint.lint.examples import examples
 from nodelint.lint.fingerprints import field, fingerprints, relative
-from nodelint.lint.rule import Rule, examples
+from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST

@@ -13,7 +13,8 @@ from nodelint.karpenter import resolve
 from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Selection, Target
-from nodelint.lint.rule import Rule, bundled, examples, load
+from nodelint.lint.examples import examples
+from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST, Version

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
-from nodelint.lint.rule import examples, load_bundled
+from nodelint.lint.examples import examples
+from nodelint.lint.rule import load_bundled
 from nodelint.lsp.diagnostics import diagnostics
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.documents import objects

@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from nodelint.lint.engine import Target, lint
-from nodelint.lint.rule import Rule, examples, load
+from nodelint.lint.examples import examples
+from nodelint.lint.rule import Rule, load
 from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone
 from nodelint.source import Source

@@ -13,7 +13,8 @@ import pytest
 
 from nodelint.data import DATA, table
 from nodelint.lint import rule as rule_module
-from nodelint.lint.rule import SUBJECTS, Rule, bundled, examples, index, load, load_bundled, source_link
+from nodelint.lint.examples import examples
+from nodelint.lint.rule import SUBJECTS, Rule, bundled, index, load, load_bundled, source_link
 from nodelint.lint.suppressions import Suppression
 from nodelint.report.page import markdown
 from nodelint.rule_laws import ExamplePair, Trial, cases

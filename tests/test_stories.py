@@ -11,7 +11,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import Report, Result, lint
-from nodelint.lint.rule import Example, Rule
+from nodelint.lint.examples import Example
+from nodelint.lint.rule import Rule
 from nodelint.report.page import target_of
 from nodelint.report.text import finding_text
 from nodelint.source import Source

@@ -17,9 +17,10 @@ import pytest
 
 from nodelint.lint.config import Settings
 from nodelint.lint.engine import Target, lint
+from nodelint.lint.examples import examples
 from nodelint.lint.older_release import BY_RELEASE
 from nodelint.lint.release_selection import chooser
-from nodelint.lint.rule import Rule, examples
+from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.ranges import Releases, releases_in, runs, turning_points
 from nodelint.model.releases import NEWEST, OLDEST, RELEASES, Version

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -119,9 +118,11 @@ def _rules() -> dict[str, Rule]:
 def seeds(target: str) -> Iterator[bytes]:
     """Inputs to start from."""
     trees = ROOT / "tests" / "trees"
+    from nodelint.lint.examples import examples
+
     if target in ("loader", "fixer", "templates"):
-        for rule in sorted((ROOT / "rules").glob("*.py")):
-            yield from (text.encode() for text in re.findall(r"(?ms)^```yaml bad[^\n]*\n(.*?)^```", rule.read_text()))
+        for rule in _rules().values():
+            yield from (example.text.encode() for example in examples(rule.page) if not example.good)
         yield from (path.read_bytes() for path in sorted(trees.rglob("*.y*ml")) if path.is_file())
     elif target == "hcl":
         yield from (path.read_bytes() for path in sorted(trees.rglob("*.tf")) if path.is_file())

@@ -14,14 +14,17 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _TEMPLATE = '''r"""A NodePool whose name is `change-me`: say in one sentence what this rule flags.
 
-Say why it matters: what happens in the cluster, when, and to whom. Then pairs of examples, each bad one followed by
-its good one; where the rule has a fix, the good example is what the fix makes of the bad one.
+Say why it matters: what happens in the cluster, when, and to whom. Then pairs of examples, each as the lines that
+matter, over a frame: a correct manifest of nodelint/data/frames/. Where the rule has a fix, leave the good one out:
+the fix makes it.
 
-```yaml bad
-{bad}```
+```yaml bad frame=pool
+metadata.name: change-me
+```
 
-```yaml good
-{good}```
+```yaml good frame=bad
+metadata.name: general
+```
 """
 
 from nodelint.api import Context, Finding, Findings, NodePool, rule
@@ -32,28 +35,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.name == "change-me":
         yield Finding(at=pool.name_node, message="`change-me` says nothing about the nodes of the pool")
 '''
-_POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {name}
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["on-demand"]
-"""
 
 
 def rule_text() -> str:
     """The text of a new rule."""
-    return _TEMPLATE.format(bad=_POOL.format(name="change-me"), good=_POOL.format(name="general"))
+    return _TEMPLATE
 
 
 def main() -> None:

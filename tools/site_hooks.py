@@ -13,7 +13,7 @@ from nodelint import project
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[([^\[\]]*)\]\(((?:\.\./)+[^)#\s]+)([^)\s]*)\)")
-_EXAMPLE = re.compile(r"^```yaml (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?$", re.MULTILINE)
+_EXAMPLE = re.compile(r"^```(yaml|diff) (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?$", re.MULTILINE)
 
 
 def on_config(config: Any) -> None:
@@ -50,11 +50,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     numbers = Counter[str]()
 
     def titled(match: re.Match[str]) -> str:
-        kind, karpenter, kubernetes = match.groups()
+        language, kind, karpenter, kubernetes = match.groups()
         numbers[kind] += 1
         title = "In the account" if kind == "facts" else f"{kind.capitalize()} example {numbers[kind]}"
         title += f", Karpenter {karpenter}" if karpenter else ""
         title += f", Kubernetes {kubernetes}" if kubernetes else ""
-        return f'```yaml title="{title}"'
+        return f'```{language} title="{title}"'
 
     return _EXAMPLE.sub(titled, _LINK.sub(outward, markdown))

@@ -47,7 +47,7 @@ def command(name: str | None, subject: str | None, **flags: Any) -> None:
       practice     strict                    what a careful team decides once
     """
     from nodelint.lint import rule
-    from nodelint.report.page import former_list, header, options_table, sources_list
+    from nodelint.report.page import former_list, header, options_table, page_with_fixes, sources_list
 
     rules = rule.load(rule.bundled())
     if name is None or name not in rules:
@@ -66,7 +66,7 @@ def command(name: str | None, subject: str | None, **flags: Any) -> None:
         stop(no_rule(name, rules))
     page = rules[name]
     more = "".join(f"\n\n{part}" for part in (options_table(page), sources_list(page), former_list(page)) if part)
-    echo(f"{click.style(page.name, bold=True)}\n{header(page)}\n\n{page.page.strip()}{more}")
+    echo(f"{click.style(page.name, bold=True)}\n{header(page)}\n\n{page_with_fixes(page, rules)}{more}")
 
 
 def _list_rules(rules: Iterable[Rule], subject: str | None) -> None:

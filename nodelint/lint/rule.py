@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
@@ -119,7 +119,7 @@ class Rule(NamedTuple):
 
     @property
     def page(self) -> str:
-        """The rule's page, in Markdown."""
+        """The rule's page, in Markdown, its examples whole; good ones that only the fix makes are left out."""
         return self.text()
 
     @property
@@ -342,7 +342,14 @@ def _load(path: str, name: str, compiled: bool = True) -> Rule:
     page = module.__doc__ or _docstring(path)
     if len(found) != 1 or not page:
         raise ImportError(f"{path}: a rule file holds one function marked with @rule, and a docstring")
-    return found[0]._replace(name=name, text=partial(str, page))
+    return found[0]._replace(name=name, text=partial(_whole_page, page))
+
+
+def _whole_page(page: str) -> str:
+    # Imported here: a run that prints no page lays no example over its frame.
+    from nodelint.lint.examples import whole_page
+
+    return whole_page(page)
 
 
 def _docstring(path: str) -> str | None:
@@ -356,44 +363,3 @@ def _docstring(path: str) -> str | None:
 def bundled() -> str:
     """The folder of the rules that come with nodelint."""
     return shipped("rules")
-
-
-class Example(NamedTuple):
-    """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names.
-
-    `facts` describes the AWS account in which it is judged (see `imagined`): the last fence "yaml facts" before it.
-    """
-
-    good: bool
-    text: str
-    karpenter: str | None = None
-    kubernetes: str | None = None
-    facts: str | None = None
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The texts of an example that is several files, by their paths, each with the comment that begins it."""
-        return split_files(self.text)
-
-
-_FILE = r"# file: ([^ \r\n]+)"
-_FENCE = r"(?ms)^```ya?ml +(bad|good|facts)([^\n]*)\n(.*?)^```"
-
-
-def split_files(text: str) -> dict[str, str]:
-    """The files of a text in which lines `# file: base/pool.yaml` begin each; none where there is no such line."""
-    starts = [match.start() for match in re.finditer(rf"(?m)^\ufeff?{_FILE}", text)]
-    ends = [*starts[1:], len(text)]
-    parts = [text[start:end] for start, end in zip([0, *starts[1:]], ends, strict=True)] if starts else []
-    return {re.findall(_FILE, part)[0]: part for part in parts}
-
-
-def examples(page: str) -> Iterator[Example]:
-    """The examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
-    facts: str | None = None
-    for kind, options, body in re.findall(_FENCE, page):
-        if kind == "facts":
-            facts = body
-            continue
-        words = dict(word.split("=", 1) for word in options.split())
-        yield Example(kind == "good", body, words.get("karpenter"), words.get("kubernetes"), facts)

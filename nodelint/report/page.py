@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from nodelint.build import Inventory, build
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
-from nodelint.lint.engine import DEFAULTS, Selection, Target, lint
-from nodelint.lint.rule import PROFILES, Example, Rule, examples, source_link, split_files
+from nodelint.lint.autofix import fix
+from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
+from nodelint.lint.examples import FENCE, Example, example_pairs, split_files
+from nodelint.lint.rule import PROFILES, Rule, source_link
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.manifest import EC2NodeClass
@@ -18,6 +20,10 @@ from nodelint.model.releases import target as parse_target
 from nodelint.report.text import finding_text
 from nodelint.source import Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+
+
+class ExampleError(ValueError):
+    """An example that cannot be judged or fixed, and why."""
 
 
 def header(rule: Rule) -> str:
@@ -85,16 +91,70 @@ def alone(rule: Rule) -> Selection:
     return DEFAULTS if rule.on is Suppression else Selection(select=frozenset({rule.name}))
 
 
+def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule], name: str = "example.yaml") -> str:
+    """A text in the place of an example with every fix of a rule written.
+
+    Raises ExampleError for a fix that would break the file.
+    """
+    sources = read_example(text, name).files
+    done = fix(sources, target_of(example), rules, alone(rule), unsafe=True, judge=judge_example)
+    if done.refused:
+        raise ExampleError("; ".join(f"the fix is refused: {reason}" for _, reason in done.refused))
+    return "".join(source.text for source in done.sources)
+
+
+def judge_example(
+    sources: Sequence[Source],
+    target: Target,
+    rules: Mapping[str, Rule],
+    selection: Selection,
+    context_sources: Sequence[Source] = (),
+) -> Report:
+    """The engine, over what is built of an example that is several files."""
+    return lint(sources, target, rules, selection, context_sources, built=build_example(sources).built)
+
+
+def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = False) -> str:
+    """The page of a rule with its good examples, those that the fix makes too, as what differs from the bad ones.
+
+    With `findings`, what the rule says of a bad example stands below it.
+    """
+    pairs = example_pairs(rule.page)
+    written = ((bad, good) for bad, good in pairs if good is not None)
+    parts, end, page, unseen = list[str](), 0, rule.page.strip(), iter(pairs)
+    for match in FENCE.finditer(page):
+        parts.append(page[end : match.start()])
+        end = match.end()
+        if match[1] == "good":
+            bad, good = next(written, (None, None))
+            parts.append(_good_fence(bad.text, good.text, match[2]) if bad and good else match[0])
+            continue
+        parts.append(match[0])
+        if match[1] == "bad":
+            bad, good = next(unseen)
+            if findings:
+                report = judge_example(read_example(bad.text).files, target_of(bad), rules, alone(rule))
+                said = "\n\n".join(finding_text(result) for result in report.results)
+                parts.append(f"\n\n```text\n{said}\n```")
+            if good is None and rule.fix:
+                made = fixed_text(bad.text, bad, rule, rules)
+                parts.append(f"\n\n{_good_fence(bad.text, made, match[2])}")
+    return "".join([*parts, page[end:]])
+
+
+def _good_fence(bad: str, good: str, options: str) -> str:
+    """A good example as the whole of the bad one with the lines that differ marked."""
+    old, new = bad.splitlines(), good.splitlines()
+    if old == new:
+        return f"```yaml good{options}\n{good}```"
+    from difflib import unified_diff  # imported here: only pages need it
+
+    lines = list(unified_diff(old, new, lineterm="", n=max(len(old), len(new))))[3:]
+    return "\n".join([f"```diff good{options}", *lines, "```"])
+
+
 def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
     """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
-    page = rule.page.strip()
-    said = []
-    for number, example in enumerate((e for e in examples(page) if not e.good), 1):
-        inventory = read_example(example.text)
-        report = lint(inventory.files, target_of(example), rules, alone(rule), built=inventory.built)
-        texts = "\n\n".join(finding_text(result) for result in report.results)
-        said.append(f"Of bad example {number}:\n\n```text\n{texts}\n```")
-    first, _, rest = page.partition("\n")
+    first, _, rest = page_with_fixes(rule, rules, findings=True).partition("\n")
     rest += "".join(f"\n\n{part}" for part in (options_table(rule), sources_list(rule), former_list(rule)) if part)
-    messages = "\n\n".join(said)
-    return f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n\n## What nodelint says\n\n{messages}\n"
+    return f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n"
