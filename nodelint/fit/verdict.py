@@ -93,7 +93,18 @@ def judge_pod(
         found = _Attempt(pod, pool, daemons, volumes).judge(state)
         if found.fits:
             break
-    return found
+    return _with_image(found)
+
+
+def _with_image(found: PoolVerdict) -> PoolVerdict:
+    """The same for the types that have an image: the scheduler does not ask for one, and relaxes nothing for it."""
+    pool, types = found.pool, found.types & found.pool.resolution.launchable
+    if not found.fits or types:
+        return found._replace(types=types)
+    node_class = pool.resolution.node_class
+    at = node_class.name_node if node_class is not None else pool.pool.name_node
+    text = "no instance type that holds the pod has an image of the class"
+    return PoolVerdict(pool, NONE, PoolRefusal("requirements", text, at))
 
 
 def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal | None:
@@ -172,14 +183,7 @@ class _Attempt:
         types, refusal = self._filtered(asked)
         if refusal is None and types and not pool.pool.static:
             refusal = self._too_few(types)
-        if refusal is None:
-            with_image = types & pool.resolution.launchable
-            if with_image:
-                return PoolVerdict(pool, with_image, None)
-            node_class = pool.resolution.node_class
-            at = node_class.name_node if node_class is not None else pool.pool.name_node
-            refusal = PoolRefusal("requirements", "no instance type that holds the pod has an image of the class", at)
-        return PoolVerdict(pool, NONE, refusal)
+        return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
 
     def _too_few(self, types: TypeSet) -> PoolRefusal | None:
         """Whether minValues are not met by the types left, or by the cheapest of them that are handed on."""
@@ -279,10 +283,7 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
     if not room:
         text = f"no instance type has enough resources, resources={shown_requests(pod.requests)}"
         return PoolVerdict(pool, NONE, PoolRefusal("resources", text, None, pod.node.get("containers")))
-    if not room & pool.resolution.launchable:
-        text = "no instance type that holds the pod has an image of the class"
-        return PoolVerdict(pool, NONE, PoolRefusal("requirements", text, pool.pool.name_node))
-    return PoolVerdict(pool, room & pool.resolution.launchable, None)
+    return _with_image(PoolVerdict(pool, room, None))
 
 
 def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | None]:

@@ -123,7 +123,7 @@ def class_rules(
 
 
 def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
-    """The types that lack a network card, an interface on it, or EFA interfaces. Types without limits
+    """The types that lack EFA interfaces, a network card, or an interface on it. Cards that are not known
     pass.
     """
     wanted: list[tuple[int, int]] = []
@@ -136,12 +136,10 @@ def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
             wanted.append((numbers[0], numbers[1]))
 
     def lacks(name: str) -> bool:
-        network = view.network(name)
-        if network is None:
-            return False
-        cards = network.cards
-        if any(card >= len(cards) or device >= cards[card] for card, device in wanted):
+        if efa_only > int(view.resources(name).get("vpc.amazonaws.com/efa", "0")):
             return True
-        return efa_only > int(view.resources(name).get("vpc.amazonaws.com/efa", "0"))
+        network = view.network(name)
+        cards = network.cards if network is not None else ()
+        return bool(cards) and any(card >= len(cards) or device >= cards[card] for card, device in wanted)
 
     return view.types_of(name for name in view.names if lacks(name))
