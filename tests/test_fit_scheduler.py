@@ -211,7 +211,7 @@ class Maker:
 @given(st.integers(0, 2**32))
 @example(52)
 def test_each_verdict_is_that_of_a_second_scheduler(seed: int) -> None:
-    """The example is of a pod whose first required term only types without an image meet: nothing is relaxed for it."""
+    """The example: a pod whose first term only types without an image meet. Nothing is relaxed for it."""
     maker = Maker(seed)
     family, spec = maker.node_class()
     pools = [maker.pool(f"p{n}") for n in range(2)]

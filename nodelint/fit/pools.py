@@ -50,8 +50,9 @@ class DaemonGroup(NamedTuple):
 class EmptyPool:
     """A NodePool without nodes, as the scheduler sees it.
 
-    `requirements` are those of its NodeClaims, `candidates` the types that meet them and have room for pods at all,
-    `allowed` those of them that the limits let through. Where something is not known, both are upper bounds.
+    `template` are the requirements with which daemons are looked for, `requirements` those of its NodeClaims, which
+    have a hostname, too. `candidates` are the types that meet them and have room for pods at all, `allowed` those of
+    them that the limits let through. Where something is not known, both are upper bounds.
     """
 
     def __init__(self, resolution: Resolution) -> None:
@@ -59,7 +60,9 @@ class EmptyPool:
         self.pool: NodePool = resolution.pool
         self.release = resolution.version
         self.sizes: NodeSizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
-        self.requirements = self._template()
+        self.template = self._template()
+        self.requirements = self.template.copy()
+        self.requirements.add(Requirement.of(HOSTNAME, "In", ("hostname-placeholder",)))
         self.known = well_known(self.release) | self._open_keys
 
     @property
@@ -102,7 +105,7 @@ class EmptyPool:
     def _template(self) -> Requirements:
         found = self.resolution.requirements.copy()
         ref = self.pool.class_ref
-        own = {HOSTNAME: "hostname-placeholder"}
+        own: dict[str, str] = {}
         if ref is not None and isinstance(ref.name, str):
             own["karpenter.k8s.aws/ec2nodeclass"] = ref.name
         if self.release >= DAEMONS_BY_TYPE:
@@ -193,7 +196,7 @@ class EmptyPool:
         found = NONE
         for term in pod.terms or (None,):
             asked = requirements_of((*pod.selector, *(term.expressions if term is not None else ())), self.release)
-            if self.clash(self.requirements, asked) is None:
+            if self.clash(self.template, asked) is None:
                 by_type = self.release >= DAEMONS_BY_TYPE
                 found |= self.meeting(asked, self.candidates) if by_type else self.candidates
         return found
