@@ -17,6 +17,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
 | `edits` | edits in the file's own style: `set_value`, `add_item`, `remove` |
 | `fixes` | edits that several rules offer: `require`, `drop`, `pin` |
+| `remedies` | ways out by name: what is refused taken away, where that settles it |
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
 | `messages` | values and counts as messages name them |
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter import userdata as userdata
     from nodelint.karpenter.controller import expressions as expressions
     from nodelint.lint import fixes as fixes
+    from nodelint.lint import remedies as remedies
     from nodelint.lint.checks import RuleCheck as RuleCheck
     from nodelint.lint.checks import run_checks as run_checks
     from nodelint.lint.suppressions import Suppression as Suppression
@@ -104,6 +106,7 @@ _MODULES = {
     "quantities": "nodelint.model.quantities",
     "questions": "nodelint.ec2.questions",
     "releases": "nodelint.model.releases",
+    "remedies": "nodelint.lint.remedies",
     "requirement": "nodelint.model.requirement",
     "resolve": "nodelint.karpenter.resolve",
     "scalars": "nodelint.source.yaml.scalars",

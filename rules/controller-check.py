@@ -266,6 +266,8 @@ spec:
 ```
 """
 
+from functools import partial
+
 from nodelint.api import (
     EVERY_PROVIDER,
     Context,
@@ -283,6 +285,7 @@ from nodelint.api import (
     fixes,
     labels,
     messages,
+    remedies,
     requirement,
     resolve,
     rule,
@@ -342,8 +345,28 @@ def _check_problems(obj: Object, context: Context) -> Findings:
                 for what, text in problem.choices
                 if text != problem.suggestion and (changes := edits.if_editable(edits.set_value, problem.node, text))
             ]
-            or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None),
+            or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None)
+            or _ways(obj, problem, context),
         )
+
+
+def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) -> list[Suggestion]:
+    """A time for each signal of the kubelet that needs one; else doing without what is refused."""
+    kubelet = obj.node.at("spec", "kubelet")
+    if kubelet is not None and problem.message.startswith("each signal of `evictionSoft` needs"):
+        soft, grace = kubelet.get("evictionSoft"), kubelet.get("evictionSoftGracePeriod")
+        given = {entry.name for entry in grace.entries} if grace is not None else set()
+        periods = {str(e.name): "2m" for e in soft.entries if e.name not in given} if soft is not None else {}
+        field = "evictionSoftGracePeriod"
+        added = (
+            edits.if_editable(edits.add_key, kubelet, field, periods, "evictionSoft")
+            if grace is None
+            else edits.if_editable(edits.add_keys, grace, periods)
+        )
+        return remedies.list_suggestions([(f"evict after 2m of {', '.join(periods)}", added)])
+    if problem.severity != "error" or problem.suggestion is not None:
+        return []
+    return remedies.drop_refused(obj, problem.node, partial(controller.check, version=context.karpenter))
 
 
 def _dropped(name: str, node: Node | None) -> list[Suggestion]:

@@ -94,6 +94,7 @@ spec:
 """
 
 import re
+from functools import partial
 
 from nodelint.api import (
     EVERY_PROVIDER,
@@ -110,6 +111,7 @@ from nodelint.api import (
     fixes,
     images,
     manifest,
+    remedies,
     rule,
     scalars,
 )
@@ -132,13 +134,14 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
+                changes = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _suggested_edits(problem)
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
-                    edits=terms or _as_list(obj, problem, context) or _suggested_edits(problem),
+                    edits=changes,
                     note="v1 has no default images" if terms else None,
                     help="use the alias of the family, and pin its version" if terms else _help(problem),
-                    suggestions=() if terms else _choices(problem),
+                    suggestions=() if terms else _choices(obj, problem, context, bool(changes)),
                 )
 
 
@@ -162,34 +165,51 @@ def _help(problem: apiserver.SchemaProblem) -> str | None:
     return None
 
 
-def _choices(problem: apiserver.SchemaProblem) -> list[Suggestion]:
-    """The values of which only the author knows which was meant."""
-    if problem.missing == "amiSelectorTerms" and problem.holder is not None:
-        return [
-            Suggestion(f"the images of {images.family_title(name)}", changes)
-            for name in ("al2023", "bottlerocket")
-            if (changes := _alias(problem.holder, name))
-        ]
-    if problem.missing == "effect" and problem.holder is not None:
-        return [
-            Suggestion(f"effect {effect}", changes)
-            for effect in ("NoSchedule", "PreferNoSchedule", "NoExecute")
-            if (changes := edits.if_editable(edits.add_key, problem.holder, "effect", effect))
-        ]
-    if problem.missing == "consolidateAfter" and problem.holder is not None:
-        return [
-            Suggestion(f"consolidateAfter {after}", changes)
-            for after in ("5m", "0s")
-            if (changes := edits.if_editable(edits.add_key, problem.holder, "consolidateAfter", after))
-        ]
-    number = isinstance(problem.node.value, int) and not problem.wanted
-    offers = [
-        (f"write `{text}`", edits.if_editable(edits.set_value, problem.node, int(text) if number else text))
+def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fixed: bool) -> list[Suggestion]:
+    """The values of which only the author knows which was meant; where there is none, doing without the field."""
+    node, holder = problem.node, problem.holder
+    name = problem.missing or problem.path.rpartition(".")[2]
+    if name in _TERMS and (problem.missing is not None or (node.kind == "sequence" and not node.items)):
+        return remedies.list_suggestions(remedies.missing_terms(obj, name, context.objects))
+    if problem.missing is not None:
+        return remedies.list_suggestions(_missing_values(problem.missing, holder)) if holder is not None else []
+    if fixed:
+        return []
+    number = isinstance(node.value, int) and not problem.wanted
+    ways = [
+        (f"write `{text}`", edits.if_editable(edits.set_value, node, int(text) if number else text))
         for text in problem.choices
     ]
-    if number and problem.path == "spec.weight" and problem.node.value == 0:
-        offers = [("drop it: no weight is the least", edits.if_editable(edits.remove, problem.node)), *offers]
-    return [Suggestion(name, changes) for name, changes in offers if changes]
+    if problem.path == "spec.weight" and node.value == 0:
+        ways.insert(0, ("drop it: no weight is the least", edits.if_editable(edits.remove, node)))
+    if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
+        ways.append((f"limit cpu to {node.value} cores", edits.if_editable(edits.replace, node, {"cpu": node.value})))
+    judge = partial(apiserver.check, version=context.karpenter, schemas=context.schemas)
+    return remedies.list_suggestions(ways) or remedies.drop_refused(obj, node, judge)
+
+
+_TERMS = ("subnetSelectorTerms", "securityGroupSelectorTerms")
+_USUAL: dict[str, tuple[str, ...]] = {
+    "effect": ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    "consolidateAfter": ("5m", "0s"),
+    "operator": ("In", "NotIn", "Exists", "DoesNotExist"),
+}
+
+
+def _missing_values(missing: str, holder: Node) -> list[tuple[str, list[Edit]]]:
+    """What may stand in a field that is missing, where it is one of a few."""
+    if missing == "amiSelectorTerms":
+        return [
+            (f"the images of {images.family_title(name)}", _alias(holder, name))
+            for name in ("al2023", "bottlerocket")
+        ]
+    if missing == "requirements":
+        return [("let every instance type in", edits.if_editable(edits.add_key, holder, missing, []))]
+    return [
+        (f"{missing} {value}", edits.if_editable(edits.add_key, holder, missing, value))
+        for value in _USUAL.get(missing, ())
+        if missing != "operator" or (holder.get("values") is not None) == (value in ("In", "NotIn"))
+    ]
 
 
 def _terms(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
@@ -226,10 +246,44 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     known = [items is not None and items.field(each.name or "") is not None for each in value.entries]
     if all(known):
         return edits.if_editable(edits.listed, value)
+    if problem.path.endswith(".requirements"):
+        return _as_requirements(value)
     tags = {each.name: each.value.value for each in value.entries if each.name and isinstance(each.value.value, str)}
     if of_terms and not any(known) and len(tags) == len(value.entries):
         return edits.if_editable(edits.replace, value, [{"tags": tags}])
     return []
+
+
+def _as_mapping(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A list where a mapping is wanted, such as tags: `- team: a`, or `- {key: team, value: a}`."""
+    node = problem.node
+    node = next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
+    items = node.items
+    if problem.wanted != "object" or not items or any(item.kind != "mapping" for item in items):
+        return []
+    found: dict[str, str] = {}
+    for item in items:
+        fields = {(entry.name or "").lower(): entry.value.value for entry in item.entries}
+        if set(fields) in ({"key", "value"}, {"name", "value"}):
+            pairs = {str(fields.get("key", fields.get("name"))): fields["value"]}
+        else:
+            pairs = {str(entry.name): entry.value.value for entry in item.entries}
+        if any(not isinstance(value, str) for value in pairs.values()) or set(pairs) & set(found):
+            return []
+        found |= {name: str(value) for name, value in pairs.items()}
+    return edits.if_editable(edits.replace, node, found)
+
+
+def _as_requirements(node: Node) -> list[Edit]:
+    """Labels with their values where a list of requirements is wanted: each becomes a requirement."""
+    items: list[dict[str, str | list[str]]] = []
+    for entry in node.entries:
+        values = entry.value.items if entry.value.kind == "sequence" else (entry.value,)
+        texts = [value.value for value in values if isinstance(value.value, str)]
+        if "/" not in (entry.name or "") or not texts or len(texts) != len(values):
+            return []
+        items.append({"key": str(entry.name), "operator": "In", "values": texts})
+    return edits.if_editable(edits.replace, node, items)
 
 
 def _suggested_edits(problem: apiserver.SchemaProblem) -> list[Edit]:

@@ -51,7 +51,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, rule
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, remedies, rule
 
 
 @rule(
@@ -79,4 +79,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         help="run the cloud provider of AWS, which sets the providerID, with `--cloud-provider=external`"
         if found.own
         else "remove it: Karpenter's own part of the user data joins the node to its cluster",
+        suggestions=[]
+        if found.own
+        else remedies.list_suggestions(
+            [("take the line out", remedies.without_line(script.places, found.start, found.end))]
+        ),
     )

@@ -99,7 +99,9 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, messages, rule
+import re
+
+from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, edits, messages, remedies, rule, userdata
 
 OWN = ("karpenter.sh", "karpenter.k8s.aws")
 
@@ -132,6 +134,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 message=f"the kubelet refuses to start with the label `{key}`",
                 severity="error",
                 help="of the domain `kubernetes.io` it accepts few labels: use a domain of your own",
+                suggestions=remedies.list_suggestions(
+                    [("take the label out", _taken_out(data.places, label.start, label.end))]
+                ),
             )
     for start, end in data.taints():
         yield Finding(
@@ -140,3 +145,16 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             note="Karpenter plans pods by the taints of the NodePool alone",
             help="set them in the NodePool's template",
         )
+
+
+def _taken_out(places: "userdata.ScalarPlaces", start: int, end: int) -> list[Edit]:
+    """The line of a label in TOML, or one of the labels that a flag lists, with its comma."""
+    text = places.text
+    if text[end:].lstrip(" \t\"'").startswith("=") and not text[start - 1 : start].strip(" \t\"'\n"):
+        return remedies.without_line(places, start, end)
+    pair = re.compile(r"[\w./-]+=[\w.-]*").match(text, start)
+    if pair is None:
+        return []
+    if text[pair.end() : pair.end() + 1] == ",":
+        return edits.if_editable(places.replace, start, pair.end() + 1, "")
+    return edits.if_editable(places.replace, start - 1, pair.end(), "") if text[start - 1] == "," else []

@@ -32,6 +32,7 @@ spec:
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from nodelint.api import (
     EVERY_PROVIDER,
@@ -42,12 +43,12 @@ from nodelint.api import (
     Node,
     Object,
     Skip,
-    Suggestion,
     apiserver,
     edits,
     images,
     labels,
     manifest,
+    remedies,
     rule,
 )
 
@@ -67,8 +68,9 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         for problem in context.problems(obj):
             if problem.layer == "validation":
-                advice, offers = _ways(obj, problem)
-                suggestions = [Suggestion(name, changes) for name, changes in offers if changes]
+                advice, offers = _ways(obj, problem, context)
+                judge = partial(apiserver.check, version=context.karpenter, schemas=context.schemas)
+                suggestions = remedies.list_suggestions(offers) or remedies.drop_refused(obj, problem.node, judge)
                 yield Finding(at=problem.node, message=problem.message, help=advice, suggestions=suggestions)
             elif problem.layer == "unjudged":
                 yield Skip(problem.node, problem.message)
@@ -78,8 +80,12 @@ Ways = tuple[str | None, list[tuple[str, list[Edit]]]]
 """What to do in words, and edits by name of which the author chooses one."""
 
 
-def _ways(obj: Object, problem: apiserver.SchemaProblem) -> Ways:
+def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> Ways:
     """The ways out of a refused combination."""
+    spec = obj.node.get("spec")
+    lacks_role = spec is not None and spec.get("role") is None and spec.get("instanceProfile") is None
+    if spec is not None and lacks_role and problem.message.startswith("one of `role`"):
+        return _identity(spec)[0], list(remedies.missing_role(obj, context.objects))
     if problem.message.startswith("tag `"):
         return None, [("drop the tag", edits.if_editable(edits.remove, problem.node))]
     if problem.message.startswith("label `") and (line := problem.node.parent) and line.get("operator") is not None:
@@ -193,6 +199,38 @@ def _window(budget: Node) -> Ways:
     return None, [("let it begin each day at 0:00 UTC", daily), ("drop `duration`: it holds at any time", drop)]
 
 
+def _no_values(line: Node) -> Ways:
+    """A requirement whose list has no value: any value, or no requirement."""
+    operator, values = line.get("operator"), line.get("values")
+    if operator is None or operator.value != "In":
+        return None, []
+    exists = edits.if_editable(edits.set_value, operator, "Exists")
+    rest = edits.if_editable(edits.remove, values) if values is not None else []
+    drop = ("drop the requirement", edits.if_editable(edits.remove, line))
+    return None, [("let any value in, with `Exists`", [*exists, *rest] if rest or values is None else []), drop]
+
+
+def _static_limits(spec: Node) -> Ways:
+    """The limits of a static NodePool: on nodes alone, one more than it keeps for when one is replaced."""
+    limits, replicas = spec.get("limits"), spec.get("replicas")
+    if limits is None or replicas is None:
+        return None, []
+    drop = ("drop `replicas`", edits.if_editable(edits.remove, replicas))
+    if limits.get("nodes") is not None:
+        others = [str(entry.name) for entry in limits.entries if entry.name != "nodes"]
+        return None, [("keep the limit on nodes alone", _remove_fields(limits, others)), drop]
+    if not isinstance(replicas.value, int):
+        return None, [drop]
+    most = replicas.value + 1
+    return None, [(f"limit nodes to {most}", edits.if_editable(edits.replace, limits, {"nodes": most})), drop]
+
+
+def _group_by_name(term: Node) -> Ways:
+    others = [str(entry.name) for entry in term.entries if entry.name not in ("name", None)]
+    keep = [("keep `name` alone", _remove_fields(term, others)), ("drop `name`", _remove_fields(term, ["name"]))]
+    return "to select by either, write two terms", keep
+
+
 def _fewer(line: Node) -> Ways:
     values, least = line.get("values"), line.get("minValues")
     count = len(values.items) if values is not None else 0
@@ -200,19 +238,34 @@ def _fewer(line: Node) -> Ways:
     return "list more values, or ask for fewer", [(f"minValues {count}", offer)]
 
 
+_SIZES = {"m": 1, "g": 1024, "t": 1024**2}
+"""How many MiB a unit of memory is, by its first letter."""
+
+
 def _number(line: Node) -> Ways:
-    """A comparison: the number in the unit that the label counts in."""
+    """A comparison: one number, in the unit that the label counts in."""
     key, values = line.get("key"), line.get("values")
-    unit = labels.unit_of(str(key.value)) if key is not None else None
-    if key is None or unit is None:
-        return None, []
-    about = f"`{labels.name_of(str(key.value))}` counts in {unit}"
     items = values.items if values is not None else []
-    size = re.fullmatch(r"([0-9]{1,6}) ?([GT])i?B?", str(items[0].value)) if len(items) == 1 else None
-    if size is None or unit != "MiB":
-        return about, []
-    count = int(size[1]) * (1024 if size[2] == "G" else 1024**2)
-    return about, [(f"write `{count}`, in {unit}", edits.if_editable(edits.set_value, items[0], str(count)))]
+    if key is None or values is None:
+        return None, []
+    unit = labels.unit_of(str(key.value))
+    about = f"`{labels.name_of(str(key.value))}` counts in {unit}" if unit is not None else None
+    if len(items) > 1:
+        ways = [
+            (f"keep `{item.value}`", edits.if_editable(edits.set_values, values, [str(item.value)])) for item in items
+        ]
+        return about, ways
+    written = re.fullmatch(r"([0-9]{1,6})(?:\.0+)? ?([A-Za-z]*)", str(items[0].value)) if items else None
+    if written is None:
+        return about, [("drop the requirement", edits.if_editable(edits.remove, line))]
+    word, count = written[2].lower(), int(written[1])
+    if unit == "MiB":
+        factor = _SIZES.get(word[:1]) if re.fullmatch(r"[mgt]i?b?", word) else None
+        if factor is None:
+            return about, []
+        count *= factor
+    named = f"write `{count}`, in {unit}" if unit is not None else f"write `{count}`"
+    return about, [(named, edits.if_editable(edits.set_value, items[0], str(count)))]
 
 
 def _both(first: str, second: str) -> Callable[[Node], Ways]:
@@ -234,8 +287,18 @@ def _grace(kubelet: Node) -> Ways:
     soft, grace = kubelet.get("evictionSoft"), kubelet.get("evictionSoftGracePeriod")
     given = {entry.name for entry in grace.entries} if grace is not None else set()
     lacking = [str(entry.name) for entry in soft.entries if entry.name not in given] if soft is not None else []
-    periods = ", ".join(f"{name}: 2m" for name in lacking)
-    return f"set how long a signal may last, for example evictionSoftGracePeriod: {{{periods}}}", []
+    periods = dict.fromkeys(lacking, "2m")
+    field = "evictionSoftGracePeriod"
+    added = (
+        edits.if_editable(edits.add_key, kubelet, field, dict(periods), "evictionSoft")
+        if grace is None
+        else edits.if_editable(edits.add_keys, grace, dict(periods))
+    )
+    drop = [] if soft is None or grace is not None else edits.if_editable(edits.remove, soft)
+    return "set how long a signal may last before pods are evicted", [
+        (f"evict after 2m of {', '.join(lacking)}", added if lacking else []),
+        ("drop `evictionSoft`", drop),
+    ]
 
 
 _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
@@ -255,5 +318,9 @@ _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
     "`Lte` of": ("operator", _number),
     "`weight` and `replicas`": ("weight", _both("weight", "replicas")),
     "each key of evictionSoft needs": ("evictionSoft", _grace),
+    "operator `In` of": ("operator", _no_values),
+    "operators `In` and": ("operator", _no_values),
+    "with `replicas` the only": ("replicas", _static_limits),
+    "`name` cannot go with other fields of a security": ("name", _group_by_name),
 }
 """By how the message begins: a field of the mapping that it is about, and the ways out."""

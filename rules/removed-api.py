@@ -139,6 +139,7 @@ def check(obj: Object, context: Context) -> Findings:
             message=f"`{obj.api_version}` has no kind {obj.kind}: it belongs to `{manifest.GROUPS[obj.kind]}/v1`",
             edits=_moved(obj),
             help=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release had this version",
+            suggestions=_as_v1(obj),
         )
         return
     conversion = context.conversion(obj)
@@ -160,7 +161,18 @@ def _no_kind(obj: Object, context: Context) -> Finding:
         at=obj.node.get("kind") or obj.node,
         message=f"no release of Karpenter has a kind `{messages.short(obj.kind, 30)}`: the API server refuses it",
         help=f"{way}; Karpenter's kinds are NodePool, EC2NodeClass, NodeClaim and NodeOverlay",
+        suggestions=_as_kind(obj, meant),
     )
+
+
+def _as_kind(obj: Object, kind: str | None) -> list[Suggestion]:
+    """The kind that was probably meant, in its own group."""
+    at, version = obj.node.get("kind"), obj.node.get("apiVersion")
+    if kind is None or at is None or version is None:
+        return []
+    named = edits.if_editable(edits.set_value, at, kind)
+    moved = edits.if_editable(edits.set_value, version, f"{manifest.GROUPS[kind]}/v1")
+    return [Suggestion(f"make it a {kind} of v1", [*named, *moved])] if named else []
 
 
 def _ending(obj: Object, at: Node, context: Context) -> Finding:
@@ -200,6 +212,15 @@ def _expiry(obj: Object) -> str | None:
     if expire is None or disruption is None or disruption.get("budgets") is None or expire.value == "Never":
         return None
     return "from 1.0 on, `expireAfter` drains nodes whatever the budgets say; before, budgets held expiry back"
+
+
+def _as_v1(obj: Object) -> list[Suggestion]:
+    """The apiVersion of v1, for a version that no release had."""
+    node, version = obj.node.get("apiVersion"), f"{manifest.GROUPS[obj.kind]}/v1"
+    if node is None or obj.version in ("v1", "v1beta1"):
+        return []
+    changes = edits.if_editable(edits.set_value, node, version)
+    return [Suggestion(f"write `{version}`", changes)] if changes else []
 
 
 def _moved(obj: Object) -> list[Edit]:

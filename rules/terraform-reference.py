@@ -46,7 +46,7 @@ spec:
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Also, Context, Finding, Findings, Node, Object, Span, rule
+from nodelint.api import Also, Context, Edit, Finding, Findings, Node, Object, Span, Suggestion, rule
 
 PROVIDERS = ("aws", "azurerm", "google", "helm", "kubernetes", "kubectl", "random", "terraform", "tls")
 RESOURCE = rf"(?:data\.)?(?:{'|'.join(PROVIDERS)})_\w+\.[A-Za-z_]\w*[.\[]"
@@ -91,7 +91,24 @@ def check(obj: Object, context: Context) -> Findings:
         note="the API server refuses it as a name" if is_name else "Kubernetes takes it as the value",
         help=f"write `${{{written}}}`" if host == "terraform" else HELP,
         covers=bare,
+        suggestions=_ways(places, host == "terraform"),
     )
+
+
+def _ways(places: list[Span], terraform: bool) -> list[Suggestion]:
+    """The references in `${}`; in a file of its own, the names that `templatefile` or envsubst can give."""
+    changes = []
+    for place in places:
+        text = place.source.text[place.start : place.end]
+        name = re.fullmatch(r"(?:\$\{\s*)?(?:var|local|module|each|data|[\w.]+)\.([A-Za-z_]\w*)(?:\s*\})?", text)
+        if name is None and not terraform:
+            return []
+        written = f"${{{text}}}" if terraform or name is None else f"${{{name[1]}}}"
+        changes.append(Edit(place.source, place.start, place.end, written))
+    if terraform:
+        return [Suggestion("write them in `${}`", changes)]
+    shown = ", ".join(dict.fromkeys(f"`{change.text}`" for change in changes[:3]))
+    return [Suggestion(f"write {shown}, to be given with `templatefile` or envsubst", changes)]
 
 
 def _places(obj: Object, context: Context) -> Iterator[Span]:

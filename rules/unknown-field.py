@@ -133,6 +133,8 @@ spec:
 ```
 """
 
+from functools import partial
+
 from nodelint.api import (
     EVERY_PROVIDER,
     Context,
@@ -142,13 +144,16 @@ from nodelint.api import (
     NodePool,
     Object,
     Safety,
+    Suggestion,
     apiserver,
     convert,
     edits,
     fixes,
     hashes,
     manifest,
+    messages,
     releases,
+    remedies,
     rule,
 )
 
@@ -185,17 +190,26 @@ def check(obj: Object, context: Context) -> Findings:
                     message=problem.message,
                     edits=changes,
                     safety=safety,
-                    help=_about_state(problem, context) or _already(obj, problem),
+                    help=_about_state(problem, context),
+                    suggestions=() if changes else _ways(obj, problem, context),
                 )
 
 
-def _already(obj: Object, problem: apiserver.SchemaProblem) -> str | None:
-    """That a field in the wrong place stands in the right one too."""
-    name = str(problem.node.value)
+def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
+    """Doing without a field; where it stands in the right place too, with either of the two values."""
+    name, parent = str(problem.node.value), problem.node.parent
     there = obj.node.at(*problem.belongs.split("."), name) if problem.belongs else None
-    if there is None or there.parent is problem.node.parent:
-        return None
-    return f"drop it here: {problem.belongs}.{name} is set"
+    if there is None or parent is None or there.parent is parent:
+        judge = partial(apiserver.check, version=context.karpenter, schemas=context.schemas)
+        return remedies.drop_refused(obj, problem.node, judge)
+    here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)
+    ways = [(f"drop it here: {problem.belongs}.{name} is set", drop)]
+    if here is not None and drop and isinstance(here.value, str) and here.value != there.value:
+        moved = edits.if_editable(edits.set_value, there, here.value)
+        ways.append(
+            (f"keep `{messages.short(here.value, 30)}`, in {problem.belongs}", [*drop, *moved] if moved else [])
+        )
+    return remedies.list_suggestions(ways)
 
 
 def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | None:

@@ -78,7 +78,20 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, labels, messages, rule
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    Suggestion,
+    edits,
+    labels,
+    messages,
+    remedies,
+    rule,
+)
 
 
 @rule(
@@ -105,17 +118,28 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue  # what is asked for is asked for elsewhere: this one is there to be seen on nodes
         if item.is_label and not refused and not _a_value_of(item, near.key, context):
             continue  # `instance-category: local-disks` is a word of one's own, not a slip in Karpenter's
+        renamed = edits.if_editable(edits.set_key if item.is_label else edits.set_value, item.key_node, near.key)
+        fixed = near.sure and other is None
         yield Finding(
             at=item.key_node,
             message=_message(item.written, near.key),
             severity="warning" if item.is_label and not refused else None,
-            edits=edits.if_editable(edits.set_value, item.key_node, near.key) if near.sure and other is None else [],
+            edits=renamed if fixed else [],
             safety="safe" if refused else "unsafe",
             also=[Also(other.key_node, f"a requirement on `{other.key}`")] if other is not None else (),
             note="the API server refuses this key"
             if refused
             else "Karpenter takes it for a label of your own, which excludes no instance type",
+            suggestions=[] if fixed else _ways(item, near.key, renamed, other is not None),
         )
+
+
+def _ways(item: labels.PoolRequirement, key: str, renamed: list[Edit], repeats: bool) -> list[Suggestion]:
+    """The key that was probably meant; where there is a line of it, or that is a guess, doing without this one."""
+    gone = edits.if_editable(edits.remove, item.key_node if item.is_label else item.node)
+    return remedies.list_suggestions(
+        [("" if repeats else f"write `{key}`", [] if repeats else renamed), ("drop it", gone)]
+    )
 
 
 def _a_value_of(item: labels.PoolRequirement, key: str, context: Context) -> bool:

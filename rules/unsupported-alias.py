@@ -255,8 +255,10 @@ def _choices(
         newest = "latest" if alias.version == "latest" else images.newest_known(successor, context.kubernetes)
         moved = edits.if_editable(fixes.move_alias, node_class, image_set, successor, newest or "", any_script=True)
         return [Suggestion(f"use {successor}@{newest}", moved)] if newest and moved else []
-    if problem.kind != "family" or _family(alias.family, context) is not None or "ubuntu" in alias.family.lower():
+    if problem.kind != "family" or _family(alias.family, context) is not None:
         return []
+    if "ubuntu" in alias.family.lower() and context.kubernetes is not None:
+        return _ubuntu(node_class, context.kubernetes)
     windows = "win" in alias.family.lower()
     found = []
     for family in images.families(context.karpenter, context.kubernetes):
@@ -268,6 +270,23 @@ def _choices(
             if changes:
                 found.append(Suggestion(f"use {family}@{version}, {images.family_title(family)}", changes))
     return found
+
+
+def _ubuntu(node_class: EC2NodeClass, kubernetes: releases.KubernetesVersion) -> list[Suggestion]:
+    """Canonical's images for a Kubernetes version by name, in the place of an alias that there is not."""
+    terms, family = node_class.node.at("spec", "amiSelectorTerms"), node_class.node.at("spec", "amiFamily")
+    spec = node_class.node.get("spec")
+    if terms is None or spec is None:
+        return []
+    named = [{"name": f"ubuntu-eks/k8s_{kubernetes}/images/*", "owner": images.canonical()}]
+    changes = edits.if_editable(edits.replace, terms, named)
+    if family is not None:
+        other = edits.if_editable(edits.set_value, family, "AL2") if family.value != "AL2" else changes[:0]
+    else:
+        other = edits.if_editable(edits.add_key, spec, "amiFamily", "AL2", "amiSelectorTerms")
+    if not changes or (not other and (family is None or family.value != "AL2")):
+        return []
+    return [Suggestion(f"select Canonical's images for Kubernetes {kubernetes}", [*changes, *other])]
 
 
 def _message(problem: images.ImageProblem, alias: manifest.Alias) -> str:

@@ -192,7 +192,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 def _ways(node: Node, data: "userdata.UserData", trouble: "userdata.UserDataProblem") -> list[Suggestion]:
     """User data that the family cannot read at all goes; of a script, a call of what is not there."""
-    if data.is_windows or data.family == "Bottlerocket":
+    if data.is_windows or data.family == "Bottlerocket" or data.looks == "toml":
         changes = edits.if_editable(edits.remove, node)
         return [Suggestion("drop the userData: Karpenter joins the node without it", changes)] if changes else []
     call = data.text[trouble.start : trouble.end]

@@ -160,7 +160,7 @@ spec:
 ```
 """
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, remedies, rule
 
 
 @rule(
@@ -186,4 +186,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             else (),
             note=trouble.note,
             help=trouble.help,
+            suggestions=remedies.list_suggestions(
+                (f"write `{text}`", edits.if_editable(data.places.replace, trouble.start, trouble.end, text))
+                for text in trouble.choices
+            ),
         )

@@ -77,8 +77,9 @@ spec:
 """
 
 import re
+from collections.abc import Iterator
 
-from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, Suggestion, rule
+from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, Suggestion, edits, rule
 
 OBJECT = ("apiVersion", "kind")
 
@@ -115,8 +116,81 @@ def check(source: Source, context: Context) -> Findings:
             if first is None
             else "kubectl drops the first without a word; kustomize and Flux refuse the file",
             help=None if first is None else "keep one of them",
-            suggestions=[] if first is None else _keep_one(source, first, problem.offset),
+            suggestions=_ways(source, problem.offset, problem.opened)
+            if first is None
+            else _keep_one(source, first, problem.offset),
         )
+
+
+def _ways(source: Source, at: int, opened: int | None) -> list[Suggestion]:
+    """Edits after which less of the file is unreadable: another indent, quotes, a bracket that is closed."""
+    kinds = [_indents(source, at), _spaces(source), _quotes(source, at)]
+    if opened is not None:
+        kinds.append(_closed(source, opened))
+    found = [next((Suggestion(*way) for way in ways if _mends(source, way[1])), None) for ways in kinds]
+    return [each for each in found if each is not None]
+
+
+def _mends(source: Source, changes: list[Edit]) -> bool:
+    """Whether less of a file is unreadable once it is changed."""
+    return len(Source.from_text(source.path, edits.apply(source.text, changes)).problems) < len(source.problems)
+
+
+def _lines(text: str) -> Iterator[re.Match[str]]:
+    return re.compile(r"(?m)^([ \t]*)(\S[^\r\n]*)").finditer(text)
+
+
+def _end_of_line(text: str, at: int) -> int:
+    newline = text.find("\n", at)
+    return len(text[: newline if newline >= 0 else len(text)].rstrip("\r"))
+
+
+def _indents(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
+    """The key at a place, with what is below it, in the column of the key above it, or of one further up."""
+    text = source.text
+    start = text.rfind("\n", 0, at) + 1
+    own = len(text[start:at]) - len(text[start:at].lstrip(" "))
+    before = [line for line in _lines(text[:start]) if not line[2].startswith("#")]
+    above = [len(line[1]) + len(line[2]) - len(re.sub(r"\A(?:-[ ]+)+", "", line[2])) for line in before]
+    if not above or text[start:at].strip() or "\t" in text[start:at]:
+        return
+    lines = [start]
+    for line in _lines(text[start:]):
+        if line.start() and len(line[1]) <= own:
+            break
+        lines.append(start + line.start())
+    for column in dict.fromkeys([above[-1], *(each for each in reversed(above) if each < above[-1])]):
+        if column != own:
+            more, pad = max(column - own, 0), max(own - column, 0)
+            yield (
+                f"begin it in column {column + 1}",
+                [Edit(source, each, each + pad, " " * more) for each in dict.fromkeys(lines)],
+            )
+
+
+def _spaces(source: Source) -> Iterator[tuple[str, list[Edit]]]:
+    """Spaces in the place of the tabs that lines begin with."""
+    tabs = [(line.start(1), line.end(1)) for line in _lines(source.text) if "\t" in line[1]]
+    for width in (2, 4, 8) if tabs else ():
+        changes = [Edit(source, a, b, source.text[a:b].replace("\t", " " * width)) for a, b in tabs]
+        yield f"write {width} spaces for each tab", changes
+
+
+def _quotes(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
+    """The value of the line in quotes."""
+    text = source.text
+    start, end = text.rfind("\n", 0, at) + 1, _end_of_line(text, at)
+    value = re.compile(r"[ ]*(?:-[ ]+)*(?:[\w./-]+:[ ]+)?([^\s\"'#|>&*!{\[][^\r\n]*?)[ ]*$").match(text, start, end)
+    if value is not None and value.start(1) <= at and '"' not in value[1] and "\\" not in value[1]:
+        changes = [Edit(source, value.start(1), value.start(1), '"'), Edit(source, value.end(1), value.end(1), '"')]
+        yield "put the value in quotes", changes
+
+
+def _closed(source: Source, opened: int) -> Iterator[tuple[str, list[Edit]]]:
+    """A bracket that is open closed at the end of its line."""
+    end = opened + len(source.text[opened : _end_of_line(source.text, opened)].partition(" #")[0].rstrip())
+    close = "}" if source.text[opened] == "{" else "]"
+    yield f"close it with `{close}`", [Edit(source, end, end, close)]
 
 
 def _begins_object(text: str, first: int, again: int) -> bool:

@@ -133,6 +133,68 @@ MISTAKES = {
         )
     ],
 }
+BUDGET = "  disruption:\n    consolidateAfter: 1m\n    budgets:\n      - nodes: {}\n  limits:"
+"""A budget in front of the limits, by its number of nodes and what stands below it."""
+
+
+def _line(key: str, operator: str, values: str) -> list[tuple[str, str]]:
+    """Another requirement behind the one on architectures."""
+    line = f"        - key: karpenter.k8s.aws/{key}\n          operator: {operator}\n"
+    return [(ARCH, ARCH + line + (f"          values: {values}\n" if values else ""))]
+
+
+SUBNETS = "  subnetSelectorTerms:\n    - tags:\n        karpenter"
+GROUPS = "  securityGroupSelectorTerms:\n    - tags:"
+MISTAKES |= {
+    "alias of another family": [("  amiSel", "  amiFamily: AL2\n  amiSel")],
+    "a mapping for terms": [(SUBNETS, "  subnetSelectorTerms:\n    tags:\n      karpenter")],
+    "tags as a list": [(SUBNETS, "  subnetSelectorTerms:\n    - tags:\n        - karpenter")],
+    "an alias of Windows": [("al2023@v20250807", "windows@latest")],
+    "an alias that is pinned on Windows": [("al2023@v20250807", "windows2022@v20250807")],
+    "ids as a list": [
+        (
+            "    - tags:\n        karpenter.sh/discovery: prod\n  security",
+            "    - ids: [subnet-0a1b2c3d4e5f60718, subnet-0a1b2c3d4e5f60719]\n  security",
+        )
+    ],
+    "a time zone in a schedule": [
+        (
+            "  limits:",
+            BUDGET.format('"0"\n        schedule: "CRON_TZ=Europe/Berlin 0 9 * * mon-fri"\n        duration: 8h'),
+        )
+    ],
+    "a schedule alone": [("  limits:", BUDGET.format('"0"\n        schedule: "0 9 * * mon-fri"'))],
+    "seconds in a duration": [
+        ("  limits:", BUDGET.format('"0"\n        schedule: "0 9 * * *"\n        duration: 90s'))
+    ],
+    "more than all nodes": [("  limits:", BUDGET.format("150%"))],
+    "a reason that there is not": [("  limits:", BUDGET.format("10%\n        reasons: [Expired]"))],
+    "no weight": [("  limits:", "  weight: 0\n  limits:")],
+    "several values in one": _line("instance-category", "In", '["c,m,r"]'),
+    "no separator": [("---\n", "")],
+    "arm64 GPUs with a pinned AL2": [
+        (ARCH, FAMILIES.replace('"m7g", "c7g"', '"g5g", "g5", "g6"')),
+        ("al2023@v20250807", "al2@v20240928"),
+    ],
+    "an operator of another language": _line("instance-category", "Equals", '["m"]'),
+    "two numbers": _line("instance-cpu", "Gt", '["4", "8"]'),
+    "a number with its unit": _line("instance-cpu", "Gt", '["4 vCPU"]'),
+    "no values": _line("instance-category", "In", ""),
+    "an empty list": _line("instance-category", "In", "[]"),
+    "a key that is far off": [("kubernetes.io/arch", "karpenter.k8s.aws/instanckube-family"), ('"amd64"', '"m5"')],
+    "either of two durations": [("      nodeClassRef:", '      expireAfter: "720h | Never"\n      nodeClassRef:')],
+    "Ubuntu": [("al2023@v20250807", "ubuntu@latest")],
+    "v1alpha5": [("karpenter.sh/v1\n", "karpenter.sh/v1alpha5\n")],
+    "limits as a number": [("  limits:\n    cpu: 1000", "  limits: 1000")],
+    "labels for requirements": [(f"requirements:\n{ARCH}", "requirements:\n        kubernetes.io/arch: amd64\n")],
+    "labels as a list": [
+        ("    spec:\n      req", "    metadata:\n      labels:\n        - team: a\n    spec:\n      req")
+    ],
+    "a tab": [("    cpu: 1000", "\tcpu: 1000")],
+    "TOML for AL2023": [("  role:", "  userData: |\n    [settings.kubernetes]\n    max-pods = 50\n  role:")],
+    "replicas and a limit on cpu": [("  limits:", "  replicas: 3\n  limits:")],
+    "a name and tags": [(GROUPS, "  securityGroupSelectorTerms:\n    - name: nodes\n      tags:")],
+}
 
 
 def source_of(name: str) -> Source:
@@ -147,6 +209,13 @@ def source_of(name: str) -> Source:
 def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
     report = lint([source_of(name)], Target(NEWEST), RULES)
     assert "\n\n".join(findings_text(report.results, TextStyle(width=100))) == snapshot
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_each_error_has_an_edit(name: str) -> None:
+    results = lint([source_of(name)], Target(NEWEST), RULES).results
+    errors = [result for result in results if result.severity == "error"]
+    assert not [r.finding.message for r in errors if not r.fixable and not r.finding.suggestions]
 
 
 @pytest.mark.parametrize("name", MISTAKES)

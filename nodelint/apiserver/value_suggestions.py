@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from nodelint.data import table
+
 _STEP = r"([0-9]{1,6}) ?(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
 _HOURS = {"w": 168, "d": 24, "h": 1}
 _BYTES = r"([0-9]+(?:\.[0-9]+)?)([kmgtp]i?)b?"
@@ -21,8 +23,14 @@ def candidates(text: str, form: str | None) -> Sequence[str]:
     if "duration" in form:
         if re.fullmatch(r"[1-9][0-9]{0,8}", bare):
             return [bare + unit for unit in "smh"]
+        if "hours and minutes" in form and (minutes := _whole_minutes(text)):
+            return minutes
+        if len(parts := re.split(r"\s*(?:\||,|/|\bor\b)\s*", text.strip())) > 1:
+            return [meant for part in parts if (meant := duration_meant(part)) is not None]
         meant = duration_meant(text)
         return [bare] if meant is None else [meant]
+    if "percentage" in form and (percent := re.fullmatch(r"([0-9]{1,6})(?:\.[0-9]+)?(%|percent|pct)", bare.lower())):
+        return [f"{min(int(percent[1]), 100)}%"]
     if form.startswith("a size") and bare.isdigit():
         return [f"{bare}Gi"]
     if "quantity" in form or form.startswith("a size"):
@@ -43,6 +51,25 @@ def duration_meant(value: str) -> str | None:
         name = "h" if in_hours else unit[0]
         parts[name] = parts.get(name, 0) + int(number) * (_HOURS[unit[0]] if in_hours else 1)
     return "".join(f"{parts[unit]}{unit}" for unit in "hms" if unit in parts)
+
+
+def _whole_minutes(value: str) -> list[str]:
+    """A duration in seconds as whole minutes: the next below, if there is one, and the next above."""
+    meant = duration_meant(value)
+    parts = {unit: int(number) for number, unit in re.findall(r"([0-9]+)([hms])", meant or "")}
+    if not parts.get("s"):
+        return []
+    below = parts.get("h", 0) * 60 + parts.get("m", 0) + parts["s"] // 60
+    rest = parts["s"] % 60
+    return [f"{minutes}m" for minutes in ((below, below + 1) if rest else (below,)) if minutes]
+
+
+def other_word(value: object, choices: Sequence[object]) -> str | None:
+    """The choice for which another language has this word: `Equals` for `In`."""
+    word = (
+        table("vocabulary")["operators"].get(re.sub(r"[\s_-]", "", value).lower()) if isinstance(value, str) else None
+    )
+    return word if word in choices else None
 
 
 def _quantities(text: str) -> list[str]:

@@ -132,8 +132,12 @@ class Walk(WalkState):
             return value
         choices = shape.raw.get("enum")
         if choices is not None and not any(schema_words.same(value, one) for one in choices):
-            near = schema_words.nearest(value, choices)
-            self.say(node, path, schema_words.describe_unlisted_value(value, path, choices, near), suggestion=near)
+            from nodelint.apiserver import meant
+
+            near = schema_words.nearest(value, choices) or meant.other_word(value, choices)
+            few = () if near is not None or len(choices) > _MOST_OFFERED else tuple(map(str, choices))
+            message = schema_words.describe_unlisted_value(value, path, choices, near)
+            self.say(node, path, message, suggestion=near, choices=few)
         elif isinstance(value, str) and len(value) > (most := shape.raw.get("maxLength", len(value))):
             return self._unsound(node, path, schema_words.too_long(value, path, most))
         elif isinstance(value, str):
@@ -383,6 +387,9 @@ def _fitting(text: str, form: str | None, pattern: str) -> dict[str, Any]:
     found = [one for one in value_suggestions.candidates(text, form) if schema_rules.matches(one, pattern)]
     return {"suggestion": found[0]} if len(found) == 1 else {"choices": found}
 
+
+_MOST_OFFERED = 4
+"""Of more values than these, none is offered: who wrote another one has to read what each means."""
 
 _FITS = {
     "number": ("integer", "number"),

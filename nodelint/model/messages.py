@@ -38,7 +38,12 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
 
     `least` is how alike they have to be, as difflib measures it.
     """
+    near = nearest_name(name, known, least)
+    return f", did you mean `{near}`?" if near is not None else ""
+
+
+def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The name that is most like another one; None where none is alike enough (see `did_you_mean`)."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), 1, least)
-    return f", did you mean `{near[0]}`?" if near else ""
+    return next(iter(get_close_matches(name, list(known), 1, least)), None)

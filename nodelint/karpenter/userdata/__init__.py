@@ -10,6 +10,7 @@ from __future__ import annotations
 from nodelint.karpenter.userdata.custom import CustomUserData, read_custom
 from nodelint.karpenter.userdata.family_mismatch import misfits
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
+from nodelint.karpenter.userdata.places import ScalarPlaces
 from nodelint.karpenter.userdata.reading import UserData, read
 from nodelint.karpenter.userdata.scripts import Script, script_of
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
@@ -20,6 +21,7 @@ __all__ = [
     "KubeletSetting",
     "NodeLabel",
     "Part",
+    "ScalarPlaces",
     "Script",
     "TomlSetting",
     "UserData",

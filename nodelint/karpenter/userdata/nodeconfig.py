@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
-from nodelint.model.messages import did_you_mean, short
+from nodelint.model.messages import did_you_mean, nearest_name, short
 from nodelint.source import UNKNOWN, Document, Node, Source
 from nodelint.source.syntax_errors import Unreadable
 
@@ -71,9 +71,11 @@ def _fields(node: Node, known: dict[str, Any], path: str, base: int) -> Iterator
         shape = known.get(entry.name)
         if shape is None:
             where = f" in {path}" if path else ""
-            meant = did_you_mean(entry.name, known)
-            message = f"a NodeConfig has no field `{short(entry.name, 25)}`{where}{meant}"
-            yield UserDataProblem(base + entry.key.start, base + entry.key.end, message, _DROPPED)
+            meant = nearest_name(entry.name, known)
+            message = f"a NodeConfig has no field `{short(entry.name, 25)}`{where}{did_you_mean(entry.name, known)}"
+            fits = meant is not None and not any(_value(entry.value, known[meant], meant, base))
+            ways = (meant,) if fits and meant is not None and node.key(meant) is None else ()
+            yield UserDataProblem(base + entry.key.start, base + entry.key.end, message, _DROPPED, choices=ways)
         else:
             yield from _value(entry.value, shape, f"{path}.{entry.name}" if path else entry.name, base)
 

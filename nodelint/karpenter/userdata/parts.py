@@ -40,6 +40,7 @@ class Part(NamedTuple):
 class UserDataProblem(NamedTuple):
     """What is wrong with a range of user data, what follows, what should stand there (`new`), and what to do.
 
+    `choices` are what may have been meant at the place.
     `lenient` says that cloud-init, which is Python, reads it all the same: Karpenter and nodeadm, in Go, do not.
     """
 
@@ -50,6 +51,7 @@ class UserDataProblem(NamedTuple):
     new: str | None = None
     help: str | None = None
     lenient: bool = False
+    choices: tuple[str, ...] = ()
 
 
 class Archive(NamedTuple):

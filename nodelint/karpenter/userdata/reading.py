@@ -144,7 +144,11 @@ class UserData:
         message = f"invalid TOML: {words[:1].lower()}{words[1:70]}"
         at = min(at, len(self.text))
         end = self.text.find("\n", at)
-        return UserDataProblem(at, len(self.text.rstrip()) if end < at else end, message, _NO_LAUNCH)
+        end = len(self.text.rstrip()) if end < at else end
+        word = re.compile(r"[A-Za-z_][\w./:@-]*").match(self.text, at)
+        bare = word is not None and not self.text[word.end() : end].partition("#")[0].strip()
+        ways = (f'"{word[0]}"',) if bare and word is not None else ()
+        return UserDataProblem(at, word.end() if bare and word else end, message, _NO_LAUNCH, choices=ways)
 
     def broken(self) -> list[UserDataProblem]:
         """What cannot be read, or is dropped: archive, NodeConfig, TOML. Nothing where it is for another family."""

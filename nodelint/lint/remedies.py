@@ -1,0 +1,140 @@
+"""Ways out of a refusal that several rules offer by name; those that take something away are tried first.
+
+Like all of `edits`, what is written elsewhere or holds template code is left alone: then there is no way out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from nodelint.edits import add_key, apply, if_editable, remove, replace
+from nodelint.edits.members import document_of
+from nodelint.model.documents import objects
+from nodelint.model.finding import Edit, Suggestion
+from nodelint.model.manifest import EC2NodeClass, Object
+from nodelint.source import UNKNOWN, Node, reread
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.userdata.places import ScalarPlaces
+
+    Judge = Callable[[Object], Sequence[object]]
+
+DISCOVERY = "karpenter.sh/discovery"
+ROLE_PREFIX = "KarpenterNodeRole-"
+"""The tag and the role of a cluster, as Karpenter's getting started guide names them."""
+
+
+MOST_OFFERED = 4
+
+
+def list_suggestions(ways: Iterable[tuple[str, list[Edit]]]) -> list[Suggestion]:
+    """Suggestions of the first ways that can be written, each change once."""
+    found: dict[tuple[tuple[int, int, str], ...], Suggestion] = {}
+    for name, changes in ways:
+        if changes:
+            found.setdefault(tuple((e.start, e.end, e.text) for e in changes), Suggestion(name, changes))
+    return list(found.values())[:MOST_OFFERED]
+
+
+def drop_refused(obj: Object, node: Node, judge: Judge) -> list[Suggestion]:
+    """Taking away an entry or item, where fewer problems are left of the object then."""
+    holder = node.parent
+    if holder is None or node.shared:
+        return []
+    changes = if_editable(remove, node)
+    if not changes or not _settles(obj, changes, judge):
+        return []
+    entry = next((e for e in holder.entries if node in (e.key, e.value)), None)
+    name = f"drop `{entry.name}`" if entry is not None and entry.name else "drop this entry"
+    return [Suggestion(name, changes)]
+
+
+def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
+    """Whether a judge has less against the object once the changes are made."""
+    source = obj.source
+    if any(edit.source is not source for edit in changes):
+        return False
+    new = list(objects(reread(source, apply(source.text, changes)), foreign=True, more=True))
+    old = list(objects(source, foreign=True, more=True))
+    at = next((n for n, each in enumerate(old) if each.node is obj.node), None)
+    if at is None or len(new) != len(old) or document_of(new[at].node).index != document_of(obj.node).index:
+        return False
+    return len(judge(new[at])) < len(judge(obj))
+
+
+def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
+    """What subnets or security groups a class may be meant to select, by what is written beside it."""
+    spec = node_class.node.get("spec")
+    if spec is None:
+        return
+    terms = spec.get(field)
+    for title, tags in _discovery_tags(node_class, field, others):
+        items = [{"tags": tags}]
+        changes = if_editable(add_key, spec, field, items) if terms is None else if_editable(replace, terms, items)
+        yield f"select by `{', '.join(f'{k}: {v}' for k, v in tags.items())}`, {title}", changes
+
+
+def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, dict[str, str]]]:
+    beside = "securityGroupSelectorTerms" if field == "subnetSelectorTerms" else "subnetSelectorTerms"
+    if (tags := _only_tags(node_class, beside)) is not None:
+        yield f"as {beside} does", tags
+    for other in _other_classes(node_class, others):
+        if (tags := _only_tags(other, field)) is not None:
+            yield f"as EC2NodeClass `{other.name}` does", tags
+    role = node_class.node.at("spec", "role")
+    written = role.value if role is not None and isinstance(role.value, str) else ""
+    if (named_so := re.fullmatch(rf"{ROLE_PREFIX}([\w-]+)", written)) is not None:
+        yield "of the cluster in the name of the role, as Karpenter's guide tags it", {DISCOVERY: named_so[1]}
+
+
+def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
+    """What role the nodes of a class may be meant to have, by what is written beside it."""
+    spec = node_class.node.get("spec")
+    if spec is None:
+        return
+    for other in _other_classes(node_class, others):
+        for name in ("role", "instanceProfile"):
+            value = other.node.at("spec", name)
+            if value is not None and isinstance(value.value, str):
+                title = f"{name} `{value.value}`, as EC2NodeClass `{other.name}` has"
+                yield title, if_editable(add_key, spec, name, value.value)
+    for field in ("subnetSelectorTerms", "securityGroupSelectorTerms"):
+        cluster = (_only_tags(node_class, field) or {}).get(DISCOVERY)
+        if cluster is not None:
+            role = f"{ROLE_PREFIX}{cluster}"
+            title = f"role `{role}`, as Karpenter's guide names it for the cluster `{cluster}`"
+            yield title, if_editable(add_key, spec, "role", role)
+
+
+def _other_classes(node_class: Object, others: Sequence[Object]) -> list[Object]:
+    return [each for each in others if isinstance(each, EC2NodeClass) and each.node is not node_class.node]
+
+
+def _only_tags(node_class: Object, field: str) -> dict[str, str] | None:
+    """The tags of the one term of a field, where it holds nothing else and none is a pattern or not known."""
+    terms = node_class.node.at("spec", field)
+    tags = terms.items[0].get("tags") if terms is not None and len(terms.items) == 1 else None
+    if terms is None or tags is None or len(terms.items[0].entries) != 1 or not tags.entries:
+        return None
+    found = {str(entry.name): entry.value.value for entry in tags.entries}
+    if any(value is UNKNOWN or not isinstance(value, str) for value in found.values()):
+        return None
+    return {name: str(value) for name, value in found.items()}
+
+
+_WORDS = "if|then|elif|else|fi|for|while|until|do|done|case|esac|in|function"
+_PART_OF_BLOCK = rf"(?:^|[\s;])(?:{_WORDS})(?=[\s;]|$)|[{{}}(]\s*$|<<"
+
+
+def without_line(places: ScalarPlaces, start: int, end: int) -> list[Edit]:
+    """User data without the line of a range; no edits where the line goes on, or is part of a larger command."""
+    text = places.text
+    begin, newline = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    stop = len(text) if newline < 0 else newline + 1
+    line, above = text[begin:stop].rstrip(), text[:begin].rstrip("\n")
+    if "\n" in line or line.endswith(("\\", "|", "&&")) or above.endswith(("\\", "|", "&&")):
+        return []
+    return [] if re.search(_PART_OF_BLOCK, line) else if_editable(places.replace, begin, stop, "")
