@@ -134,7 +134,8 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
-                changes = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _suggested_edits(problem)
+                reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem)
+                changes = reshaped or _suggested_edits(problem)
                 yield Finding(
                     at=problem.node,
                     message=problem.message,

@@ -132,9 +132,9 @@ class Walk(WalkState):
             return value
         choices = shape.raw.get("enum")
         if choices is not None and not any(schema_words.same(value, one) for one in choices):
-            from nodelint.apiserver import meant
+            from nodelint.apiserver import value_suggestions
 
-            near = schema_words.nearest(value, choices) or meant.other_word(value, choices)
+            near = schema_words.nearest(value, choices) or value_suggestions.other_word(value, choices)
             few = () if near is not None or len(choices) > _MOST_OFFERED else tuple(map(str, choices))
             message = schema_words.describe_unlisted_value(value, path, choices, near)
             self.say(node, path, message, suggestion=near, choices=few)

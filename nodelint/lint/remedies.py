@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.edits import add_key, apply, if_editable, remove, replace
-from nodelint.edits.members import document_of
+from nodelint.edits.collections import document_of
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
@@ -18,7 +18,7 @@ from nodelint.source import UNKNOWN, Node, reread
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.karpenter.userdata.places import ScalarPlaces
+    from nodelint.karpenter.userdata.source_map import ScalarPlaces
 
     Judge = Callable[[Object], Sequence[object]]
 

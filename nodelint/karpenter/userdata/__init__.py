@@ -10,10 +10,10 @@ from __future__ import annotations
 from nodelint.karpenter.userdata.custom import CustomUserData, read_custom
 from nodelint.karpenter.userdata.family_mismatch import misfits
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
-from nodelint.karpenter.userdata.places import ScalarPlaces
 from nodelint.karpenter.userdata.reading import UserData, read
 from nodelint.karpenter.userdata.scripts import Script, script_of
 from nodelint.karpenter.userdata.settings import BootstrapCall, KubeletSetting, NodeLabel, TomlSetting
+from nodelint.karpenter.userdata.source_map import ScalarPlaces
 
 __all__ = [
     "BootstrapCall",
