@@ -63,11 +63,13 @@ def _nothing() -> Discovery:
 
 
 @contextmanager
-def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list[str], str]]:
+def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iterator[tuple[str, list[str], str]]:
     """A folder with the files of a revision, the paths in it, and the top of the repository.
 
     None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
     """
+    from nodelint.source.files.discover import may_hold_objects
+    from nodelint.source.files.globs import Globs
     from nodelint.source.git.git_revision import base, commit, write_files
     from nodelint.source.git.repository import GitError, repository
 
@@ -80,7 +82,8 @@ def revision(name: str | None, paths: Sequence[str]) -> Iterator[tuple[str, list
             above = where.top
             at = base(where) if name is None else commit(where, name)
             os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
-            write_files(where, at, into, lambda path: True)
+            include = Globs(settings.include, settings.include_root)
+            write_files(where, at, into, lambda path: may_hold_objects(os.path.join(where.top, path), include))
         except GitError as error:
             stop(f"--against {name}: {error}" if name is not None else f"{error}")
         except OSError as error:

@@ -174,7 +174,7 @@ def _old_side(
 ) -> Read:
     if old is not None:
         return read_side([old], settings, _root([old]), whole=True)
-    into, inside, above = stack.enter_context(revision(against, paths))
+    into, inside, above = stack.enter_context(revision(against, paths, settings))
     return read_side(inside, settings, into)._replace(above=above)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from nodelint.drift.hashstructure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
 from nodelint.drift.stored_form import Placeholder
-from nodelint.drift.unknown_text import may_be_empty, texts_differ
+from nodelint.drift.unknown_text import is_conditional, may_be_empty, texts_differ
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.source import UnknownValue
@@ -64,8 +64,15 @@ def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDiffe
     if kind == "string" and texts and texts_differ(old, new):
         return ValueDifference(at, to)
     value, path = (new, to) if isinstance(new, UnknownValue) else (old, at)
-    text = f"`{short(value.text)}` is filled in later" if isinstance(value, Placeholder) else _UNKNOWN
-    raise Unhashable(path, text)
+    raise Unhashable(path, _filled_later(value))
+
+
+def _filled_later(value: Any) -> str:
+    return f"`{short(value.text)}` is filled in later" if isinstance(value, Placeholder) else _UNKNOWN
+
+
+def _is_text(kind: str) -> bool:
+    return kind.removeprefix("*") == "string"
 
 
 _UNKNOWN = "a placeholder, whose value is not known here"
@@ -132,16 +139,22 @@ def _of_unknown_field(
         return
     value = old[field.json] if field.json in old else new[field.json]
     path = was if field.json in old else now
-    # A pointer, a list or a map that is there counts whatever it holds; a text counts unless it is empty.
+    # A list or a map that is there counts whatever it holds; so does a text, unless it may come to nothing: a field
+    # of a template whose value is empty is not there.
     counts = field.type.startswith(("*", "[]", "map["))
-    if not counts and not (isinstance(value, Placeholder) and field.type == "string" and not may_be_empty(value)):
-        raise Unhashable(path, _UNKNOWN)
+    if isinstance(value, UnknownValue):
+        counts = _is_text(field.type) and isinstance(value, Placeholder) and not may_be_empty(value)
+    if not counts:
+        raise Unhashable(path, _filled_later(value))
     yield ValueDifference(was if field.json in old else None, now if field.json in new else None)
 
 
 def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
     def of_key(key: str) -> Iterator[ValueDifference]:
         was, now = (*at, key), (*to, key)
+        held = new[key] if key in new else old[key]
+        if (key not in old or key not in new) and isinstance(held, Placeholder) and is_conditional(held):
+            raise Unhashable(now if key in new else was, _filled_later(held))
         if key not in old or key not in new:
             yield ValueDifference(was if key in old else None, now if key in new else None)
         elif _holds_unknown(old[key]) or _holds_unknown(new[key]):

@@ -36,7 +36,7 @@ def pattern_of(value: str | Placeholder) -> Pattern:
         return Pattern((value,), ())
     text = value.text
     found = [match.span() for match in re.finditer(_FORMS, text)]
-    if not found or re.search(_BLOCK, text):
+    if not found or is_conditional(value):
         return Pattern(("", ""), (text,))
     ends = [0, *(end for _, end in found)]
     starts = [*(start for start, _ in found), len(text)]
@@ -67,3 +67,8 @@ def texts_differ(one: str | Placeholder, other: str | Placeholder) -> bool:
 def may_be_empty(value: str | Placeholder) -> bool:
     """Whether a text may come to nothing."""
     return pattern_of(value).shortest == 0
+
+
+def is_conditional(value: Placeholder) -> bool:
+    """Whether a condition decides about a text, and on whether it is there at all."""
+    return re.search(_BLOCK, value.text) is not None

@@ -48,6 +48,11 @@ class Aim(NamedTuple):
         """The version of Kubernetes before the change."""
         return KubernetesVersion.parse(self.moved.old) if self.moved is not None else self.kubernetes
 
+    @property
+    def versions(self) -> tuple[str, str] | None:
+        """The versions of Kubernetes before and after, where they differ."""
+        return (self.moved.old, self.moved.new) if self.moved is not None else None
+
 
 class ReleaseMove(NamedTuple):
     """A release of `Karpenter` or `Kubernetes` that the files of both sides state differently.

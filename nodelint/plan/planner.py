@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from nodelint.build import Inventory
 from nodelint.drift import Hash, Unhashable, hash_object, stored_object
@@ -33,6 +33,9 @@ from nodelint.tuples import NamedTuple
 __all__ = ["Side", "make", "make_each"]
 
 
+_Part = TypeVar("_Part", PoolPlan, ClassPlan)
+
+
 class Side(NamedTuple):
     """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on."""
 
@@ -47,8 +50,17 @@ class Side(NamedTuple):
 
     def place(self, obj: Object) -> str:
         """Where an object's file stands below the root, and what it is built with."""
-        path = os.path.relpath(obj.source.path, self.root) if self.root else obj.source.path
-        return f"{path} {label_of(obj.source)}"
+        built = obj.source.built
+        cluster = str(built.cluster) if built is not None else ""
+        return f"{self._below(obj.source.path)} {self._below(cluster) if cluster else label_of(obj.source)}"
+
+    def _below(self, path: str) -> str:
+        return os.path.relpath(path, self.root) if self.root else path
+
+    @property
+    def everything(self) -> list[Object]:
+        """The objects, and those that are read for context."""
+        return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
 
 
 def make(old: Side, new: Side, aim: Aim) -> Plan:
@@ -61,35 +73,34 @@ def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, O
 
     The plan's own aim is that of the newest release.
     """
-    aims = [aim_of(obj, None) for obj in old.objects] + [aim_of(None, obj) for obj in new.objects]
+    written = old.everything, new.everything
+    aims = [aim_of(obj, None) for obj in written[0]] + [aim_of(None, obj) for obj in written[1]]
     newest = max(aims, key=lambda aim: (aim.release, aim.kubernetes or ()), default=aim)
+    planners: dict[tuple[object, ...], _Planner] = {}
     plans: dict[tuple[object, ...], Plan] = {}
 
-    def plan_for(mine: Aim) -> Plan:
+    def plan_for(mine: Aim) -> tuple[_Planner, Plan]:
         key = (mine.release, mine.kubernetes, mine.moved)
         if key not in plans:
-            plans[key] = make(old, new, mine)
-        return plans[key]
+            planners[key] = _Planner(old, new, mine)
+            plans[key] = planners[key].run()
+        return planners[key], plans[key]
 
-    whole = plan_for(newest)
-    pools = [_same_pool(plan_for(aim_of(p.pair.old, p.pair.new)).pools, p) for p in whole.pools]
-    classes = [_same_class(plan_for(aim_of(c.pair.old, c.pair.new)).class_plans, c) for c in whole.class_plans]
+    planner, whole = plan_for(newest)
+
+    def own(part: _Part) -> _Part:
+        """The same pool or class in the plan for its own releases."""
+        at = planner.find_place(part.pair)
+        mine = aim_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
+        its_planner, plan = plan_for(mine)
+        parts: tuple[Any, ...] = plan.pools if isinstance(part, PoolPlan) else plan.class_plans
+        return next((each for each in parts if its_planner.find_place(each.pair) == at), part)
+
+    pools = sorted(map(own, whole.pools), key=lambda pool: pool.rank)
     moves = {plan.aim.moved for plan in plans.values() if plan.aim.moved is not None}
     return whole._replace(
-        pools=tuple(sorted(pools, key=lambda pool: pool.rank)),
-        class_plans=tuple(classes),
-        moves=tuple(sorted(moves)),
+        pools=tuple(pools), class_plans=tuple(map(own, whole.class_plans)), moves=tuple(sorted(moves))
     )
-
-
-def _same_pool(pools: Sequence[PoolPlan], pool: PoolPlan) -> PoolPlan:
-    """The plan of the same pool among others."""
-    at = pool.pool.source, pool.pool.node.start
-    return next((each for each in pools if (each.pool.source, each.pool.node.start) == at), pool)
-
-
-def _same_class(classes: Sequence[ClassPlan], wanted: ClassPlan) -> ClassPlan:
-    return next((each for each in classes if each.node_class is wanted.node_class), wanted)
 
 
 _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
@@ -111,6 +122,14 @@ class _Planner:
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
         self.refused: dict[int, list[Refusal]] = {}
         self.used: set[int] = set()
+        self.places = {
+            id(obj): index for context in (self.old, self.new) for index, obj in enumerate(context.objects)
+        }
+
+    def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
+        """Which object of each side, counted from 0, a pair is about; None where a side has none."""
+        old, new = (self.places[id(obj)] if obj is not None else None for obj in (pair.old, pair.new))
+        return old, new
 
     def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
         beside = [obj for source in self.sides[side].beside for obj in objects(source)]
@@ -180,7 +199,8 @@ class _Planner:
         new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
         old_class = self.old.node_class(pair.old)
         new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
-        sides = Sides(pair.old, new_pool, old_class, new_class, self.aim.facts, self.aim.moved is not None)
+        written_class = self.new.node_class(pair.new)
+        sides = Sides(pair.old, new_pool, old_class, new_class, self.aim.facts, self.aim.versions, written_class)
         before = self.old.resolution(pair.old)
         after: Resolution | None = before
         found = UNTOUCHED
@@ -334,7 +354,7 @@ class _Planner:
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
-            found = class_verdict(pair.old, pair.new, self.aim.release, self.aim.schemas, moved)
+            found = class_verdict(pair.old, pair.new, self.aim.release, self.aim.schemas, self.aim.versions)
         if found.replaced == "none" and not refused:
             return None
         at = self._place_of(_name_node(pair))

@@ -88,8 +88,9 @@ def _set_or_unset(was: Any, now: Any, _: Object, __: Object) -> bool:
 
 
 def _role_or_profile(_: Any, __: Any, old: Object, new: Object) -> bool:
-    kept = any(_value(old, ["spec", f]) is not None and _value(new, ["spec", f]) is not None for f in _IDENTITY)
-    return not kept
+    before, after = ([field for field in _IDENTITY if _value(obj, ["spec", field]) is not None] for obj in (old, new))
+    # An object without either was never stored, so that there is no update.
+    return bool(before) and not set(before) & set(after)
 
 
 _IDENTITY = ("role", "instanceProfile")

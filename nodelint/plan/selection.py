@@ -13,6 +13,7 @@ from typing import Any
 from nodelint.drift.hashstructure import Path
 from nodelint.model.manifest import parse_alias
 from nodelint.plan.coverage import Covered
+from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
 
 Terms = list[dict[str, Any]]
@@ -42,6 +43,10 @@ def dynamic_drift(old: dict[str, Any], new: dict[str, Any], reservable: Covered)
     found = []
     for each in _DYNAMIC:
         before, after = _terms(old, each.field), _terms(new, each.field)
+        if before is None or after is None:
+            if _written(old, each.field) != _written(new, each.field):
+                found.append(DynamicDrift(each.reason, "unknown", ("spec", each.field)))
+            continue
         covered = each.judge(before, after)
         if each.reason == "CapacityReservationDrift" and covered != "none":
             covered = _limited(covered, reservable)
@@ -61,10 +66,18 @@ def _first(old: Terms, new: Terms) -> Path:
     return next(((index,) for index, term in enumerate(new) if term not in old), ())
 
 
-def _terms(stored: dict[str, Any], field: str) -> Terms:
+def _written(stored: dict[str, Any], field: str) -> Any:
     spec = stored.get("spec")
-    terms = spec.get(field) if isinstance(spec, dict) else None
-    return [term for term in terms if isinstance(term, dict)] if isinstance(terms, list) else []
+    return spec.get(field) if isinstance(spec, dict) else spec
+
+
+def _terms(stored: dict[str, Any], field: str) -> Terms | None:
+    """The terms of a selector; None where a placeholder stands for them, or for one of them."""
+    terms = _written(stored, field)
+    held = terms if isinstance(terms, list) else []
+    if isinstance(terms, UnknownValue) or any(isinstance(term, UnknownValue) for term in held):
+        return None
+    return [term for term in held if isinstance(term, dict)]
 
 
 def _ids(terms: Terms) -> set[str] | None:

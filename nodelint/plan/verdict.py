@@ -69,7 +69,8 @@ NOTHING = Verdict("none")
 class Sides(NamedTuple):
     """A pool and its class before and after; `after` is what the API server stores in the end.
 
-    A class is None where it is not in the files. `other_kubernetes` says that the cluster moves to another version.
+    A class is None where it is not in the files. `moved` are the versions of Kubernetes before and after, where the
+    cluster moves to another one; `written_class` is the class as the new side writes it, also where it is the same.
     """
 
     pool: NodePool
@@ -77,7 +78,8 @@ class Sides(NamedTuple):
     node_class: EC2NodeClass | None
     new_class: EC2NodeClass | None
     facts: AwsFacts = NO_FACTS
-    other_kubernetes: bool = False
+    moved: tuple[str, str] | None = None
+    written_class: EC2NodeClass | None = None
 
     @property
     def class_is_same(self) -> bool:
@@ -238,27 +240,37 @@ def _family(old: dict[str, Any], new: dict[str, Any], _: Version) -> Iterator[Va
 
 def _kubernetes(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
     """Another version of Kubernetes: an alias stands for the images of the cluster's version."""
-    node_class = sides.new_class or sides.node_class
-    if not sides.other_kubernetes or node_class is None:
+    node_class = sides.new_class if sides.new_class is not sides.node_class else sides.written_class
+    if sides.moved is None or sides.node_class is None or node_class is None:
         return [], NONE
-    return _other_images(node_class), NONE
+    return _other_images(sides.node_class, node_class, sides.moved), NONE
 
 
-def _other_images(node_class: EC2NodeClass) -> list[Reason]:
-    """The reasons for which a class has other images on another version of Kubernetes: one for each alias.
+def _other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -> list[Reason]:
+    """The reasons for which a class has other images on another version of Kubernetes: one for each alias that stays.
 
+    An alias that comes or goes is a change of the class itself.
     Source: provider pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
     """
+    before = {alias.written for alias in _aliases(old)}
+    return [
+        Reason("AMIDrift", alias, alias.path, "all", ValueChange(*(f"{alias.written} on {each}" for each in moved)))
+        for alias in _aliases(new)
+        if alias.written in before
+    ]
+
+
+def _aliases(node_class: EC2NodeClass) -> list[Node]:
+    """What stands for images of the cluster's version: aliases, or the family of a class without terms."""
     terms = node_class.node.at("spec", "amiSelectorTerms")
-    aliases = [term.get("alias") for term in (terms.items if terms is not None else [])]
-    if terms is None or not terms.items:
-        family = node_class.node.at("spec", "amiFamily")
-        aliases = [family] if family is not None and family.value != "Custom" else []
-    return [Reason("AMIDrift", alias, alias.path, "all") for alias in aliases if alias is not None]
+    if terms is not None and terms.items:
+        return [alias for term in terms.items if (alias := term.get("alias")) is not None]
+    family = node_class.node.at("spec", "amiFamily")
+    return [family] if family is not None and family.value != "Custom" else []
 
 
 def class_verdict(
-    old: EC2NodeClass, new: EC2NodeClass, release: Version, schemas: Schemas, other_kubernetes: bool
+    old: EC2NodeClass, new: EC2NodeClass, release: Version, schemas: Schemas, moved: tuple[str, str] | None
 ) -> Verdict:
     """What a change of a class does to nodes of pools that are not in the files."""
     reasons: list[Reason] = []
@@ -275,8 +287,8 @@ def class_verdict(
             reasons.append(_reason(drift.reason, place, old, new, drift.covered))
     except Unhashable as error:
         unread = unread or error
-    if other_kubernetes:
-        reasons += _other_images(new)
+    if moved is not None:
+        reasons += _other_images(old, new, moved)
     covered = joined(reason.covered for reason in reasons)
     if unread is not None and covered != "all":
         return Verdict("unknown", tuple(_recorded(reasons)), str(unread))

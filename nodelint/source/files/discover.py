@@ -317,6 +317,11 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
     return True
 
 
+def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
+    """Whether a file of a folder is read, by its path: for manifests, or for the release that it may state."""
+    return _wanted(path, include) in (_READ, _GLANCE) or os.path.basename(path) in _GIT
+
+
 def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
     if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):

@@ -15,6 +15,17 @@ from nodelint.tuples import NamedTuple
 
 _BRANCHES = ("origin/main", "origin/master", "main", "master")
 
+# Pictures, archives, programs: no manifest is made of them. A script, a text, a table may be: user data, say.
+_OF_OTHERS = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".svg", ".bmp", ".drawio", ".pdf", ".psd", ".ai"),
+    *(".mp3", ".mp4", ".mov", ".webm", ".wav", ".ttf", ".otf", ".woff", ".woff2", ".eot"),
+    *(".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".tar", ".jar", ".war", ".whl", ".rpm", ".deb"),
+    *(".exe", ".dll", ".so", ".dylib", ".a", ".o", ".class", ".pyc", ".wasm", ".bin", ".iso", ".img", ".db"),
+    *(".parquet", ".sqlite", ".pb", ".onnx", ".pt", ".npy", ".csv", ".log", ".ipynb", ".map", ".sum"),
+    *(".md", ".mdx", ".markdown", ".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
+    *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".php", ".rb"),
+)
+
 
 class RevisionFile(NamedTuple):
     """A file of a revision: its path from the top of the repository, and the blob that holds it."""
@@ -49,16 +60,19 @@ def base(where: Repository) -> str:
     raise GitError("no default branch is found to compare with; name a revision with --against")
 
 
-def write_files(where: Repository, revision: str, into: str, wanted: Callable[[str], bool]) -> int:
-    """Write the files of a commit that are wanted below a folder; how many there were.
+def write_files(where: Repository, revision: str, into: str, needed: Callable[[str], bool]) -> None:
+    """Write the files of a commit below a folder: those that are `needed`, and all that these may refer to.
 
-    Links are written where they lead to a place inside. Raises GitError and OSError.
+    A clone may lack what is not needed: then it is left out. Links are written where they lead to a place inside.
+    Raises GitError, also where what is needed is not there, and OSError.
     """
-    entries = [entry for entry in _listed(where, revision) if wanted(entry.path)]
+    entries = [e for e in _listed(where, revision) if needed(e.path) or not e.path.lower().endswith(_OF_OTHERS)]
     links = []
     for entry, data in zip(entries, _blobs(where, [entry.blob for entry in entries]), strict=True):
         path = _inside(into, entry.path)
-        if path is None:
+        if data is None and needed(entry.path):
+            raise GitError(f"this clone does not have {entry.path} as it was: fetch all of {revision[:12]} first")
+        if path is None or data is None:
             continue
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if entry.link:
@@ -70,7 +84,6 @@ def write_files(where: Repository, revision: str, into: str, wanted: Callable[[s
         end = os.path.normpath(os.path.join(os.path.dirname(path), target))
         if not os.path.isabs(target) and end.startswith(os.path.join(into, "")):
             os.symlink(target, path)
-    return len(entries)
 
 
 def _inside(folder: str, path: str) -> str | None:
@@ -91,14 +104,30 @@ def _listed(where: Repository, revision: str) -> Iterator[RevisionFile]:
             yield RevisionFile(path, blob, mode == "120000")
 
 
-def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes]:
-    out = send(where, ["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
+def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes | None]:
+    """The content of each blob; None for one that a shallow or partial clone does not have."""
+    try:
+        out = _contents(where, names)
+        held = None
+    except GitError:  # older gits stop at a blob that they would fetch from elsewhere
+        listed = ask(where, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
+        held = set(listed.split())
+        out = _contents(where, [name for name in names if name in held])
     position = 0
     for name in names:
+        if held is not None and name not in held:
+            yield None
+            continue
         end = out.index(b"\n", position)
         head = out[position:end].split()
         if len(head) != 3:
-            raise GitError(f"git does not have the object {name}; is this a shallow or partial clone?")
+            position = end + 1
+            yield None
+            continue
         size = int(head[2])
         yield out[end + 1 : end + 1 + size]
         position = end + 1 + size + 1
+
+
+def _contents(where: Repository, names: Sequence[str]) -> bytes:
+    return send(where, ["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
