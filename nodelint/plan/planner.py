@@ -58,7 +58,7 @@ class Side(NamedTuple):
         return os.path.relpath(path, self.root) if self.root else path
 
     @property
-    def everything(self) -> list[Object]:
+    def all_objects(self) -> list[Object]:
         """The objects, and those that are read for context."""
         return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
 
@@ -73,7 +73,7 @@ def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, O
 
     The plan's own aim is that of the newest release.
     """
-    written = old.everything, new.everything
+    written = old.everything, new.all_objects
     aims = [aim_of(obj, None) for obj in written[0]] + [aim_of(None, obj) for obj in written[1]]
     newest = max(aims, key=lambda aim: (aim.release, aim.kubernetes or ()), default=aim)
     planners: dict[tuple[object, ...], _Planner] = {}
@@ -88,7 +88,7 @@ def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, O
 
     planner, whole = plan_for(newest)
 
-    def own(part: _Part) -> _Part:
+    def find_own(part: _Part) -> _Part:
         """The same pool or class in the plan for its own releases."""
         at = planner.find_place(part.pair)
         mine = aim_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
@@ -96,10 +96,10 @@ def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, O
         parts: tuple[Any, ...] = plan.pools if isinstance(part, PoolPlan) else plan.class_plans
         return next((each for each in parts if its_planner.find_place(each.pair) == at), part)
 
-    pools = sorted(map(own, whole.pools), key=lambda pool: pool.rank)
+    pools = sorted(map(find_own, whole.pools), key=lambda pool: pool.rank)
     moves = {plan.aim.moved for plan in plans.values() if plan.aim.moved is not None}
     return whole._replace(
-        pools=tuple(pools), class_plans=tuple(map(own, whole.class_plans)), moves=tuple(sorted(moves))
+        pools=tuple(pools), class_plans=tuple(map(find_own, whole.class_plans)), moves=tuple(sorted(moves))
     )
 
 

@@ -44,7 +44,7 @@ def dynamic_drift(old: dict[str, Any], new: dict[str, Any], reservable: Covered)
     for each in _DYNAMIC:
         before, after = _terms(old, each.field), _terms(new, each.field)
         if before is None or after is None:
-            if _written(old, each.field) != _written(new, each.field):
+            if _selector_value(old, each.field) != _selector_value(new, each.field):
                 found.append(DynamicDrift(each.reason, "unknown", ("spec", each.field)))
             continue
         covered = each.judge(before, after)
@@ -66,14 +66,14 @@ def _first(old: Terms, new: Terms) -> Path:
     return next(((index,) for index, term in enumerate(new) if term not in old), ())
 
 
-def _written(stored: dict[str, Any], field: str) -> Any:
+def _selector_value(stored: dict[str, Any], field: str) -> Any:
     spec = stored.get("spec")
     return spec.get(field) if isinstance(spec, dict) else spec
 
 
 def _terms(stored: dict[str, Any], field: str) -> Terms | None:
     """The terms of a selector; None where a placeholder stands for them, or for one of them."""
-    terms = _written(stored, field)
+    terms = _selector_value(stored, field)
     held = terms if isinstance(terms, list) else []
     if isinstance(terms, UnknownValue) or any(isinstance(term, UnknownValue) for term in held):
         return None
