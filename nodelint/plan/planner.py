@@ -73,8 +73,8 @@ def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, O
 
     The plan's own aim is that of the newest release.
     """
-    written = old.everything, new.all_objects
-    aims = [aim_of(obj, None) for obj in written[0]] + [aim_of(None, obj) for obj in written[1]]
+    written = old.all_objects, new.all_objects
+    aims = [aim_of(obj, None) for obj in old.objects] + [aim_of(None, obj) for obj in new.objects]
     newest = max(aims, key=lambda aim: (aim.release, aim.kubernetes or ()), default=aim)
     planners: dict[tuple[object, ...], _Planner] = {}
     plans: dict[tuple[object, ...], Plan] = {}
