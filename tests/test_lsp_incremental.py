@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
+from nodelint.lint.engine import Selection, Target, lint
 from nodelint.lint.examples import examples
 from nodelint.lint.rule import load_bundled
 from nodelint.lsp.diagnostics import diagnostics
@@ -166,6 +167,25 @@ def test_diagnostics_after_edits_are_those_of_a_fresh_run(
 def state_of(home: Path, texts: dict[str, str], number: int) -> State:
     buffers = [Buffer((home / name).as_uri(), number, text, "utf-16") for name, text in texts.items()]
     return State({buffer.uri: buffer for buffer in buffers}, (str(home),), number)
+
+
+def test_what_is_known_of_an_object_follows_its_text() -> None:
+    """Whatever is worked out once for an object stays true where an edit above moves it."""
+    rules, target = load_bundled(), Target(NEWEST)
+    selection = Selection(frozenset(rules))
+
+    def results(source: Source) -> list[tuple[str, tuple[int, int], list[tuple[str, int, int, str]]]]:
+        report = lint([source], target, rules, selection)
+        return [(each.rule.name, each.span[1:], shown(each.finding.edits)) for each in report.results]
+
+    for example in EXAMPLES:
+        source = Source.from_text("pools.yaml", POOL + "---\n" + example)
+        if source.problems:
+            continue
+        results(source)
+        text = "# a comment more\n" + source.text
+        if move(source, text) is not None:
+            assert results(source) == results(Source.from_text("pools.yaml", text)), example
 
 
 @settings(max_examples=max(100, settings().max_examples))

@@ -16,30 +16,30 @@ _ESCAPE = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^\r\n])|[^\\\r
 class ScalarPlaces:
     """The text of a scalar, and where in the source it stands.
 
-    `offsets` has the place of each character and of the end; None where the value is folded or escaped in a way
-    that does not let characters be told apart. Then every place is the scalar as a whole.
+    Where the value is folded or escaped in a way that does not let characters be told apart, every place is the scalar
+    as a whole. Places follow the scalar where its text moves: what is known of an object outlives an edit above it.
     """
 
     def __init__(self, node: Node, text: str) -> None:
         self.node = node
         self.text = text
-        self.offsets = _offsets(node, text)
+        offsets = _offsets(node, text)
+        self._offsets = None if offsets is None else [each - node.start for each in offsets]
 
     def at(self, start: int, end: int) -> Node | Span:
         """Where a range of the text stands; the scalar itself where that is not known."""
-        if self.offsets is None:
+        if self._offsets is None:
             return self.node
-        return Span(
-            self.node.source, self.offsets[start], self.offsets[end - 1] + 1 if end > start else self.offsets[end]
-        )
+        last = self._offset(end - 1) + 1 if end > start else self._offset(end)
+        return Span(self.node.source, self._offset(start), last)
 
     def replace(self, start: int, end: int, new: str) -> list[Edit]:
         """The edit that puts other characters in the place of a range. Raises `NotEditable`."""
-        if self.offsets is None:
+        if self._offsets is None:
             raise NotEditable("the text is folded or escaped")
         guard(self.node)
         source = self.node.source
-        first, last = self.offsets[start], self.offsets[end]
+        first, last = self._offset(start), self._offset(end)
         if self.node.style == "double":
             return [Edit(source, first, last, dumps(new, ensure_ascii=False)[1:-1])]
         if self.node.style != "literal":
@@ -53,23 +53,26 @@ class ScalarPlaces:
             # whole lines go with their indent; a blank line has none
             last = self._line(end)
             if last == len(source.text) and not source.text.endswith("\n") and start > 0:
-                begin = self.offsets[start - 1]  # the file goes on having no line break at its end
+                begin = self._offset(start - 1)  # the file goes on having no line break at its end
             return [Edit(source, begin, last, "")]
         pad = " " * self._indent()
         return [Edit(source, first, last, new.replace("\n", source.newline + pad))]
 
+    def _offset(self, at: int) -> int:
+        """Where a character of the text, or its end, stands in the source as it is now."""
+        assert self._offsets is not None
+        return self.node.start + self._offsets[at]
+
     def _line(self, at: int) -> int:
         """The start of the line of the source in which a character of the text stands; the end for the last."""
-        assert self.offsets is not None
         if at == len(self.text):
-            end = self.node.source.text.find("\n", self.offsets[at])
-            return self.offsets[at] if self.text.endswith("\n") else (end + 1 or len(self.node.source.text))
-        return self.node.source.text.rfind("\n", 0, self.offsets[at]) + 1
+            end = self.node.source.text.find("\n", self._offset(at))
+            return self._offset(at) if self.text.endswith("\n") else (end + 1 or len(self.node.source.text))
+        return self.node.source.text.rfind("\n", 0, self._offset(at)) + 1
 
     def _indent(self) -> int:
-        assert self.offsets is not None
         at = next((i for i, c in enumerate(self.text) if c != "\n" and (i == 0 or self.text[i - 1] == "\n")), 0)
-        return self.offsets[at] - (self.node.source.text.rfind("\n", 0, self.offsets[at]) + 1)
+        return self._offset(at) - (self.node.source.text.rfind("\n", 0, self._offset(at)) + 1)
 
 
 def _offsets(node: Node, text: str) -> list[int] | None:
