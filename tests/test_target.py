@@ -404,6 +404,10 @@ BESIDE = [
     ("apps/pools/a.yaml", {"apps/karpenter/k.yaml": "1.6.0", "terraform/eks/c.tf": "1.33"}, ["1.6.0 1.33"]),
     ("pools/a.yaml", {"apps/k.yaml": "1.6.0", "apps/eks/c.tf": "1.33"}, ["1.6.0 1.33"]),
     ("pools/a.yaml", {"old-root/c.tf": "1.29"}, [f"{NEWEST} 1.29"]),
+    # Of two roots, the one that installs Karpenter knows its cluster; one without says nothing against it.
+    ("pools/a.yaml", {"tf/k.yaml": "1.6.0", "tf/c.tf": "1.29", "other/c.tf": "1.33"}, ["1.6.0 1.29"]),
+    ("pools/a.yaml", {"tf/addons/k.yaml": "1.6.0", "tf/eks/c.tf": "1.29", "other/c.tf": "1.33"}, ["1.6.0 1.29"]),
+    ("pools/a.yaml", {"apps/k.yaml": "1.6.0", "x/c.tf": "1.29", "y/c.tf": "1.33"}, ["1.6.0 1.29", "1.6.0 1.33"]),
     # A folder further down with a Karpenter of its own is another root.
     (B + "a.yaml", {B + "k.yaml": "1.6.0", B + "sub/k.yaml": "1.0.2", B + "sub/c.tf": "1.29"}, ["1.6.0 None"]),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.model.releases import Version
 from nodelint.release_evidence.evidence import About, Evidence
@@ -75,7 +75,7 @@ class Stated:
         """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.
 
         `karpenter` is the evidence that decides there, None where something else does. Another root with a Karpenter
-        of its own states the version of another cluster.
+        of its own states the version of another cluster; so does one beside that root, where the root states its own.
         """
         installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
         if path == "-" or not installed:
@@ -88,7 +88,7 @@ class Stated:
                 root = self._root(self._folders[each])
                 return root is None or any(folders[: len(root)] == root for folders in own)
 
-            self._beside[key] = self._nearest("kubernetes", _folders(path), None, same_root)
+            self._beside[key] = self._nearest("kubernetes", _folders(path), None, same_root, own)
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -113,14 +113,17 @@ class Stated:
         folders: tuple[str, ...],
         least: Version | None,
         counts: Callable[[Evidence], bool] | None = None,
+        roots: Sequence[tuple[str, ...]] = (),
     ) -> tuple[Evidence, ...]:
-        ranked: dict[tuple[int, int, bool], list[Evidence]] = {}
+        ranked: dict[tuple[int, int, int, bool], list[Evidence]] = {}
         for each in self.all:
             if each.about != about or (least is not None and each.karpenter < least):
                 continue
             shared = self._shared(folders, each)
             if shared is not None and (counts is None or counts(each)):
-                ranked.setdefault((-shared, each.weight, len(self._folders[each]) > shared), []).append(each)
+                theirs = self._folders[each]
+                beside = max((_shared(theirs, root) for root in roots), default=0)
+                ranked.setdefault((-shared, -beside, each.weight, len(theirs) > shared), []).append(each)
         best = ranked[min(ranked)] if ranked else []
         return tuple({each.version: each for each in reversed(best)}.values())[::-1]
 
