@@ -278,6 +278,25 @@ STATED = {
         "kind: HelmRelease\nspec: {chart: {spec: {chart: karpenter, version: ~1.4.2}}}\n",
         ["1.4 minor.yaml:2 the HelmRelease"],
     ),
+    "tools.toml": (
+        '[versions]\nterraform = "1.9.0"\nkarpenter = "1.3.1"\n[addons.karpenter]\nversion = "1.3.2"\n',
+        ["1.3.1 tools.toml:3 [versions]", "1.3.2 tools.toml:5 [addons.karpenter]"],
+    ),
+    "inline.toml": (
+        '[charts]\nkarpenter = { repo = "oci://x", version = "1.3.3" }\n',
+        ["1.3.3 inline.toml:2 [charts]"],
+    ),
+    "install.conf": ("# karpenter\nKARPENTER_CHART_VERSION=1.3.4\n", ["1.3.4 install.conf:2 a variable"]),
+    "prod.env": ("karpenter_version=1.3.5\n", ["1.3.5 prod.env:1 a variable"]),
+    "README.md": (
+        "```sh\nexport KARPENTER_VERSION=1.3.6\nhelm upgrade --install karpenter oci://x/karpenter/karpenter \\\n"
+        '  --version "${KARPENTER_VERSION}" --namespace karpenter\n```\n',
+        ["1.3.6 README.md:2 what a README installs"],
+    ),
+    "docs/readme.md": (
+        "    helm upgrade --install karpenter karpenter/karpenter --version 1.3.7 -f values/prod.yaml\n",
+        ["1.3.7 docs/readme.md:1 what a README installs"],
+    ),
     "old.sh": ("KARPENTER_VERSION=v0.37.0\n", ["0.37.0 old.sh:1 a variable"]),
 }
 
@@ -294,6 +313,11 @@ NOTHING = {
     "iam.tf": 'module "karpenter" {\n  source = "x/eks/aws//modules/karpenter"\n  version = "20.24.0"\n}\n',
     "broken.tf": 'resource "helm_release" {\n  version = "1.2.3\n',
     "other.sh": "helm upgrade prometheus repo/prometheus --version 25.0.0  # beside karpenter\n",
+    "own-chart.sh": "helm install karpenter-nodes oci://ghcr.io/x/karpenter-nodepool --version 1.5.1\n",
+    "crds.sh": "helm install karpenter oci://public.ecr.aws/karpenter/karpenter-crd --version 1.5.1\n",
+    "local.sh": "helm install karpenter ./charts/own --version 1.5.1\n",
+    "README.md": "KARPENTER_VERSION=1.5.1\nhelm install x oci://x/karpenter-nodepool --version 1.6.0\n",
+    "other.toml": '[karpenter.image]\nversion = "1.5.1"\n[tools]\nkarpenter-cli = "1.5.1"\n# karpenter = "1.5.1"\n',
     "notes.md": "```sh\nKARPENTER_VERSION=1.0.0\n```\n",
 }
 
@@ -345,6 +369,44 @@ def test_the_version_of_the_cluster_is_read_where_it_stands(path: str, text: str
 )
 def test_versions_of_other_things_are_not_the_clusters(path: str, text: str) -> None:
     assert told(evidence((path, text))) == []
+
+
+def test_a_version_that_an_application_takes_from_the_values_of_its_chart(tmp_path: Path, nodelint: Run) -> None:
+    application = """\
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: karpenter}
+        spec:
+          source:
+            repoURL: public.ecr.aws/karpenter
+            chart: karpenter
+            targetRevision: {{ .Values.karpenter.chartVersion | quote }}
+        """
+    write(
+        tmp_path,
+        {
+            "apps/Chart.yaml": "name: apps\n",
+            "apps/values.yaml": "karpenter:\n  chartVersion: 1.2.1\n",
+            "apps/templates/karpenter.yaml": textwrap.dedent(application),
+            "pool.yaml": POOL,
+            ".git/HEAD": "ref: refs/heads/main\n",
+        },
+    )
+    line = "Target of 2 objects: Karpenter 1.2.1, by apps/values.yaml:2 (the Application)."
+    assert line in nodelint("check", ".").stdout
+    write(tmp_path, {"apps/values-prod.yaml": "karpenter:\n  chartVersion: 1.6.0\n"})
+    assert (
+        "1.2.1 and 1.6.0, by apps/values.yaml:2 (the Application) and apps/values-prod"
+        in nodelint("check", ".").stdout
+    )
+
+
+def test_what_a_readme_installs_counts_where_nothing_else_does() -> None:
+    readme = ("pools/README.md", "helm upgrade karpenter oci://x/karpenter --version 1.2.0\n")
+    told_by_it = evidence(readme).for_path("karpenter", "pools/pool.yaml")
+    assert [each.version for each in told_by_it] == ["1.2.0"]
+    both = evidence(readme, ("argo/k.yaml", helm_release("1.6.0")))
+    assert [each.version for each in both.for_path("karpenter", "pools/pool.yaml")] == ["1.6.0"]
 
 
 def test_variables_and_locals_are_followed_to_where_their_value_stands(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.model.releases import Version
-from nodelint.release_evidence.evidence import About, Evidence
+from nodelint.release_evidence.evidence import FOR_READERS, About, Evidence
 from nodelint.source import Source
 from nodelint.source.files import safe_read
+from nodelint.source.files.discover import is_readme
 from nodelint.source.files.safe_read import repository
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
@@ -115,7 +116,7 @@ class Stated:
         counts: Callable[[Evidence], bool] | None = None,
         roots: Sequence[tuple[str, ...]] = (),
     ) -> tuple[Evidence, ...]:
-        ranked: dict[tuple[int, int, int, bool], list[Evidence]] = {}
+        ranked: dict[tuple[bool, int, int, int, bool], list[Evidence]] = {}
         for each in self.all:
             if each.about != about or (least is not None and each.karpenter < least):
                 continue
@@ -123,7 +124,8 @@ class Stated:
             if shared is not None and (counts is None or counts(each)):
                 theirs = self._folders[each]
                 beside = max((_shared(theirs, root) for root in roots), default=0)
-                ranked.setdefault((-shared, -beside, each.weight, len(theirs) > shared), []).append(each)
+                rank = (each.weight == FOR_READERS, -shared, -beside, each.weight, len(theirs) > shared)
+                ranked.setdefault(rank, []).append(each)
         best = ranked[min(ranked)] if ranked else []
         return tuple({each.version: each for each in reversed(best)}.values())[::-1]
 
@@ -153,11 +155,12 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
             from nodelint.release_evidence import charts
 
             found += charts.evidence(source)
-        if source.path.endswith(_FOR_READERS):
-            continue
         from nodelint.release_evidence import scripts
 
-        found += scripts.evidence(source.path, source.text)
+        if is_readme(source.path):
+            found += scripts.readme_evidence(source.path, source.text)
+        elif not source.path.endswith(_FOR_READERS):
+            found += scripts.evidence(source.path, source.text)
     if references:
         from nodelint.release_evidence.terraform import resolved
 

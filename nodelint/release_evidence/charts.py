@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from nodelint.release_evidence.evidence import DEFAULT, STATED, Evidence, stated
 from nodelint.source import Node, Source
 from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.templates.charts import default_values, more_values
 from nodelint.source.yaml.compose import compose
 
 # A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder.
@@ -19,6 +20,9 @@ _CHARTS = ("chart", "chartName", "addonChart")
 _ADDRESSES = ("repoURL", "url")
 _VERSIONS = ("version", "targetRevision", "chartVersion", "addonChartVersion", "defaultVersion")
 _PARAMETER = r"\{\{-?\s*(?:default\s+\S+\s+)?\.?([\w.]+?)\s*-?\}\}"
+_OF_VALUES = (
+    r"\{\{-?\s*\$?\.Values\.([\w.]+)\s*(?:\|\s*(?:default\s+\"?v?([\d.]+)\"?|quote|squote|toString|trim)\s*)*-?\}\}"
+)
 _RENDERED = r"karpenter-v?(\d+\.\d+\.\d+)"
 _UPSTREAM = "aws/karpenter-provider-aws"
 
@@ -27,8 +31,10 @@ def evidence(source: Source) -> Iterator[Evidence]:
     """What the documents of a source state."""
     for root in roots(source):
         for node, version, about_crds, by in _stated(root):
-            weight = DEFAULT if about_crds else STATED
-            if found := stated("karpenter", version, source.path, source.position(node.start).line, by, weight):
+            elsewhere = node.source is not source  # the default of a chart, which other values override
+            weight = DEFAULT if about_crds or elsewhere else STATED
+            at = node.source.position(node.start).line
+            if found := stated("karpenter", version, node.source.path, at, by, weight):
                 yield found
         yield from _kubernetes(root)
 
@@ -116,8 +122,17 @@ def _chart(node: Node, root: Node) -> bool | None:
 
 
 def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
-    """A version, or those that the generators of an ApplicationSet put in its place."""
+    """A version, or those that the values of its chart or the generators of an ApplicationSet put in its place."""
     text = _node_text(node)
+    of_values = re.fullmatch(_OF_VALUES, text)
+    if of_values is not None:
+        path = of_values[1].split(".")
+        held = [default_values(root.source.path), *more_values(root.source.path)]
+        found = [value for each in held if each is not None and (value := each.at(*path)) is not None]
+        yield from ((value, _node_text(value)) for value in found if value.kind == "scalar")
+        if of_values[2] and not found:
+            yield node, of_values[2]
+        return
     parameter = re.fullmatch(_PARAMETER, text)
     if parameter is None:
         yield node, text

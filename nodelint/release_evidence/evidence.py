@@ -22,9 +22,10 @@ else:
     About = str
 
 
-STATED, DEFAULT, LOOSE = 0, 1, 2
+STATED, DEFAULT, LOOSE, FOR_READERS = 0, 1, 2, 3
 """How much a piece of evidence weighs, the weightiest first: what is installed; what may be overridden (the default
-of a variable, a script, the chart of the CRDs alone); a range, or the default of a module that others call."""
+of a variable, a script, the chart of the CRDs alone); a range, or the default of a module that others call; what a
+README tells people to run, which counts where nothing else does, however near."""
 
 _EXACT = r"=?\s*v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
 _MINOR = r"(?:~>?\s*|=\s*)?v?(\d{1,3})\.(\d{1,3})(?:\.[x*])?"
@@ -39,8 +40,8 @@ _FURTHER = 20
 class Evidence(NamedTuple):
     """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
 
-    `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT or
-    LOOSE.
+    `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
+    LOOSE or FOR_READERS.
     """
 
     about: About

@@ -16,8 +16,8 @@ _ESCAPE = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^\r\n])|[^\\\r
 class ScalarPlaces:
     """The text of a scalar, and where in the source it stands.
 
-    Where the value is folded or escaped in a way that does not let characters be told apart, every place is the scalar
-    as a whole. Places follow the scalar where its text moves: what is known of an object outlives an edit above it.
+    Where the value is folded or escaped in a way that does not let characters be told apart, every place is the
+    scalar as a whole. Places follow the scalar where its text moves: they are kept while an edit is made above it.
     """
 
     def __init__(self, node: Node, text: str) -> None:

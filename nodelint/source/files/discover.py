@@ -26,7 +26,7 @@ _TAKEN = ENDINGS + _TEMPLATES
 # Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
 _STATING = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
-    *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock"),
+    *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock", ".toml", ".conf", ".ini", ".cfg"),
 )
 _WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in _WORDS)
@@ -223,7 +223,7 @@ def _read_for_release(file: str, found: Discovery) -> None:
 
 def _may_state(file: str, data: bytes, ours: bool) -> bool:
     # Asked of each file, and `in` of bytes first tries its left side as a number, with an error that is not seen.
-    if data.find(b"KARPENTER_VERSION") >= 0 or data.find(b"eksctl.io/") >= 0:
+    if data.find(b"KARPENTER_") >= 0 or data.find(b"eksctl.io/") >= 0:
         return True
     if file.endswith(_HCL) and (b"_version" in data or b"aws_eks_cluster" in data):
         return True
@@ -304,9 +304,10 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
     """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
-    if read == _UNREAD or not entry.is_file():
-        if path.lower().endswith(_TEXTS):
-            found.unread.append(path)
+    regular = entry.is_file()
+    if (read != _READ or not regular) and path.lower().endswith(_TEXTS):
+        found.unread.append(path)
+    if read == _UNREAD or not regular:
         return False
     if read == _GLANCE:
         found.glanced.add(path)
@@ -326,9 +327,16 @@ def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
     if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
         return _READ
-    if path.endswith(_STATING) and not path.endswith(_NOT_STATING):
+    if (path.endswith(_STATING) and not path.endswith(_NOT_STATING)) or is_readme(path):
         return _GLANCE
     return _UNREAD if path.lower().endswith(_TEXTS) else 0
+
+
+def is_readme(path: str) -> bool:
+    """Whether a file tells people about its folder; it holds no manifest, and may say which release to install."""
+    return os.path.basename(path).lower().startswith("readme.") and path.lower().endswith(
+        (".md", ".markdown", ".txt")
+    )
 
 
 def _listed(
