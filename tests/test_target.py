@@ -617,6 +617,20 @@ def test_what_another_repository_states_is_about_that_one(tmp_path: Path, nodeli
     assert [t["assumed"] for t in found["summary"]["targets"]] == [True, False]
 
 
+def test_what_states_a_release_that_cannot_be_it_is_named(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": POOL, "k.yaml": helm_release("2.1.0"), ".git/HEAD": "ref: refs/heads/main\n"})
+    newest = f"Target of 2 objects: Karpenter {NEWEST} (newest known); "
+    of_chart = "2.1.0 at k.yaml:2 (the HelmRelease) is no release of Karpenter and does not count.\n"
+    assert newest + of_chart in nodelint("check", ".").stdout
+    write(tmp_path, {"k.yaml": helm_release("0.37.0")})
+    old = "0.37.0 at k.yaml:2 (the HelmRelease) is too old for these objects and does not count.\n"
+    assert newest + old in nodelint("check", ".").stdout
+    (group,) = json.loads(nodelint("check", ".", "--format", "json").stdout)["summary"]["targets"]
+    assert group["passedOver"] == [{"version": "0.37.0", "path": "k.yaml", "line": 2, "by": "the HelmRelease"}]
+    write(tmp_path, {"a/k.yaml": helm_release("1.6.0"), "a/pool.yaml": POOL})
+    assert "by a/k.yaml:2 (the HelmRelease).\n" in nodelint("check", "a").stdout, "what is nearer counts alone"
+
+
 def test_statements_that_differ_are_each_judged(tmp_path: Path, nodelint: Run) -> None:
     write(
         tmp_path, {"base/pool.yaml": POOL, "prod/k.yaml": helm_release("1.2.1"), "dev/k.yaml": helm_release("1.8.1")}

@@ -34,7 +34,7 @@ def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
     by_repository: dict[str | None, list[Source]] = {}
     for source in stating:
         by_repository.setdefault(_repository(source.path), []).append(source)
-    stated = {top: found for top, sources in by_repository.items() if (found := evidence_of(sources)).all}
+    stated = {top: found for top, sources in by_repository.items() if (found := evidence_of(sources))}
     if not stated and not settings.per_path_versions and not settings.karpenter_range:
         return None
     return _Targets(settings, stated).choose
@@ -63,8 +63,11 @@ class _Targets:
         if isinstance(karpenter, str):
             return karpenter
         named_too = self.settings.karpenter_named or any(each.karpenter is not None for each in named)
+        least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
+        by = [k_from for _, k_from in karpenter if k_from is not None]
+        passed_over = () if named_too or foreign else self._evidence(path).passed_over(path, least, by)
         found = [
-            Chosen(k, v, k_from, v_from, assumed=not named_too and k_from is None)
+            Chosen(k, v, k_from, v_from, not named_too and k_from is None, passed_over)
             for k, k_from in karpenter
             for v, v_from in self._kubernetes(path, named, k_from)
         ]

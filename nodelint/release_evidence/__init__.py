@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.model.releases import Version
-from nodelint.release_evidence.evidence import FOR_READERS, About, Evidence
+from nodelint.release_evidence.evidence import FOR_READERS, NO_RELEASE, About, Evidence
 from nodelint.source import Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import is_readme
@@ -52,11 +52,16 @@ class Stated:
             key = (each.about, each.path, each.line, each.version)
             if key not in unique or each.weight < unique[key].weight:
                 unique[key] = each
-        self.all: tuple[Evidence, ...] = tuple(unique.values())
-        self._folders = {each: _folders(each.path) for each in self.all}
+        self.all = tuple(each for each in unique.values() if each.weight != NO_RELEASE)
+        self._no_release = tuple(each for each in unique.values() if each.weight == NO_RELEASE)
+        self._folders = {each: _folders(each.path) for each in unique.values()}
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
         self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
         self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything was found, be it what cannot be a release of Karpenter."""
+        return bool(self.all or self._no_release)
 
     def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
         """The evidence for what a file holds, one piece for each release; several where they disagree.
@@ -71,6 +76,23 @@ class Stated:
         if key not in self._found:
             self._found[key] = self._nearest(about, _folders(path), least)
         return self._found[key]
+
+    def passed_over(self, path: str, least: Version | None, chosen: Sequence[Evidence]) -> tuple[Evidence, ...]:
+        """What states a release of Karpenter for what a file holds, nearer than what was chosen, and cannot be it.
+
+        That is a version that Karpenter never had, and one that is older than `least`.
+        """
+        if path == "-":
+            return ()
+        least_shared = max((_shared(_folders(path), self._folders[each]) for each in chosen), default=0)
+        found = []
+        for each in (*self._no_release, *self.all):
+            refused = each.weight == NO_RELEASE or (least is not None and each.karpenter < least)
+            if each.about == "karpenter" and refused and each.weight != FOR_READERS:
+                shared = self._shared(_folders(path), each)
+                if shared is not None and (not chosen or shared > least_shared):
+                    found.append((-shared, each.place, each))
+        return tuple(each for *_, each in sorted(found)[:1])
 
     def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
         """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.

@@ -22,10 +22,11 @@ else:
     About = str
 
 
-STATED, DEFAULT, LOOSE, FOR_READERS = 0, 1, 2, 3
+STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE = 0, 1, 2, 3, 4
 """How much a piece of evidence weighs, the weightiest first: what is installed; what may be overridden (the default
 of a variable, a script, the chart of the CRDs alone); a range, or the default of a module that others call; what a
-README tells people to run, which counts where nothing else does, however near."""
+README tells people to run, which counts where nothing else does, however near. A version that Karpenter never had,
+such as 2.1.0 of somebody's own chart, counts nowhere, and is only named."""
 
 _EXACT = r"=?\s*v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
 _MINOR = r"(?:~>?\s*|=\s*)?v?(\d{1,3})\.(\d{1,3})(?:\.[x*])?"
@@ -41,7 +42,7 @@ class Evidence(NamedTuple):
     """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
 
     `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
-    LOOSE or FOR_READERS.
+    LOOSE, FOR_READERS or NO_RELEASE.
     """
 
     about: About
@@ -60,7 +61,7 @@ class Evidence(NamedTuple):
     def karpenter(self) -> Version:
         """The release of Karpenter. One before 1.0.0 is given as it is: nothing is known of it."""
         numbers = tuple(int(part) for part in self.version.split("."))
-        return target(self.version) if numbers >= (1,) else Version(*(*numbers, 0)[:3])
+        return target(self.version) if (1,) <= numbers < (2,) else Version(*(*numbers, 0)[:3])
 
     @property
     def kubernetes(self) -> KubernetesVersion:
@@ -84,5 +85,5 @@ def stated(about: About, text: str, path: str, line: int, by: str, weight: int =
         numbers, weight = [int(number) for number in found.groups()], LOOSE
     likely = 0 < numbers[1] <= _LAST_BEFORE_1 if numbers[0] == 0 else numbers[1] <= NEWEST.minor + _FURTHER
     if numbers[0] > 1 or not likely:
-        return None
+        weight = NO_RELEASE
     return Evidence(about, ".".join(map(str, numbers)), path, line, by, weight)

@@ -17,6 +17,7 @@ class Chosen(NamedTuple):
     """Releases of Karpenter between which nothing changes, a version of Kubernetes, and the lines that state them.
 
     Where a flag or the configuration names a release nothing states it, nor where it is `assumed`: the newest known.
+    `passed_over` is what states another one for the object, nearer, and cannot be its release.
     """
 
     karpenter: Releases
@@ -24,6 +25,7 @@ class Chosen(NamedTuple):
     karpenter_from: Evidence | None = None
     kubernetes_from: Evidence | None = None
     assumed: bool = False
+    passed_over: tuple[Evidence, ...] = ()
 
     @property
     def bare(self) -> Chosen:

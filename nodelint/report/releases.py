@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from nodelint.lint.engine import Report
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST, judged_as
+from nodelint.target.evidence import NO_RELEASE
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ def target_lines(report: Report) -> list[str]:
     """One line for each group: the releases, how many objects, and the lines that state them."""
     lines = []
     found = groups(report)
-    if len(found) == 1 and not any(c.karpenter_from or c.kubernetes_from for c in found[0].chosen):
+    if len(found) == 1 and not any(c.karpenter_from or c.kubernetes_from or c.passed_over for c in found[0].chosen):
         return []
     for group in found:
         said = karpenter_text(group.chosen)
@@ -97,6 +98,9 @@ def target_lines(report: Report) -> list[str]:
             line += f"; {older[0].version} is not known, so what its objects become is judged"
         elif older:
             line += f"; {older[0].version} is not known, so it is judged as the oldest release that is"
+        for each in dict.fromkeys(each for c in group.chosen for each in c.passed_over):
+            why = "no release of Karpenter" if each.weight == NO_RELEASE else "too old for these objects"
+            line += f"; {each.version} at {each.place} ({each.by}) is {why} and does not count"
         newer = dict.fromkeys(filter(None, (judged_as(each.karpenter.last) for each in group.chosen)))
         lines.append(line + "".join(f"; judged as {release}" for release in newer) + ".")
     return lines
@@ -122,6 +126,10 @@ def targets_json(report: Report) -> list[dict[str, object]]:
                 {"about": each.about, "version": each.version, "path": each.path, "line": each.line, "by": each.by}
                 for each in dict.fromkeys(e for c in group.chosen for e in (c.karpenter_from, c.kubernetes_from))
                 if each is not None
+            ],
+            "passedOver": [
+                {"version": each.version, "path": each.path, "line": each.line, "by": each.by}
+                for each in dict.fromkeys(each for c in group.chosen for each in c.passed_over)
             ],
             "objects": [
                 {"kind": o.kind, "name": o.name if isinstance(o.name, str) else None, "path": o.source.path}
