@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from nodelint.lint.engine import Report
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST, judged_as
-from nodelint.target.evidence import NO_RELEASE
+from nodelint.release_evidence.evidence import NO_RELEASE
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
