@@ -16,7 +16,7 @@ from nodelint.model.finding import Edit, Span
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.terraform.tfvalues import ENDS
 
-_WRITTEN = (*ENDS, ".tfvars")
+_WRITTEN = (*ENDS, ".tfvars", ".hcl")
 """Files whose literals are edited; values of YAML and JSON files are not."""
 
 
@@ -37,8 +37,10 @@ class _TerraformRun:
     def build(self, text: FilledText, settled: bool = False) -> Built:
         back = _TerraformBack(text, self.sources, settled)
         built = make_built((back,), text.template, fixing=True)
-        cluster = os.path.abspath(text.root) if text.root else built.cluster
-        return built._replace(cluster=cluster, label=text.caller)
+        own = text.own
+        cluster = os.path.abspath(text.root if own is None else own.path)
+        parts = built.parts if own is None else (*built.parts, os.path.abspath(own.path))
+        return built._replace(cluster=cluster, label=text.caller, own=own, parts=parts)
 
     def settle(self, path: str) -> Callable[[], Sequence[Built]]:
         """What gives the builds of a file without replaceable defaults."""
@@ -95,20 +97,20 @@ class _TerraformBack(Back):
 
     def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | None:
         """The edits, if they make the text what is wanted; what else changes is of the same literals."""
-        new = self._fill_again(edits)
-        if not edits or new is None or len(new.documents) != len(self.result.documents):
-            return None
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
-        made = {id(node): (node, value) for node, value in find_changes(self.result, new)}
-        if any(key not in made or made[key][1] != value for key, value in wanted.items()):
-            return None
-        others = [node for key, (node, _) in made.items() if key not in wanted]
-        if any(id(self.value(node)) not in places for node in others):
-            return None
-        return LedEdits(edits, bool(others))
+        for new in self._fill_again(edits) if edits else ():
+            if len(new.documents) != len(self.result.documents):
+                continue
+            made = {id(node): (node, value) for node, value in find_changes(self.result, new)}
+            if any(key not in made or made[key][1] != value for key, value in wanted.items()):
+                continue
+            others = [node for key, (node, _) in made.items() if key not in wanted]
+            if all(id(self.value(node)) in places for node in others):
+                return LedEdits(edits, bool(others))
+        return None
 
-    def _fill_again(self, edits: Sequence[Edit]) -> Source | None:
-        """What the text comes to with some edits of files."""
+    def _fill_again(self, edits: Sequence[Edit]) -> Iterator[Source]:
+        """What the text comes to with some edits of files; several where it is filled in more than once."""
         changed: dict[str, list[Edit]] = {}
         for edit in edits:
             changed.setdefault(edit.source.path, []).append(edit)
@@ -120,8 +122,7 @@ class _TerraformBack(Back):
         template = own[os.path.abspath(self.template.path)]
         for text in filled_texts(list(own.values()), self._settled, template):
             if text.template is template and text.caller == self._caller:
-                return text.result
-        return None
+                yield text.result
 
 
 def is_editable_literal(value: Node) -> bool:

@@ -19,17 +19,24 @@ if TYPE_CHECKING:
 
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that make objects, or hold them."""
-_NAMES = r"\b(?:var|local|each|count|path)\.|\$\{|%\{|\b(?!yamlencode|jsonencode)[a-z0-9]+\(|\bfor\b|\?"
+_NAMES = (
+    r"\b(?:var|local|each|count|path|kube(?:rnetes|ctl)_manifest)\."
+    r"|\$\{|%\{|\b(?!yamlencode|jsonencode)[a-z0-9]+\(|\bfor\b|\?"
+)
 
 
 class FilledText(NamedTuple):
-    """A text that Terraform fills in: the file, the result with its places, who calls its module, and the root."""
+    """A text that Terraform fills in: the file, the result with its places, who calls its module, and the root.
+
+    `own` is the file of variables that is named for it alone.
+    """
 
     template: Source
     result: Source
     filled: Filled
     caller: str = ""
     root: str = ""
+    own: Source | None = None
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
@@ -81,17 +88,18 @@ def filled_texts(
 
 def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
     modules.budget = EvaluationBudget()
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     try:
-        for evaluator in modules.given(source.path):
+        for evaluator, module in modules.given(source.path):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
-            if filled is None or not filled.values or filled.text in seen:
+            mark = (filled.text, module.root) if filled is not None else ("", "")
+            if filled is None or not filled.values or mark in seen:
                 continue
-            seen.add(filled.text)
+            seen.add(mark)
             result = _read(source, filled)
             if result is not None:
-                yield FilledText(source, result, filled, root=evaluator.scope.root)
+                yield FilledText(source, result, filled, module.label, module.root, module.own)
     except EvaluationLimit as limit:
         _give_up(source, limit)
 
@@ -124,7 +132,7 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
             filled, _ = _fill(module, source, used, _broken(source, filled))
             result = _read(source, filled)
         if result is not None and filled.values:
-            yield FilledText(source, result, filled, module.label, module.root)
+            yield FilledText(source, result, filled, module.label, module.root, module.own)
 
 
 def _mark_parts(source: Source, used: Origins) -> None:

@@ -415,9 +415,10 @@ def _interpolated(text: str, region: EmbeddedYaml) -> bool:
 def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]]:
     yield text, []
     if holds_code(text):
-        yield mask(text)
+        hcl = region.host == "terraform"
+        yield mask(text, hcl=hcl)
         if "${" in text:
-            yield mask(text, whole_lines=True)
+            yield mask(text, whole_lines=True, hcl=hcl)
 
 
 def _prefix(text: str) -> str:

@@ -125,23 +125,27 @@ def holds_code(text: str) -> bool:
     return "${" in text or any(mark in text for mark in CODE)
 
 
-def mask(text: str, whole_lines: bool = False) -> tuple[str, list[int]]:
+def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, list[int]]:
     """A text of equal length that YAML can read, and where the lines start that were all template code.
 
     Such lines become blank; an expression within a line becomes as many `MASK` characters. With `whole_lines`
-    a `${x}` that has a line to itself is taken for lines that it will become, and not for a value.
+    a `${x}` that has a line to itself is taken for lines that it will become, and not for a value. With `hcl` the
+    code is Terraform's: it may hold braces and texts, and go over several lines.
     """
     lines: list[int] = []
     out: list[str] = []
     at = 0
     expressions = _expressions(text)
+    if hcl:
+        code = _hcl_code(text)
+        expressions = _apart(sorted([*expressions, *code], key=lambda span: (span[0], -span[1])))
     if whole_lines:
         alone = [match.span(1) for match in re.finditer(rf"(?m)^[ \t]*({_BRACED})[ \t]*\r?$", text)]
         expressions = _apart(sorted([*expressions, *alone]))
     for begin, end in _lines_of(text, expressions):
         start = text.rfind("\n", 0, begin) + 1
         start += text.startswith("\ufeff", start)
-        blank = not text[start:begin].strip(" \t")
+        blank = not text[start:begin].strip(" \t") and (whole_lines or not text.startswith("${", begin))
         if blank and re.compile(r"[ \t]*(?:#|\r?$)", re.M).match(text, end):
             lines.append(start)
             # line breaks and no spaces: a blank line that is wide sets the indent of a block scalar
@@ -167,6 +171,24 @@ def _expressions(text: str) -> list[tuple[int, int]]:
             continue
         at = close + len(_CLOSES[kind])
         found.append((match.start(), at))
+    return found
+
+
+def _hcl_code(text: str) -> list[tuple[int, int]]:
+    """Where Terraform's code begins and ends: each `%{}`, and each `${}` of several lines."""
+    from nodelint.source.terraform.hcl import template_end
+
+    found: list[tuple[int, int]] = []
+    at = 0
+    opens = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
+    while (match := opens.search(text, at)) is not None:
+        end = template_end(text, match.start(), len(text))
+        at = match.end()
+        if text[end - 1] != "}":
+            break
+        if match[0] == "%{" or "\n" in text[match.start() : end]:
+            found.append((match.start(), end))
+            at = end
     return found
 
 

@@ -224,14 +224,14 @@ class Source(SourceText):
         None, and the document is set aside, where the template makes it unreadable; else raises `error`.
         """
         if self._masked is None:
-            self._masked = mask(self.text)
+            self._masked = mask(self.text, hcl="{{" not in self.text)
             self.masked = True
         masked, lines = self._masked
         try:
             try:
                 roots = compose(self, masked[begin:end], begin, masked=True)
             except Unreadable:
-                masked, lines = mask(self.text, whole_lines=True)
+                masked, lines = mask(self.text, whole_lines=True, hcl="{{" not in self.text)
                 if masked == self._masked[0]:
                     raise
                 roots = compose(self, masked[begin:end], begin, masked=True)

@@ -221,6 +221,8 @@ class FileFiller:
             self.emit(expression.parts[0], evaluator)
         elif kind == "template" and isinstance(expression.value, tuple) and expression.value[0] != "quoted":
             self.heredoc(expression, evaluator)
+        elif kind == "condition" and any(map(self.makes_object, expression.parts[1:])):
+            self.branches(expression, evaluator)
         elif kind != "literal" and not (
             kind == "call" and expression.value in _LEFT and self.holds_manifests(expression)
         ):
@@ -231,6 +233,28 @@ class FileFiller:
         before = self.words.text[max(0, expression.start - 80) : expression.start].rstrip()
         name = re.search(r"(?<![\w-])([\w-]++)\s*+=$", before)
         return name is None or name[1] not in ("userData", "user_data")
+
+    def makes_object(self, expression: HclExpression) -> bool:
+        """Whether an object of Karpenter is written in an expression."""
+        begin, end = expression.start, expression.end
+        return self.words.text.find("apiVersion", begin, end) >= 0 and "karpenter." in self.words.text[begin:end]
+
+    def branches(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        """Write a condition: the branch that is taken; each that makes an object, where that is not known.
+
+        A branch without one may be what switches an object off: that is there to be switched on.
+        """
+        test, *branches = expression.parts
+        found = evaluator.value(test).value
+        chosen = branches[0 if found else 1] if isinstance(found, bool) else None
+        for branch in branches:
+            if chosen is None or branch is chosen or not self.makes_object(chosen):
+                if self.makes_object(branch):
+                    self.emit(branch, evaluator)
+            else:
+                self.writer.copy_to(branch.start)
+                self.writer.add("null", branch.start)
+                self.writer.at = branch.end
 
     def heredoc(self, expression: HclExpression, evaluator: Evaluator) -> None:
         assert isinstance(expression.value, tuple)

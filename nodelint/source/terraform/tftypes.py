@@ -29,6 +29,22 @@ def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) 
     return value
 
 
+def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
+    """What a variable of a type holds that nobody gives: an object of which `optional` says something, else None."""
+    if kind.kind != "call" or kind.value != "object" or not kind.parts or kind.parts[0].kind != "object":
+        return None
+    made = mapping(evaluator.place(kind), ())
+    known = False
+    for key, of in zip(kind.parts[0].parts[::2], kind.parts[0].parts[1::2], strict=True):
+        at, optional = evaluator.place(of), of.kind == "call" and of.value == "optional"
+        value = assumed(of.parts[0] if optional and of.parts else of, evaluator)
+        if optional and len(of.parts) > 1:
+            value = converted(evaluator.value(of.parts[1]), of, evaluator)
+        known = known or value is not None
+        made.entries.append(MappingEntry(at, value or at, str(key.value)))
+    return made if known else None
+
+
 def _scalar(value: Node, name: str) -> Node:
     given = value.value
     if value.kind != "scalar" or given is UNKNOWN or given is None:

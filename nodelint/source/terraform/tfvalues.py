@@ -1,4 +1,4 @@
-"""What Terraform knows before an apply: variables, locals, and what the calls of a module give to it.
+"""What Terraform knows before an apply: variables, locals, resources that make manifests, and calls of modules.
 
 A module's variables have what the one who calls it gives, else what `terraform.tfvars` and `*.auto.tfvars` say, else
 their defaults. A default that is empty is there to be replaced: it is not known.
@@ -15,6 +15,7 @@ from nodelint.source.files import safe_read
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node
 from nodelint.source.terraform.hcl import Text
 from nodelint.source.terraform.hclexpr import HclExpression
+from nodelint.source.terraform.terragrunt import TerragruntCall, terragrunt_calls
 from nodelint.source.terraform.tfeval import (
     EvaluationBudget,
     ExpressionEvaluator,
@@ -25,8 +26,10 @@ from nodelint.source.terraform.tfeval import (
 )
 from nodelint.source.terraform.tffill import TerraformBlock, attributes_of, blocks_of, fill_template, instances
 from nodelint.source.terraform.tffunctions import call_function
+from nodelint.source.terraform.tfresources import MANIFESTS, manifest_resource
 from nodelint.source.terraform.tftemplate import Evaluator
-from nodelint.source.terraform.tftypes import converted
+from nodelint.source.terraform.tftypes import assumed, converted
+from nodelint.source.terraform.tfvars import environment_files, read_variables
 
 if TYPE_CHECKING:
     from nodelint.source.text import Source
@@ -60,9 +63,16 @@ class TerraformModule:
     """A folder of Terraform as one of its callers, or nobody, calls it."""
 
     def __init__(
-        self, modules: Modules, folder: str, given: Mapping[str, Node] | None, root: str, label: str
+        self,
+        modules: Modules,
+        folder: str,
+        given: Mapping[str, Node] | None,
+        root: str,
+        label: str,
+        own: Source | None = None,
     ) -> None:
         self.modules = modules
+        self.own = own
         self.folder = folder
         self.root = root
         self.label = label
@@ -82,12 +92,21 @@ class TerraformModule:
         """`var.x`, `local.x` and `path.x`; None for what is not known."""
         if word == "path":
             return self._path(name)
-        if word not in ("var", "local"):
+        found = {"var": self._variable, "local": self._local}.get(word)
+        if found is None and word not in MANIFESTS:
             return None
         if (word, name) not in self._values:
             self._values[word, name] = None  # a value that needs itself is not known
-            self._values[word, name] = self._variable(name) if word == "var" else self._local(name)
+            self._values[word, name] = found(name) if found is not None else self._resource(word, name)
         return self._values[word, name]
+
+    def _resource(self, kind: str, name: str) -> Node | None:
+        """What a resource says of itself that makes a manifest."""
+        for file in self.modules.files(self.folder):
+            for block in file.blocks:
+                if block.kind == "resource" and block.names == (kind, name):
+                    return manifest_resource(file.attributes(block), self.evaluator(file.source))
+        return None
 
     def _path(self, name: str) -> Node | None:
         files = self.modules.files(self.folder)
@@ -95,6 +114,16 @@ class TerraformModule:
         if folder is None or not files:
             return None
         return Node(files[0].source, 0, 0, "scalar", "plain", folder)
+
+    @property
+    def declared(self) -> Iterator[tuple[str, str]]:
+        """Its locals and variables, each as the word in front and the name."""
+        yield from self._declared()
+        yield from (("var", block.names[0]) for block in self._variable_blocks())
+
+    def _variable_blocks(self) -> Iterator[TerraformBlock]:
+        blocks = (block for file in self.modules.files(self.folder) for block in file.blocks)
+        return (block for block in blocks if block.kind == "variable" and block.names)
 
     def _declared(self) -> dict[tuple[str, str], tuple[TerraformFile, HclExpression]]:
         if self._read is None:
@@ -117,11 +146,10 @@ class TerraformModule:
 
     def _variable(self, name: str) -> Node | None:
         declared = self._declared().get(("var", name))
-        given = self.modules.variable_files(self.folder) if self.given is None else self.given
-        value = given.get(name)
+        value = self._given_value(name)
         if value is None:
             if declared is None:
-                return None
+                return self._assumed(name)
             value = self.evaluator(declared[0].source).value(declared[1])
             if self.given is None and self.modules.settled:
                 value = unknown(value)
@@ -130,6 +158,21 @@ class TerraformModule:
             return value
         file, kind = self._types[name]
         return converted(value, kind, self.evaluator(file.source))
+
+    def _given_value(self, name: str) -> Node | None:
+        """What the caller gives, or the files of variables; the file that is named beside them comes last."""
+        if self.given is not None:
+            return self.given.get(name)
+        own = self.modules.variables_of(self.own).get(name) if self.own is not None else None
+        return own or self.modules.variable_files(self.folder).get(name)
+
+    def _assumed(self, name: str) -> Node | None:
+        """What the type of a variable says of what nobody gives."""
+        if name not in self._types or self.modules.settled:
+            return None
+        file, kind = self._types[name]
+        value = assumed(kind, self.evaluator(file.source))
+        return None if value is None else _filled_in(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
         """What a function gives. Raises `EvaluationFailure` and `EvaluationLimit`."""
@@ -188,6 +231,7 @@ class Modules:
         self._files: dict[str, TerraformFile] = {}
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
+        self._terragrunt: dict[str, dict[str, list[TerragruntCall]]] = {}
         self.budget = EvaluationBudget()
 
     def near(self, folder: str) -> list[str]:
@@ -240,9 +284,36 @@ class Modules:
         if (folder, depth) not in self._variants:
             self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
             called = list(self._called(folder, depth)) if depth < _DEEPEST else []
-            if called:
-                self._variants[folder, depth] = called[:_MOST_CALLS]
+            self._variants[folder, depth] = called[:_MOST_CALLS] or self._roots(folder)
         return self._variants[folder, depth]
+
+    def _roots(self, folder: str) -> list[TerraformModule]:
+        """A root module: as Terragrunt calls it; else by itself, and with the variables of each environment."""
+        home = safe_read.repository(folder)
+        if home is not None and home not in self._terragrunt:
+            self._terragrunt[home] = terragrunt_calls(home, self.source, self.budget)
+        calls = self._terragrunt[home].get(folder) if home is not None else None
+        if calls:
+            return [
+                TerraformModule(
+                    self, folder, c.given, c.folder, os.path.relpath(c.folder, folder).replace(os.sep, "/")
+                )
+                for c in calls
+            ]
+        found = [TerraformModule(self, folder, None, folder, "")]
+        declared = {name for word, name in found[0].declared if word == "var"}
+        for source in environment_files(folder, self.source):
+            given = self.variables_of(source)
+            if given and 2 * len(declared & given.keys()) > len(given):
+                label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
+                found.append(TerraformModule(self, folder, None, folder, label, source))
+        return found
+
+    def variables_of(self, source: Source) -> dict[str, Node]:
+        """What a file of variables gives."""
+        if source.path not in self._given:
+            self._given[source.path] = dict(read_variables(source, self.budget))
+        return self._given[source.path]
 
     def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
         name = os.path.basename(folder)
@@ -271,10 +342,9 @@ class Modules:
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
-                line = file.source.position(block.start).line
-                yield TerraformModule(
-                    self, folder, args, caller.root, f"module {' '.join(block.names)} ({file.source.path}:{line})"
-                )
+                around = os.path.relpath(os.path.dirname(os.path.abspath(file.source.path)), folder)
+                label = f"module.{'.'.join(block.names)} of {around.replace(os.sep, '/')}"
+                yield TerraformModule(self, folder, args, caller.root, label, caller.own)
 
     def variable_files(self, folder: str) -> dict[str, Node]:
         """The values of the files that Terraform reads by itself."""
@@ -288,7 +358,7 @@ class Modules:
             for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):
                 source = self.source(os.path.join(folder, name)) if name in names else None
                 if source is not None:
-                    found.update(_variables_of_file(source, self.budget))
+                    found.update(read_variables(source, self.budget))
             self._given[folder] = found
         return self._given[folder]
 
@@ -304,13 +374,13 @@ class Modules:
                 self._sources[path] = None
         return self._sources[path]
 
-    def given(self, path: str) -> list[Evaluator]:
-        """What each call of `templatefile` fills into a file."""
+    def given(self, path: str) -> list[tuple[Evaluator, TerraformModule]]:
+        """What each call of `templatefile` fills into a file, with the module that it stands in."""
         whole = os.path.abspath(path)
         source, name = self.source(whole), os.path.basename(path)
         if source is None:
             return []
-        found: list[Evaluator] = []
+        found: list[tuple[Evaluator, TerraformModule]] = []
         for near in self.near(os.path.dirname(whole)):
             caller = self.source(near)
             if caller is None or name not in caller.text or "templat" not in caller.text:
@@ -321,30 +391,10 @@ class Modules:
                 module.budget = self.budget
                 for values in _calls(file, module, whole):
                     names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
-                    found.append(module.template(source, names))
+                    found.append((module.template(source, names), module))
                     if len(found) >= _MOST_CALLS:
                         return found
         return found
-
-
-def _variables_of_file(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
-    """The variables that a file of variables gives."""
-    if source.path.endswith(".json"):
-        from nodelint.source.syntax_errors import Unreadable
-        from nodelint.source.yaml.compose import compose
-
-        try:
-            roots = compose(source, source.text, 0, masked=False)
-        except Unreadable:
-            return
-        for entry in roots[0].entries if roots and roots[0] is not None else ():
-            if entry.name is not None:
-                yield entry.name, entry.value
-        return
-    words = Text(source.text, 0, len(source.text))
-    nothing = NameScope(source, {}, lambda word, name: None, lambda e, name, args, at: unknown(at), "")
-    for each in attributes_of(words, TerraformBlock("", (), tuple(words.tokens), 0, len(source.text))):
-        yield each.name, Evaluator(nothing, budget).value(each.value)
 
 
 def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:
