@@ -279,6 +279,88 @@ variable "pools" {
         },
         ('m.tf: a = { b = "m5.xlrge" }',),
     ),
+    "the variables of an environment": Shape(
+        {
+            "m.tf": 'variable "types" {}\nvariable "name" {\n  default = "a"\n}\n' + pool("var.types", "var.name"),
+            "envs/prod/terraform.tfvars": 'types = ["m5.xlrge", "m5.large"]\nname  = "prod"\n',
+            "envs/dev.tfvars": 'types = ["m5.large"]\n',
+        },
+        ("envs/prod/terraform.tfvars: types",),
+    ),
+    "inputs of Terragrunt": Shape(
+        {
+            "modules/pools/m.tf": 'variable "types" {}\nvariable "name" {}\n' + pool("var.types", "var.name"),
+            "live/root.hcl": 'inputs = {\n  name = "default"\n}\n',
+            "live/dev/terragrunt.hcl": """\
+include "root" {
+  path = find_in_parent_folders("root.hcl")
+}
+locals {
+  size = "large"
+}
+terraform {
+  source = "${get_repo_root()}/modules//pools"
+}
+inputs = {
+  types = ["m5.${local.size}", "m5.xlrge"]
+}
+""",
+            ".git/HEAD": "",
+        },
+        ("live/dev/terragrunt.hcl: types",),
+    ),
+    "what optional() says of a variable that nobody gives": Shape(
+        {
+            "m.tf": 'variable "all" {\n  type = object({\n    on = bool\n    karpenter = optional(object({\n'
+            '      types = optional(list(string), ["m5.xlrge", "m5.large"])\n      any = optional(any, {})\n'
+            "    }), {})\n  })\n}\n" + pool("var.all.karpenter.types")
+        },
+        ('m.tf: types = optional(list(string), ["m5.xlrge"',),
+    ),
+    "a heredoc in a condition, with code of several lines": Shape(
+        {
+            "m.tf": """\
+variable "tags" {}
+locals {
+  types = ["m5.xlrge", "m5.large"]
+  pool  = !var.tags.on ? "" : <<-EOT
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata:
+      name: a
+      %{~ if coalesce(var.tags, {}) != {} ~}
+      labels: ${jsonencode(merge(
+  {
+    a = "b"
+  },
+  var.tags
+))}
+      %{~ endif ~}
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+          requirements:
+            - key: node.kubernetes.io/instance-type
+              operator: In
+              values: ${jsonencode(local.types)}
+  EOT
+}
+"""
+        },
+        ('m.tf: types = ["m5.xlrge", "m5.large"]',),
+    ),
+    "a value of another manifest": Shape(
+        {
+            "m.tf": pool('["m5.xlrge", "m5.large"]')
+            + pool(
+                "kubernetes_manifest.pool.manifest.spec.template.spec.requirements[0].values",
+                '"b"',
+                'resource "kubernetes_manifest" "b" {',
+            )
+        },
+        ('m.tf: requirements = [{ key = "node.kubernetes.io/instance-type", operator = "In", values = ["m5.xlrge"',),
+    ),
     "nothing of it is known": Shape(
         {
             "m.tf": 'variable "a" {}\n'
@@ -303,7 +385,7 @@ def findings(nodelint: Run, select: str) -> list[tuple[str, int]]:
 def test_a_wrong_value_is_found_where_it_is_written(nodelint: Run, tmp_path: Path, name: str) -> None:
     shape = SHAPES[name]
     for path, text in shape.files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
     found = findings(nodelint, "unknown-value,no-instance-type,invalid-field,refused-combination")
     lines = [
@@ -389,7 +471,7 @@ def test_each_instance_is_an_object_of_every_command(nodelint: Run, tmp_path: Pa
 def test_no_damage_to_a_file_breaks_the_reader(name: str, at: int, size: int, new: str) -> None:
     with TemporaryDirectory() as folder:
         for path, text in SHAPES[name].files.items():
-            (Path(folder) / path).parent.mkdir(exist_ok=True)
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_text(text, encoding="utf-8")
         path = next(path for path in SHAPES[name].files if path.endswith("m.tf"))
         text = SHAPES[name].files[path]

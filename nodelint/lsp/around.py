@@ -12,7 +12,8 @@ from nodelint.source import Source
 from nodelint.source.files.discover import CHART
 from nodelint.source.files.safe_read import repository
 
-_TERRAFORM = (".tf", ".tofu", ".tfvars", ".tftpl", ".tpl")
+_TERRAFORM = (".tf", ".tofu", ".tftpl", ".tpl")
+_OF_MODULES_ELSEWHERE = (".tfvars", ".tfvars.json", ".hcl")
 
 
 _MOST_OVERLAYS = 60
@@ -52,6 +53,9 @@ def _folders(source: Source) -> Iterator[str]:
         yield os.path.dirname(folder)
         return
     top = repository(folder)
+    if path.endswith(_OF_MODULES_ELSEWHERE):
+        yield top or os.path.dirname(folder)
+        return
     around = folder
     while around != os.path.dirname(around):
         if os.path.isfile(os.path.join(around, CHART)):
