@@ -91,7 +91,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=message,
             severity="info",
             note=_note(pool),
-            help="shorten a `duration` so that some time is left",
+            help="shorten a `duration`, so that nodes can be replaced at some time of the week",
             strict=True,
         )
         return

@@ -406,8 +406,8 @@ def _check_drawn(pool: Object, context: Context) -> Findings:
             shown, key = messages.short(f"{line.operator} {line.texts[0]}", 30), messages.short(asked.key, 30)
             yield Finding(
                 at=line.values[0].node,
-                message=f"`{shown}` of `{key}` allows no number: the controller panics",
-                note="Karpenter labels each node with a random number from 0 on that the bounds allow",
+                message=f"`{shown}` of `{key}` leaves no whole number from 0 on: the controller crashes",
+                note="Karpenter labels each node with a random number from 0 on that the comparisons allow",
                 suggestions=_dropped("drop the requirement", line.node),
             )
 
@@ -441,8 +441,8 @@ def _check_static(pool: Object, context: Context) -> Findings:
             types = messages.counted(len(more), "type")
             yield Finding(
                 at=at.values_node,
-                message=f"`{asked}` of {labels.name_of(line.key)} is lost next to a bound: {types} too many",
-                note="of a key that has bounds, a static NodePool passes on only the bounds",
+                message=f"`{asked}` of {labels.name_of(line.key)} is ignored beside a comparison: {types} too many",
+                note="a NodePool with `replicas` keeps the comparisons (Gt, Lt) of a key, and nothing beside them",
                 help="list the values with `In` instead",
                 suggestions=_spelt_out(resolution, at),
             )

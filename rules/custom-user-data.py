@@ -206,7 +206,7 @@ def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
         message="amiFamily `Custom` without userData: a node does not learn which cluster to join",
         severity="error" if known else None,
         edits=edits.if_editable(edits.remove, field) if known else (),
-        help="remove amiFamily: the alias implies it"
+        help="remove amiFamily: it follows from the alias"
         if known
         else "add userData that joins the cluster, unless the image does that itself",
     )

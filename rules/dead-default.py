@@ -69,7 +69,7 @@ def check(obj: Object, context: Context) -> Findings:
         refused = shape is not None and name in shape.required
         yield Finding(
             at=Span(source, code.start, code.end),
-            message=f"this default is never printed: `{region.word}` asks for the same field",
+            message=f"this default never takes effect: `{region.word}` asks for the same field",
             edits=list(_remove_code_lines(obj, region.head, (region.end, region.around[1]))),
             also=[Also(Span(source, *region.head), "printed only where the value is not empty")],
             note=f"without `{name}` the API server refuses the object" if refused else None,

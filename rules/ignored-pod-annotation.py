@@ -134,7 +134,7 @@ def _value(node: Node, context: Context) -> Findings:
         if value is True:
             yield Finding(
                 at=node,
-                message="the value is no text: the API server refuses the object",
+                message="the value is not a string: the API server refuses the object",
                 severity="error",
                 edits=edits.if_editable(edits.set_value, node, "true"),
             )

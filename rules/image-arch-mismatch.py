@@ -211,7 +211,7 @@ def _of_another_system(pool: NodePool, resolution: resolve.Resolution) -> Findin
         at=fixes.place(pool),
         message="no instance type can launch: the class has Windows images, but its instance types count as Linux",
         also=[Also(field, f"amiFamily `{resolution.images.ami_family}` makes them Linux")] if field else [],
-        help="remove amiFamily: the alias implies it",
+        help="remove amiFamily: it follows from the alias",
     )
 
 

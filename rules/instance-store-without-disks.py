@@ -131,10 +131,20 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if pools:
         yield Finding(
             at=policy,
-            message=f"`RAID0` has no effect: none of the {sum(counts):,} instance types of the pools has local disks",
+            message=f"`RAID0` has no effect: {_describe_lack(sum(counts), len(pools))} local disks",
             also=[
                 Also(fixes.place(pool), f"allows {messages.counted(n, 'type')}")
                 for pool, n in zip(pools, counts, strict=True)
             ],
             help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, or `m6id` and the like",
         )
+
+
+def _describe_lack(types: int, pools: int) -> str:
+    """That none of the instance types has any, also where there is one."""
+    whose = "the pool" if pools == 1 else "the pools"
+    return (
+        f"the one instance type of {whose} has no"
+        if types == 1
+        else f"none of the {types:,} instance types of {whose} has"
+    )

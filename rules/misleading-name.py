@@ -218,8 +218,10 @@ def _device(pool: NodePool, at: Node, start: str, named: str, context: Context) 
     left = resolution.candidates
     if not left or left & having or resolve.special(resolution.catalog) & left or fixes.doubts(resolution):
         return
+    several = len(left) > 1
+    lack = f"none of the {len(left):,} instance types left has one" if several else "the one type left has none"
     yield Finding(
         at=at,
-        message=f"{start.replace('{}', f'{named}s')}, but none of the {len(left):,} instance types left has one",
+        message=f"{start.replace('{}', f'{named}s')}, but {lack}",
         help="let types in that have one, or say what is meant",
     )

@@ -184,7 +184,7 @@ def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:
         at=at,
         message=f"`{written}` is not the taint that {does}, did you mean `{meant}`?",
         edits=edits.if_editable(edits.set_value, at, meant),
-        note="it stays on every node, and none is ever initialized"
+        note="the taint stays on every node: Karpenter waits for it to go, and never consolidates the node"
         if startup
         else "a toleration has to name the key letter by letter",
     )

@@ -90,6 +90,6 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         ),
         severity=None if together else "info",
         also=[Also(other.name_node, "accepted first, for its name sorts last")],
-        note="none of it is used then, for other types neither",
+        note="Karpenter then uses nothing of this overlay, on other instance types neither",
         help="give one of them a heavier weight, or requirements that keep them apart",
     )

@@ -287,7 +287,7 @@ def _taken(
             *(Also(term.node, _describe_image(image)) for image in (*taken, *good)),
             *(Also(other.node, "matches it too") for other in others),
         ],
-        note="nodes drift to it, but none starts from it",
+        note="Karpenter replaces nodes to move to this image, but no node can start from it yet",
         help=way,
     )
 

@@ -201,7 +201,7 @@ def _refused_before(obj: Object, context: Context) -> Findings:
                 at=problem.node,
                 message=f"v1beta1 refused this too: {problem.message}",
                 severity="info",
-                note="v1 takes it, so no cluster had the object as it is written",
+                note="v1 accepts it; no cluster that serves v1beta1 can have stored the object as it is written here",
             )
 
 

@@ -150,7 +150,7 @@ from nodelint.api import (
 DEFECT = "undiscovered-memory"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
 GENERATION = "karpenter.k8s.aws/instance-generation"
-LEARNS = "Karpenter never learns the real memory of such a node, and plans nodes that are too small"
+LEARNS = "Karpenter never records how much memory such a node has, and launches nodes that are too small"
 
 
 @rule(

@@ -92,7 +92,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
             else f"the overlay has no effect: no NodePool here {named}",
             "the overlay has no effect: nothing here meets this requirement",
         ),
-        note=None if is_of_type else "of a NodePool only its name and the labels of its template count",
+        note=None if is_of_type else "an overlay looks at the name of a NodePool, and at the labels of its template",
     )
 
 

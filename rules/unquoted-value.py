@@ -220,7 +220,7 @@ def _check_text(obj: Object, context: Context) -> Findings:
         end = node.start + printed.end(1)
         yield Finding(
             at=Span(source, node.start, node.end),
-            message=f"printed without quotes: YAML reads {usual} as no text, and the API server refuses that",
+            message=f"printed without quotes: YAML does not read {usual} as a string, and the API server refuses it",
             edits=[Edit(source, end, end, " | quote")],
             note="quotes in the values do not help: the template prints what is between them",
         )

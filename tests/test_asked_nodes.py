@@ -464,7 +464,7 @@ def test_pools_that_types_alone_part(check: Check, first: list[str], second: lis
         text = pool(*first, name="a", spec=weight) + "---\n" + pool(*second, name="b", more=more)
         return [r.finding.message for r in check(text, select=["overlapping-pools"]).results if r.finding.strict]
 
-    told = "pods that select no label or instance type start in `b` rather than here, by the names alone"
+    told = "pods that select no label or instance type start in `b`, not here: its name is first in line"
     assert found() == ([told] if expected else [])
     assert found("  weight: 5\n") == found(more=TAINT.format("b")) == []
 

@@ -329,7 +329,9 @@ class Walk(WalkState):
             for name in shape.required:
                 if escaped(name) not in value and name not in moved:
                     at = f"{path}.{name}" if path else name
-                    where = f" in {path}" if path else ""
+                    # A place in a list is shown; its number says nothing of an object that becomes another kind.
+                    entry = f" in an entry of `{schema_words.last(path)}`" if path.endswith("]") else f" in {path}"
+                    where = entry if path else ""
                     message = f"required field `{name}` is missing{where}"
                     value[escaped(name)] = self._unsound(self.head(node), at, message, missing=name, holder=node)
         most, least = shape.raw.get("maxProperties"), shape.raw.get("minProperties")

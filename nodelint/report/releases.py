@@ -95,9 +95,9 @@ def target_lines(report: Report) -> list[str]:
             line += "; these are equally near and differ, so each is judged"
         older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
         if older and any(each.later for each in group.chosen):
-            line += f"; {older[0].version} is not known, so what its objects become is judged"
+            line += f"; {older[0].version} is older than nodelint knows, so they are judged as converted to v1"
         elif older:
-            line += f"; {older[0].version} is not known, so it is judged as the oldest release that is"
+            line += f"; {older[0].version} is older than nodelint knows, so it is judged as its oldest release"
         for each in dict.fromkeys(each for c in group.chosen for each in c.passed_over):
             why = "no release of Karpenter" if each.weight == NO_RELEASE else "too old for these objects"
             line += f"; {each.version} at {each.place} ({each.by}) is {why} and does not count"

@@ -195,10 +195,11 @@ def _id(term: SelectorTerm, prefix: str, what: str) -> Iterator[ControllerProble
     found = re.search(prefix + "-[0-9a-z]+", term.id)
     if found is None or found[0] == term.id:
         return
+    article = "an" if what[0] in "aeiou" else "a"
     alone = len(re.findall(prefix + "-[0-9a-z]+", term.id)) == 1 and term.id.strip() == found[0]
     yield ControllerProblem(
         term.node.get("id") or term.node,
-        f"`{short(term.id)}` is not a {what} id: write one id and nothing else",
+        f"`{short(term.id)}` is not the id of {article} {what}: write one id and nothing else",
         "selector-id",
         "error",
         f"EC2 finds no {what} with it",
