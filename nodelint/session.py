@@ -214,7 +214,7 @@ class Session:
         target = self.target(choose=choose)
         found: dict[tuple[Any, Any], list[EC2NodeClass]] = {}
         for node_class in classes:
-            for one in target.each(node_class):
+            for one in target.for_object(node_class):
                 found.setdefault((one.karpenter, one.kubernetes), []).append(node_class)
         if not found:
             found[target.karpenter, target.kubernetes] = []

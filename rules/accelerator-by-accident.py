@@ -104,7 +104,7 @@ from nodelint.api import (
 def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     special = resolve.special(resolution.catalog)
-    if pool.partial or pool.meant("spec", "template") is None or not resolution.candidates & special:
+    if pool.partial or pool.find_field("spec", "template") is None or not resolution.candidates & special:
         return
     types = resolve.within(resolution)
     stray = types & special

@@ -59,7 +59,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule, 
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    written = node_class.node.at("spec", "userData")
+    written = node_class.node.find("spec", "userData")
     if written is None or "host-containers" not in str(written.value):
         return
     data = context.user_data(node_class) or userdata.read_custom(node_class, None)
@@ -67,7 +67,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is None or found is None or found.value is not True:
         return
     yield Finding(
-        at=data.places.at(found.start, found.end),
+        at=data.places.locate(found.start, found.end),
         message="the admin container is enabled: a root shell on every node of this class",
         edits=edits.if_editable(data.places.replace, *found.literal, "false") if found.literal else (),
         help="leave it off, and enable it from the control container of the node that you debug",

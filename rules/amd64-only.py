@@ -97,10 +97,10 @@ def check(pool: NodePool, context: Context, *, saved: float = 0.1) -> Findings:
         (line for line in resolution.lines if line.known and requirement.normalize(line.key) == keys.ARCH), None
     )
     arm = resolution.catalog.having_value(keys.ARCH, "arm64")
-    plain = resolution.catalog.all - resolve.special(resolution.catalog)
+    plain = resolution.catalog.all_types - resolve.special(resolution.catalog)
     if line is None or not resolution.candidates or resolution.candidates & arm or fixes.doubts(resolution):
         return
-    if any("arm64" in context.resolution(other).arches for other in context.siblings(pool)):
+    if any("arm64" in context.resolution(other).arches for other in context.interchangeable_pools(pool)):
         return
     images = resolution.images
     if images.alias is None or all(image.arch != "arm64" for image in images.images):

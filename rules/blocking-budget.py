@@ -70,7 +70,7 @@ CHANGES = "new images and changes of the manifests"
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.at("spec", "disruption", "budgets")
+    node = pool.node.find("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or not node.items:
         return
     week = budgets.typical_week(pool)
@@ -112,7 +112,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _note(pool: NodePool) -> str:
     """When a change still reaches nodes: expiration asks no budget."""
-    expire = pool.meant("spec", "template", "spec", "expireAfter")
+    expire = pool.find_field("spec", "template", "spec", "expireAfter")
     value = expire.value if expire is not None else None
     if value == "Never":
         return f"{CHANGES} never reach running nodes"

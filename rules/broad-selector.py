@@ -422,7 +422,7 @@ def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
     findings = []
     for term in groups.terms:
         owned = [group for group in term.found or () if group.clusters]
-        if term.by == "id" or not owned or set.intersection(*(set(group.clusters) for group in owned)):
+        if term.selector_kind == "id" or not owned or set.intersection(*(set(group.clusters) for group in owned)):
             continue
         clusters = list(dict.fromkeys(name for group in owned for name in group.clusters))
         first, second = (f"`{messages.short(name, 20)}`" for name in clusters[:2])
@@ -505,9 +505,9 @@ def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
     ):
         for term in terms:
             # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
-            patterns = [tag for tag in term.tags if tag.node.written.endswith("*")]
+            patterns = [tag for tag in term.tags if tag.node.unquoted.endswith("*")]
             if patterns and len(patterns) == len(term.tags):
-                key, value = str(patterns[0].key), messages.short(patterns[0].node.written, 30)
+                key, value = str(patterns[0].key), messages.short(patterns[0].node.unquoted, 30)
                 yield Finding(
                     at=patterns[0].key_node,
                     message=f"`{messages.short(key, 24)}: {value}` is a pattern: later {what} may match it too",

@@ -108,7 +108,7 @@ BASE = {"nodes": "10%"}
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.at("spec", "disruption", "budgets")
+    node = pool.node.find("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence":
         return
     if not node.items:

@@ -81,7 +81,7 @@ MORNING = ("06", "07", "08", "09", "10")
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.at("spec", "disruption", "budgets")
+    node = pool.node.find("spec", "disruption", "budgets")
     scheduled = [each for each in node.items if each.get("schedule")] if node is not None else []
     if node is None or not scheduled or _is_thought_of(node):
         return

@@ -171,7 +171,7 @@ CONSOLIDATION: tuple[str, ...] = ("Empty", "Underutilized")
 
 def _check_reasons(pool: NodePool, context: Context) -> Findings:
     """Budgets whose reasons never come up."""
-    disruption = pool.node.at("spec", "disruption")
+    disruption = pool.node.find("spec", "disruption")
     field = disruption.get("budgets") if disruption is not None else None
     if disruption is None or field is None or field.kind != "sequence" or pool.partial:
         return
@@ -199,7 +199,7 @@ def _check_reasons(pool: NodePool, context: Context) -> Findings:
 
 
 def _check_smaller(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.at("spec", "disruption", "budgets")
+    node = pool.node.find("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or len(node.items) < 2:
         return
     perhaps = fixes.conditional_items(pool, "spec", "disruption", "budgets")

@@ -65,7 +65,7 @@ WHO = "one object serves the whole cluster; Kustomize patches and Argo CD still 
     ],
 )
 def check(obj: Object, context: Context) -> Findings:
-    node = obj.node.at("metadata", "namespace")
+    node = obj.node.find("metadata", "namespace")
     if node is None or node.kind != "scalar" or node.value is None or obj.source.part or obj.document.part:
         return
     if isinstance(obj, manifest.UnknownKind):

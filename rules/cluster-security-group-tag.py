@@ -62,7 +62,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for term in node_class.security_group_terms:
         tag = term.tags[0] if len(term.tags) == 1 else None
         # The part behind the prefix may be a placeholder: any cluster's groups are alike in this.
-        key = tag.key_node.written if tag is not None else ""
+        key = tag.key_node.unquoted if tag is not None else ""
         if tag is None or not key.startswith(PREFIX) or term.name or term.id:
             continue
         if context.facts:

@@ -249,8 +249,8 @@ def _durations(pool: NodePool) -> Findings:
     """Fields of a duration, and what the comment behind them says of it."""
     spec = pool.node.get("spec")
     places = (("template", "spec", "expireAfter"), ("template", "spec", "terminationGracePeriod"))
-    nodes = [spec.at(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
-    budgets = pool.node.at("spec", "disruption", "budgets")
+    nodes = [spec.find(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
+    budgets = pool.node.find("spec", "disruption", "budgets")
     nodes += [item.get("duration") for item in budgets.items] if budgets is not None else []
     for node in nodes:
         written = manifest.text(node)
@@ -262,7 +262,7 @@ def _durations(pool: NodePool) -> Findings:
 
 def _counts(pool: NodePool) -> Findings:
     """Counts of nodes and CPUs, and what the comment behind them says."""
-    budgets, limits = pool.node.at("spec", "disruption", "budgets"), pool.node.at("spec", "limits")
+    budgets, limits = pool.node.find("spec", "disruption", "budgets"), pool.node.find("spec", "limits")
     nodes = [item.get("nodes") for item in budgets.items] if budgets is not None else []
     nodes += [limits.get(name) for name in ("cpu", "nodes")] if limits is not None else []
     for node in nodes:

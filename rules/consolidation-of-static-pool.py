@@ -52,7 +52,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, rule
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    policy = pool.node.at("spec", "disruption", "consolidationPolicy")
+    policy = pool.node.find("spec", "disruption", "consolidationPolicy")
     if pool.static and policy is not None and isinstance(policy.value, str):
         yield Finding(
             at=fixes.key_of(policy),

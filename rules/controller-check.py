@@ -352,7 +352,7 @@ def _check_problems(obj: Object, context: Context) -> Findings:
 
 def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) -> list[Suggestion]:
     """A time for each signal of the kubelet that needs one; else doing without what is refused."""
-    kubelet = obj.node.at("spec", "kubelet")
+    kubelet = obj.node.find("spec", "kubelet")
     if kubelet is not None and problem.message.startswith("each signal of `evictionSoft` needs"):
         soft, grace = kubelet.get("evictionSoft"), kubelet.get("evictionSoftGracePeriod")
         given = {entry.name for entry in grace.entries} if grace is not None else set()

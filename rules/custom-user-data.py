@@ -179,7 +179,7 @@ def _check_bootstrap(node_class: EC2NodeClass, context: Context) -> Findings:
     for trouble in data.faults() if data is not None else ():
         assert data is not None
         yield Finding(
-            at=data.places.at(trouble.start, trouble.end),
+            at=data.places.locate(trouble.start, trouble.end),
             message=trouble.message,
             edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
             if trouble.new is not None
@@ -193,8 +193,8 @@ def _check_bootstrap(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
-    field = node_class.node.at("spec", "amiFamily")
-    data = node_class.node.at("spec", "userData")
+    field = node_class.node.find("spec", "amiFamily")
+    data = node_class.node.find("spec", "userData")
     if field is None or field.value != "Custom" or node_class.partial:
         return
     if data is not None and not (isinstance(data.value, str) and not data.value.strip()) and data.value is not None:

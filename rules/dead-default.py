@@ -58,7 +58,7 @@ def check(obj: Object, context: Context) -> Findings:
     if scopes is None:
         return
     uses = [use for use in scopes.used_within(obj.node.start, obj.node.end) if use.fallback]
-    fields = [(node, shape, entry) for _, node, shape in context.shaped(obj) for entry in node.entries]
+    fields = [(node, shape, entry) for _, node, shape in context.walk_schema(obj) for entry in node.entries]
     for use in uses:
         around = scopes.within(use.code.start, use.code.end)
         if not around or not around[-1].only or not around[-1].asks_for(use.path) or around[-1].word == "range":

@@ -72,7 +72,7 @@ _MOST = 4
     source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
 )
 def check(obj: Object, context: Context) -> Findings:
-    same = context.namesakes(obj)
+    same = context.duplicates(obj)
     if not same:
         return
     one_file = same[0].source is obj.source

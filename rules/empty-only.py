@@ -71,7 +71,7 @@ SERVICES = {"addon", "addons", "criticaladdonsonly", "infra", "infrastructure", 
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    disruption = pool.node.at("spec", "disruption")
+    disruption = pool.node.find("spec", "disruption")
     policy = disruption.get("consolidationPolicy") if disruption is not None else None
     if pool.partial or pool.static or disruption is None or policy is None or policy.value != "WhenEmpty":
         return

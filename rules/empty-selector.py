@@ -209,7 +209,9 @@ def _nothing(what: str, finds: selectors.Finds[Any], facts: AwsFacts) -> Finding
     if not others:
         message = _describe_term(what, first)
     else:
-        message = f"none of the {len(finds.terms)} terms finds any {what}, such as `{messages.short(first.shown)}`"
+        message = (
+            f"none of the {len(finds.terms)} terms finds any {what}, such as `{messages.short(first.description)}`"
+        )
     return Finding(
         at=finds.at if others and finds.at is not None else first.place,
         message=message,
@@ -221,10 +223,10 @@ def _nothing(what: str, finds: selectors.Finds[Any], facts: AwsFacts) -> Finding
 
 
 def _describe_term(what: str, term: selectors.TermFinds[Any]) -> str:
-    words = messages.short(term.shown, 50)
-    if term.by == "tags":
+    words = messages.short(term.description, 50)
+    if term.selector_kind == "tags":
         return f"no {what} has {'the tag' if ', ' not in words else 'all of'} `{words}`"
-    return f"there is no {what} {'named ' if term.by == 'name' else ''}`{words}`"
+    return f"there is no {what} {'named ' if term.selector_kind == 'name' else ''}`{words}`"
 
 
 def _edits(term: selectors.TermFinds[Any], facts: AwsFacts) -> list[Edit]:
@@ -233,10 +235,10 @@ def _edits(term: selectors.TermFinds[Any], facts: AwsFacts) -> list[Edit]:
     if meant is None or term.question is None:
         return []
     wrong, right = set(term.question.filters) - set(meant.filters), set(meant.filters) - set(term.question.filters)
-    if len(wrong) != 1 or len(right) != 1 or term.by == "id":
+    if len(wrong) != 1 or len(right) != 1 or term.selector_kind == "id":
         return []
     (old_name, old), (new_name, new) = *wrong, *right
-    if term.by == "name":
+    if term.selector_kind == "name":
         node = term.node.get("name") or term.node
         return edits.if_editable(edits.set_value, node, new)
     tags = term.node.get("tags")
@@ -253,6 +255,6 @@ def _hint(what: str, term: selectors.TermFinds[Any], facts: AwsFacts) -> str:
     meant = selectors.spelt_right(term.question, facts)
     if meant is not None:
         return f"`{messages.short(selectors.describe_question(meant), 60)}` finds one"
-    if term.by == "tags":
+    if term.selector_kind == "tags":
         return f"compare key and value, also their case, with the tags of the {what}s in {region}"
     return f"only {region} and the account of the facts were searched"

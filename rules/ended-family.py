@@ -62,7 +62,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, images, manif
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    node, family = node_class.node.at("spec", "amiFamily"), str(node_class.ami_family)
+    node, family = node_class.node.find("spec", "amiFamily"), str(node_class.ami_family)
     if any(term.alias is not None for term in node_class.ami_terms):
         found = context.images(node_class)
         node, family = found.alias_node, found.boots or ""

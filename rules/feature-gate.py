@@ -80,7 +80,7 @@ HELP = "set `settings.featureGates.{}: true` in the values of Karpenter's chart"
 )
 def check(obj: Object, context: Context) -> Findings:
     if isinstance(obj, NodePool):
-        replicas = obj.node.at("spec", "replicas")
+        replicas = obj.node.find("spec", "replicas")
         if replicas is not None and replicas.value is not None and not context.settings(obj).gate("StaticCapacity"):
             yield Finding(
                 at=fixes.key_of(replicas),

@@ -130,8 +130,8 @@ def check(pool: NodePool, context: Context, *, types: int = 15) -> Findings:
 
 def _check_consolidation(pool: NodePool, context: Context) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
-    policy = pool.node.at("spec", "disruption", "consolidationPolicy")
-    static = pool.node.at("spec", "replicas") is not None
+    policy = pool.node.find("spec", "disruption", "consolidationPolicy")
+    static = pool.node.find("spec", "replicas") is not None
     if spot is None or static or (policy is not None and policy.value == "WhenEmpty"):
         return
     resolution = context.resolution(pool)

@@ -234,7 +234,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         if not count:
             continue
         stars = [value.node for value in line.values if value.text in labels.EVERYTHING]
-        if any(_is_fallback_of(pool, other, context) for other in context.beside(pool)):
+        if any(_is_fallback_of(pool, other, context) for other in context.cluster_pools(pool)):
             return
         broken = any(labels.is_pattern(text) for each in pool.requirements for text in each.texts)
         first = messages.short(line.texts[0], 24)
@@ -275,7 +275,7 @@ def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
     ways = ["use two NodePools of different weight: the heavier one is tried first"]
     if fixed and parted:
         ways.append("flex families that are not listed are in neither")
-    if fixed and pool.node.at("spec", "limits") is not None:
+    if fixed and pool.node.find("spec", "limits") is not None:
         ways.append("limits apply to each of them")
     return "; ".join(ways)
 
@@ -283,7 +283,7 @@ def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
 def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list[Edit]:
     """The pool made to hold the rest, and behind it a heavier copy for flex; nothing where that cannot be."""
     line = pool.requirements[index]
-    weighed = pool.node.at("spec", "weight")
+    weighed = pool.node.find("spec", "weight")
     rest = line.texts[count:]
     unfit = (
         pool.partial
@@ -319,7 +319,7 @@ def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, contex
         return edits.set_value(twin.name_node, _free_name(pool, context))
 
     def weighted(twin: NodePool) -> list[Edit]:
-        node = twin.node.at("spec", "weight")
+        node = twin.node.find("spec", "weight")
         spec = twin.node.get("spec")
         if node is not None:
             return edits.set_value(node, weight)

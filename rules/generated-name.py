@@ -58,7 +58,7 @@ FIXED = "give it a fixed name, or have the tool that creates it write the name h
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for field, what in (("role", "role"), ("instanceProfile", "instance profile")):
-        node = node_class.node.at("spec", field)
+        node = node_class.node.find("spec", field)
         if node is None or not isinstance(node.value, str):
             continue
         made = _made_up(node.value)

@@ -66,7 +66,7 @@ HELP = "remove the hook's annotations; what the order needs, such as the CRDs, b
     ],
 )
 def check(obj: Object, context: Context) -> Findings:
-    annotations = obj.node.at("metadata", "annotations")
+    annotations = obj.node.find("metadata", "annotations")
     if annotations is None:
         return
     for name in (HELM, ARGO):

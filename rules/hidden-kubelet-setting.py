@@ -126,7 +126,7 @@ PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "po
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
-    kubelet = node_class.node.at("spec", "kubelet")
+    kubelet = node_class.node.find("spec", "kubelet")
     if node_class.ami_family == "Custom":
         yield from _of_custom(node_class, context)
     for setting in data.settings() if data is not None else ():
@@ -137,7 +137,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             continue
         beside = kubelet.key(setting.name) if kubelet is not None else None
         yield Finding(
-            at=data.places.at(setting.start, setting.end),
+            at=data.places.locate(setting.start, setting.end),
             message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes without it",
             edits=edits.if_editable(data.moved, setting, node_class) if beside is None else (),
             also=[Also(beside, "Karpenter plans with this value; the flag wins on the node")]
@@ -157,12 +157,12 @@ def _is_not_planned(name: str, node_class: EC2NodeClass, context: Context) -> bo
 
 def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:
     """What user data of the family Custom sets, where `spec.kubelet` does not tell Karpenter the same."""
-    if node_class.node.at("spec", "userData") is None:
+    if node_class.node.find("spec", "userData") is None:
         return
     data = userdata.read_custom(node_class, context.images(node_class).boots)
     for setting in data.planned() if data is not None else ():
         assert data is not None
-        beside = node_class.node.at("spec", "kubelet", setting.name)
+        beside = node_class.node.find("spec", "kubelet", setting.name)
         if beside is not None and (setting.name != "maxPods" or beside.value == setting.value):
             continue
         if setting.name == "maxPods" and (
@@ -171,7 +171,7 @@ def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:
             continue
         plans = "without it" if beside is None else f"with {beside.value}"
         yield Finding(
-            at=data.places.at(setting.start, setting.end),
+            at=data.places.locate(setting.start, setting.end),
             message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes {plans}",
             also=[Also(beside, "Karpenter plans with this value")] if beside is not None else [],
             note="for the family Custom, spec.kubelet reaches no node, and Karpenter plans by it alone",

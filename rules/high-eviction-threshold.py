@@ -78,7 +78,7 @@ _MIB = 1024**2 * 10**9
 )
 def check(node_class: EC2NodeClass, context: Context, *, part: float = 0.2) -> Findings:
     for field in ("evictionSoft", "evictionHard"):
-        node = node_class.node.at("spec", "kubelet", field, "memory.available")
+        node = node_class.node.find("spec", "kubelet", field, "memory.available")
         amount = quantities.quantity_of(node) if node is not None else None
         if node is None or not amount:
             continue

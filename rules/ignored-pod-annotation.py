@@ -96,8 +96,8 @@ def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
     yield from _of_pods(of_pod.get("annotations") if of_pod is not None else None, context)
     if workload.kind == "Pod" or workload.partial:
         return
-    own = workload.node.at("metadata", "annotations")
-    there = of_pod.at("annotations", _KEPT) if of_pod is not None else None
+    own = workload.node.find("metadata", "annotations")
+    there = of_pod.find("annotations", _KEPT) if of_pod is not None else None
     key = own.key(_KEPT) if own is not None else None
     if key is not None and there is None and of_pod is not None:
         yield Finding(

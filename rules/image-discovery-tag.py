@@ -86,4 +86,4 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 def _tag_text(tag: manifest.Label) -> tuple[str, str]:
     """The tag as it stands there: a placeholder is the same as itself."""
-    return tag.key_node.written, tag.node.written
+    return tag.key_node.unquoted, tag.node.unquoted

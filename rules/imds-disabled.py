@@ -50,7 +50,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    node = node_class.node.at("spec", "metadataOptions", "httpEndpoint")
+    node = node_class.node.find("spec", "metadataOptions", "httpEndpoint")
     family = context.images(node_class).ami_family
     if node is None or node.value != "disabled" or family in (None, "Custom"):
         return

@@ -107,7 +107,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    policy = node_class.node.at("spec", "instanceStorePolicy")
+    policy = node_class.node.find("spec", "instanceStorePolicy")
     if policy is None or policy.value != "RAID0":
         return
     family = context.images(node_class).ami_family
@@ -119,7 +119,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             help="remove it, and size the root volume in blockDeviceMappings",
         )
         return
-    pools = context.pools(node_class) or context.given_with(node_class)
+    pools = context.pools(node_class) or context.chart_pair(node_class)
     counts = []
     for pool in pools:
         resolution = context.resolution(pool)

@@ -72,7 +72,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     given = f"it gives its nodes the providerID `{found.provider_id}`" if found.provider_id else ""
     waits = "Karpenter waits for the providerID `aws:///...`, and deletes the node after 15 minutes"
     yield Finding(
-        at=script.places.at(found.start, found.end),
+        at=script.places.locate(found.start, found.end),
         message=f"the node joins {found.name}: it never registers with Karpenter",
         severity="warning" if found.own else None,
         note=f"{given}; {waits}" if given else waits,

@@ -105,7 +105,7 @@ HALF_AN_HOUR = 1800
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.static:
         return  # Karpenter consolidates no node of it
-    block = pool.meant("spec", "disruption")
+    block = pool.find_field("spec", "disruption")
     after = block.get("consolidateAfter") if block is not None else None
     written = manifest.text(after)
     if after is not None and written == "Never":

@@ -147,8 +147,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is None or found is None:
         return
     strategy, start, end = found
-    at = data.places.at(start, end)
-    if strategy != "Mount" and node_class.node.at("spec", "instanceStorePolicy") is None:
+    at = data.places.locate(start, end)
+    if strategy != "Mount" and node_class.node.find("spec", "instanceStorePolicy") is None:
         yield Finding(
             at=at,
             severity="warning",

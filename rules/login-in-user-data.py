@@ -63,9 +63,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     start, end, why = found[0]
     yield Finding(
-        at=script.places.at(start, end),
+        at=script.places.locate(start, end),
         message=f"`{messages.short(' '.join(text[start:end].split()), 50)}` {why}",
-        also=[Also(script.places.at(begin, stop), reason) for begin, stop, reason in found[1:6]],
+        also=[Also(script.places.locate(begin, stop), reason) for begin, stop, reason in found[1:6]],
         help="use Session Manager: the node's role needs AmazonSSMManagedInstanceCore",
     )
 

@@ -137,9 +137,9 @@ DEVICES = {
 )
 def check(pool: NodePool, context: Context) -> Findings:
     words = labels.words_of(pool.name)
-    if pool.partial or context.namesakes(pool):
+    if pool.partial or context.duplicates(pool):
         return
-    if pool.node.at("spec", "weight") is None and any(word in PREFERRED for word in words):
+    if pool.node.find("spec", "weight") is None and any(word in PREFERRED for word in words):
         yield Finding(
             at=pool.name_node,
             message="named to be preferred, but without a `weight`: Karpenter tries it like all others",

@@ -111,8 +111,8 @@ DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    template = pool.node.at("spec", "template", "metadata", "annotations")
-    for each in manifest.labels(pool.node.at("metadata", "annotations")):
+    template = pool.node.find("spec", "template", "metadata", "annotations")
+    for each in manifest.labels(pool.node.find("metadata", "annotations")):
         if each.key == DO_NOT_DISRUPT:
             yield Finding(
                 at=each.key_node,

@@ -53,7 +53,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.meant("spec", "template", "spec", "expireAfter")
+    node = pool.find_field("spec", "template", "spec", "expireAfter")
     if node is not None and node.kind == "scalar" and node.value == "Never":
         yield Finding(
             at=node,

@@ -123,7 +123,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.meant("spec", "template", "spec", "expireAfter")
+    node = pool.find_field("spec", "template", "spec", "expireAfter")
     if node is None or node.kind != "scalar" or node.value != "Never":
         return
     change = edits.if_editable(edits.set_value, node, "720h")
@@ -154,7 +154,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) -> list[Suggestion]:
     """The alias of the class's family, at the newest version known, in the place of the ids; and an end of nodes."""
-    field = node_class.node.at("spec", "amiSelectorTerms")
+    field = node_class.node.find("spec", "amiSelectorTerms")
     family = next((each for each in images.families() if images.ami_family_of(each) == node_class.ami_family), None)
     if field is None or family is None or not expiring:
         return []
@@ -165,7 +165,7 @@ def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) 
 
 def _blocking_budgets(pool: NodePool) -> Node | None:
     """The budgets, where they allow no node at any time."""
-    node = pool.node.at("spec", "disruption", "budgets")
+    node = pool.node.find("spec", "disruption", "budgets")
     if node is None or node.kind != "sequence" or not node.items:
         return None
     week = budgets.typical_week(pool)

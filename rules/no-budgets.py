@@ -62,11 +62,11 @@ QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "durati
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    spec, written = pool.node.get("spec"), pool.meant("spec", "disruption", "budgets")
+    spec, written = pool.node.get("spec"), pool.find_field("spec", "disruption", "budgets")
     if spec is None or not (written is None or (written.kind == "scalar" and written.value is None)):
         return
     block = spec.get("disruption")
-    if block is None and pool.meant("spec", "disruption") is not None:
+    if block is None and pool.find_field("spec", "disruption") is not None:
         return  # it stands where the API server refuses it
     if not pool.shows_all(spec if block is None or block.kind != "mapping" else block):
         return

@@ -139,7 +139,7 @@ def _outdone(term: images.TermImages) -> bool:
 def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: Context) -> Finding:
     """Nothing at all is found: said at the only term, else at the list of terms."""
     first, *others = dead
-    field = node_class.node.at("spec", "amiSelectorTerms")
+    field = node_class.node.find("spec", "amiSelectorTerms")
     spec = node_class.node.get("spec")
     key = spec.key("amiSelectorTerms") if spec is not None and field is not None else None
     waits = any(passed.image.state in ON_THE_WAY for term in dead for passed in term.passed)
@@ -208,7 +208,7 @@ def _explain_rejection(passed: images.Passed, context: Context) -> str:
 
 def _question_text(term: images.TermImages) -> str:
     if term.question is None:
-        return messages.short(term.node.written, 48)
+        return messages.short(term.node.unquoted, 48)
     words = [value if name in ("name", "image-id") else f"{name.removeprefix('tag:')}: {value}"
              for name, value in term.question.filters]  # fmt: skip
     return messages.short(", ".join(words).replace("tag-key: ", ""), 48)

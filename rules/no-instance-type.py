@@ -292,7 +292,7 @@ def _elsewhere(resolution: resolve.Resolution) -> Findings:
     if zones.complement or not zones.values or keys.REGION not in resolution.folded:
         return
     theirs = {selectors.region_of(zone) for zone in zones.values}
-    if None in theirs or any(regions.has(str(region)) for region in theirs):
+    if None in theirs or any(regions.admits(str(region)) for region in theirs):
         return
     lines = [line for line in resolution.lines if requirement.normalize(line.key) in (keys.ZONE, keys.REGION)]
     first = next(line for line in lines if requirement.normalize(line.key) != requirement.normalize(lines[-1].key))
@@ -316,7 +316,7 @@ def _read_line(line: manifest.RequirementLine, context: Context) -> requirement.
         return None
     if line.operator not in requirement.OPERATORS or not (line.values or line.operator in ("Exists", "DoesNotExist")):
         return None
-    return requirement.Requirement.of(key, line.operator, line.texts, version=context.karpenter)
+    return requirement.Requirement.parse(key, line.operator, line.texts, version=context.karpenter)
 
 
 def _render_line(line: manifest.RequirementLine) -> str:
@@ -327,7 +327,7 @@ def _class_has_none(resolution: resolve.Resolution) -> bool:
     """Whether the class leaves nothing for pods on any type, which no-room-for-pods says."""
     if resolution.alive or resolution.node_class is None:
         return False
-    family, every = resolution.images.ami_family, resolution.catalog.all
+    family, every = resolution.images.ami_family, resolution.catalog.all_types
     lacks = resolve.lacking(resolution.node_class, family, resolution.catalog, resolution.pool.static)
     return any(lack.types == every for lack in lacks)
 
@@ -461,7 +461,7 @@ def _check_regions(pool: NodePool, context: Context) -> Findings:
     region, zones = _region(pool)
     if region is None or zones is None:
         return
-    for other in context.beside(pool):
+    for other in context.cluster_pools(pool):
         another, its_zones = _region(other)
         # Told once, of the pool that comes first.
         if another is None or its_zones is None or another == region or not _is_first(pool, other, context):
@@ -494,5 +494,5 @@ def _is_first(pool: NodePool, other: NodePool, context: Context) -> bool:
 def _subnets(pool: NodePool, context: Context) -> object:
     """The subnet terms of a pool's class; None where they are not known."""
     node_class = context.node_class(pool)
-    terms = node_class.node.at("spec", "subnetSelectorTerms") if node_class is not None else None
+    terms = node_class.node.find("spec", "subnetSelectorTerms") if node_class is not None else None
     return terms.plain() if terms is not None else None

@@ -117,7 +117,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     static = bool(pools) and all(pool.static for pool in pools)
     family = context.images(node_class).ami_family
     for lack in resolve.lacking(node_class, family, context.catalog, static):
-        if lack.types == context.catalog.all and lack.at is not None:
+        if lack.types == context.catalog.all_types and lack.at is not None:
             yield Finding(
                 at=fixes.visible_node(lack.at),
                 message=f"no instance type can run a pod: {lack.reason}",

@@ -65,11 +65,11 @@ TEMPLATE = ("spec", "template", "spec")
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.node.at(*TEMPLATE) is None or pool.partial:
+    if pool.node.find(*TEMPLATE) is None or pool.partial:
         return
-    if pool.meant(*TEMPLATE, "terminationGracePeriod") is not None:
+    if pool.find_field(*TEMPLATE, "terminationGracePeriod") is not None:
         return
-    node = pool.meant(*TEMPLATE, "expireAfter")
+    node = pool.find_field(*TEMPLATE, "expireAfter")
     written = manifest.text(node)
     absent = node is None or node.value is None
     if not absent and (not isinstance(written, str) or controller.seconds(written) is None):

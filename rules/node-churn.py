@@ -168,11 +168,11 @@ def check(pool: NodePool, context: Context, *, days: int = 3, seconds: int = 60)
     if context.strict and not pool.static and not _is_held_back(pool):
         for finding in _consolidated(pool, spec, context, seconds):
             yield finding._replace(strict=True)
-    node = pool.meant("spec", "template", "spec", "expireAfter")
+    node = pool.find_field("spec", "template", "spec", "expireAfter")
     length = _seconds(node)
     if node is None or length is None or not 0 < length <= days * DAY:
         return
-    written = pool.node.at("spec", "disruption", "budgets")
+    written = pool.node.find("spec", "disruption", "budgets")
     yield Finding(
         at=node,
         message=f"every node expires within `{node.value}`, whatever the budgets allow",
@@ -187,14 +187,14 @@ def check(pool: NodePool, context: Context, *, days: int = 3, seconds: int = 60)
 
 def _is_held_back(pool: NodePool) -> bool:
     """Whether the budgets let no underutilized node go at any time."""
-    if pool.node.at("spec", "disruption", "budgets") is None:
+    if pool.node.find("spec", "disruption", "budgets") is None:
         return False
     week = budgets.typical_week(pool, "Underutilized")
     return week is not None and bool(week) and all(stretch.closed for stretch in week)
 
 
 def _consolidated(pool: NodePool, spec: Node, context: Context, soon: int) -> Iterator[Finding]:
-    block = pool.meant("spec", "disruption")
+    block = pool.find_field("spec", "disruption")
     if block is None or (block.value is None and block.kind == "scalar"):
         if not pool.partial:
             yield Finding(

@@ -78,7 +78,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     fault = _fault(pool, ref)
     if fault is not None:
         at, message = fault
-        spec = pool.node.at("spec", "template", "spec")
+        spec = pool.node.find("spec", "template", "spec")
         key = spec.key("nodeClassRef") if spec else None
         # A NodeClass without a group may be EKS Auto Mode's, whose group only its owner can add.
         auto = ref.kind == "NodeClass" and not ref.group

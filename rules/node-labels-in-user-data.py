@@ -121,7 +121,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is None:
         return
     for label in data.labels():
-        at, key = data.places.at(label.start, label.end), messages.short(label.key, 45)
+        at, key = data.places.locate(label.start, label.end), messages.short(label.key, 45)
         if label.domain in OWN or label.domain.endswith(tuple(f".{own}" for own in OWN)):
             yield Finding(
                 at=at,
@@ -140,7 +140,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             )
     for start, end in data.taints():
         yield Finding(
-            at=data.places.at(start, end),
+            at=data.places.locate(start, end),
             message="taints in a kubelet flag replace those that Karpenter sets",
             note="Karpenter plans pods by the taints of the NodePool alone",
             help="set them in the NodePool's template",

@@ -89,7 +89,7 @@ def _newer(types: catalog.Catalog) -> dict[str, TypeSet]:
     """For each family that is so far behind, the types of its category and architecture that are newer."""
     found: dict[str, TypeSet] = {}
     generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
-    plain = types.all - resolve.special(types) - labels.flex_types(types)
+    plain = types.all_types - resolve.special(types) - labels.flex_types(types)
     for family, of_family in types.values(keys.FAMILY).items():
         mine = max((int(value) for value, of in generations.items() if of & of_family), default=None)
         if mine is None:

@@ -86,11 +86,11 @@ def _of_pool(pool: NodePool, context: Context) -> Findings:
     zone, item = _zone(pool)
     if zone is None or item is None or pool.partial:
         return
-    others = {_zone(other)[0] for other in context.beside(pool)}
+    others = {_zone(other)[0] for other in context.cluster_pools(pool)}
     if others - {None, zone}:
         return
     node_class = context.node_class(pool)
-    if node_class is not None and node_class.node.at("spec", "placementGroupSelector") is not None:
+    if node_class is not None and node_class.node.find("spec", "placementGroupSelector") is not None:
         return
     yield Finding(
         at=labels.values_at(item),
@@ -109,12 +109,12 @@ def _zone(pool: NodePool) -> tuple[str | None, labels.PoolRequirement | None]:
 
 def _of_class(node_class: EC2NodeClass, context: Context) -> Findings:
     subnet = _subnet(node_class)
-    if subnet is None or node_class.node.at("spec", "placementGroupSelector") is not None:
+    if subnet is None or node_class.node.find("spec", "placementGroupSelector") is not None:
         return
     folder = os.path.dirname(node_class.source.path)
     for other in context.classes:
         theirs = _subnet(other) if os.path.dirname(other.source.path) == folder else None
-        if theirs is not None and theirs.written != subnet.written and _alike(node_class, other, context):
+        if theirs is not None and theirs.unquoted != subnet.unquoted and _alike(node_class, other, context):
             return
     yield Finding(
         at=subnet,
@@ -125,19 +125,19 @@ def _of_class(node_class: EC2NodeClass, context: Context) -> Findings:
 
 def _subnet(node_class: EC2NodeClass) -> Node | None:
     """The id of the one subnet that a class may use."""
-    terms = node_class.node.at("spec", "subnetSelectorTerms")
+    terms = node_class.node.find("spec", "subnetSelectorTerms")
     if terms is None or len(terms.items) != 1 or not (node_class.of_values or not node_class.partial):
         return None
     subnet = terms.items[0].get("id")
     if subnet is None or subnet.kind != "scalar":
         return None
     written = isinstance(subnet.value, str) and subnet.value.startswith("subnet-")
-    return subnet if written or (node_class.of_values and subnet.written.endswith("]}")) else None
+    return subnet if written or (node_class.of_values and subnet.unquoted.endswith("]}")) else None
 
 
 def _alike(one: EC2NodeClass, other: EC2NodeClass, context: Context) -> bool:
     """Whether pools of two classes may launch the same types, or which they launch is not known."""
-    ours, theirs = (context.pools(each) or context.given_with(each) for each in (one, other))
+    ours, theirs = (context.pools(each) or context.chart_pair(each) for each in (one, other))
     if not ours or not theirs:
         return True
     return any(context.resolution(a).candidates & context.resolution(b).candidates for a in ours for b in theirs)

@@ -229,11 +229,11 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
     others = [
         other
-        for other in context.beside(pool)
+        for other in context.cluster_pools(pool)
         if (other.weight or 0) == (pool.weight or 0)
         and str(other.name) > str(pool.name)
         and resolve.taints(other) == own
-        and pool.node.at("spec", "replicas") is None is other.node.at("spec", "replicas")
+        and pool.node.find("spec", "replicas") is None is other.node.find("spec", "replicas")
     ]
     if not others or not resolve.comparable(context.resolution(pool)):
         return
@@ -273,7 +273,7 @@ def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:
 
 
 def _heavier(pool: NodePool) -> list[Edit]:
-    spec, weight = pool.node.get("spec"), pool.node.at("spec", "weight")
+    spec, weight = pool.node.get("spec"), pool.node.find("spec", "weight")
     if spec is None or (pool.weight or 0) >= _HEAVIEST:
         return []
     try:
@@ -288,7 +288,7 @@ def _check_labels(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
     others = [
         other
-        for other in context.beside(pool)
+        for other in context.cluster_pools(pool)
         if (other.weight or 0) == (pool.weight or 0)
         and str(other.name) > str(pool.name)
         and resolve.taints(other) == own

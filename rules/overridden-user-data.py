@@ -123,7 +123,7 @@ ALWAYS = {
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     data = context.user_data(node_class)
-    kubelet = node_class.node.at("spec", "kubelet")
+    kubelet = node_class.node.find("spec", "kubelet")
     for setting in data.settings() if data is not None else ():
         assert data is not None
         beside = kubelet.key(setting.name) if kubelet is not None else None
@@ -134,7 +134,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             changes = edits.if_editable(data.moved, setting, node_class)
         why = ALWAYS.get(setting.name) if beside is None else "spec.kubelet sets it too, and wins"
         yield Finding(
-            at=data.places.at(setting.start, setting.end),
+            at=data.places.locate(setting.start, setting.end),
             message=f"`{setting.written}` in userData is overwritten: {why}",
             edits=changes,
             also=[Also(beside, "this value is used")] if beside is not None else [],
@@ -145,7 +145,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     cluster = data.cluster() if data is not None else None
     if data is not None and cluster is not None:
         yield Finding(
-            at=data.places.at(*cluster),
+            at=data.places.locate(*cluster),
             message="what userData says of the cluster is overwritten: Karpenter sets name, endpoint and certificate",
             severity="info",
             help="leave it out",

@@ -98,7 +98,7 @@ def check(obj: Object, context: Context) -> Findings:
     node, left = places[0]
     others = list(dict.fromkeys(text for _, text in places if text != left))
     more = f" and {messages.counted(len(others), 'other placeholder')}" if others else ""
-    written = node.written if isinstance(node, Node) else left
+    written = node.unquoted if isinstance(node, Node) else left
     yield Finding(
         at=node,
         message=f"placeholder not replaced: `{messages.short(written)}`{more}",
@@ -122,12 +122,12 @@ def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
             owner = term.node.get("owner")
             if owner is not None and owner.value == DOCUMENTED_ACCOUNT:
                 yield owner, DOCUMENTED_ACCOUNT
-        mappings = obj.node.at("spec", "blockDeviceMappings")
+        mappings = obj.node.find("spec", "blockDeviceMappings")
         for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
-            key = mapping.at("ebs", "kmsKeyID")
+            key = mapping.find("ebs", "kmsKeyID")
             if key is not None and isinstance(key.value, str) and key.value and labels.no_kms_key(key.value):
                 yield key, key.value
-            snapshot = mapping.at("ebs", "snapshotID")
+            snapshot = mapping.find("ebs", "snapshotID")
             if snapshot is not None and isinstance(snapshot.value, str) and labels.no_snapshot(snapshot.value):
                 yield snapshot, snapshot.value
 
@@ -140,7 +140,7 @@ def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
         left = labels.is_dummy_value(data.text[start:end])
         if left is not None:
             at = data.text.find(left, start, end)
-            yield data.places.at(at, at + len(left)) if at >= 0 else data.places.at(start, end), left
+            yield data.places.locate(at, at + len(left)) if at >= 0 else data.places.locate(start, end), left
 
 
 def _word(node: Node) -> str | None:
@@ -160,7 +160,7 @@ def _places(node: Node) -> list[tuple[Node | Span, str]]:
     for each in _values(node):
         if each.kind != "scalar" or "\n" in each.text:
             continue
-        left = labels.is_dummy_value(each.written) or _word(each)
+        left = labels.is_dummy_value(each.unquoted) or _word(each)
         if left is not None:
             found.append((each, left))
     return found

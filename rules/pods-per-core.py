@@ -83,7 +83,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    kubelet = node_class.node.at("spec", "kubelet")
+    kubelet = node_class.node.find("spec", "kubelet")
     most = kubelet.get("maxPods") if kubelet is not None else None
     each = kubelet.get("podsPerCore") if kubelet is not None else None
     if kubelet is None or most is None or each is None:

@@ -74,9 +74,9 @@ BETTER = {
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    mappings = node_class.node.find("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None else ():
-        node = mapping.at("ebs", "volumeType")
+        node = mapping.find("ebs", "volumeType")
         if node is not None and isinstance(node.value, str) and node.value in BETTER:
             better, why = BETTER[node.value]
             # With iops a `standard` volume is refused anyway.

@@ -85,7 +85,7 @@ PUBLIC = "kubernetes.io/role/elb"
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    public = node_class.node.at("spec", "associatePublicIPAddress")
+    public = node_class.node.find("spec", "associatePublicIPAddress")
     given = public.value if public is not None and isinstance(public.value, bool) else None
     tags = [label for term in node_class.subnet_terms for label in term.tags if label.key == PUBLIC]
     if given and public is not None:

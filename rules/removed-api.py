@@ -190,7 +190,7 @@ def _ending(obj: Object, at: Node, context: Context) -> Finding:
 
 def _refused_before(obj: Object, context: Context) -> Findings:
     """What of consolidation v1beta1 refused and v1 takes, so that nothing else says it of the object."""
-    block = obj.node.at("spec", "disruption") if obj.version == "v1beta1" else None
+    block = obj.node.find("spec", "disruption") if obj.version == "v1beta1" else None
     if block is None or obj.partial:
         return
     last = [release for release in releases.RELEASES if releases.behaves("serves-v1beta1", release)][-1]
@@ -207,7 +207,7 @@ def _refused_before(obj: Object, context: Context) -> Findings:
 
 def _expiry(obj: Object) -> str | None:
     """What becomes of budgets when nodes expire: before 1.0 they held expiry back too."""
-    disruption = obj.node.at("spec", "disruption")
+    disruption = obj.node.find("spec", "disruption")
     expire = disruption.get("expireAfter") if disruption is not None else None
     if expire is None or disruption is None or disruption.get("budgets") is None or expire.value == "Never":
         return None

@@ -83,11 +83,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         endpoint = data.text.find("--apiserver-endpoint", call.start, call.end)
         comes, fails = _outcome(node_class, data.text[call.start : call.end], context)
         yield Finding(
-            at=data.places.at(call.start, call.end if first < 0 else min(first, call.end)),
+            at=data.places.locate(call.start, call.end if first < 0 else min(first, call.end)),
             message=f"{call.program} runs twice: this call starts the kubelet, and Karpenter's own comes too late",
             severity=None if fails else "warning",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
-            also=[Also(data.places.at(endpoint, endpoint + 20), "one cluster's endpoint: Karpenter knows its own")]
+            also=[
+                Also(data.places.locate(endpoint, endpoint + 20), "one cluster's endpoint: Karpenter knows its own")
+            ]
             if endpoint >= 0
             else [],
             note=comes,
@@ -100,7 +102,7 @@ def _outcome(node_class: EC2NodeClass, call: str, context: Context) -> tuple[str
     tainted = _TAINT in call
     if not tainted and not releases.behaves("registers-without-taint", context.karpenter):
         return f"Karpenter {context.karpenter} never registers a node that joins without its taint", True
-    kubelet = node_class.node.at("spec", "kubelet")
+    kubelet = node_class.node.find("spec", "kubelet")
     if kubelet is not None and kubelet.entries:
         return "the settings of spec.kubelet never act", True
     if tainted:

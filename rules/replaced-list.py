@@ -114,7 +114,7 @@ _NAMING = ("key", "deviceName")
 def check(obj: Object, context: Context) -> Findings:
     built = obj.source.built
     for lost in built.lost if built is not None else ():
-        at = obj.node.at(*lost.path)
+        at = obj.node.find(*lost.path)
         origin = built.find_origin(at) if at is not None else None
         if origin is None or origin.at is not lost.new:
             continue

@@ -51,7 +51,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, releases, rule
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    replicas, limit = pool.node.at("spec", "replicas"), pool.node.at("spec", "limits", "nodes")
+    replicas, limit = pool.node.find("spec", "replicas"), pool.node.find("spec", "limits", "nodes")
     if replicas is None or limit is None or not isinstance(replicas.value, int):
         return
     text = str(limit.value)

@@ -117,7 +117,7 @@ def _check_condition(obj: Object, context: Context) -> Findings:
     if scopes is None:
         return
     values = context.templates.values(source)
-    for _, node, shape in context.shaped(obj):
+    for _, node, shape in context.walk_schema(obj):
         for name in shape.required if node.entries else ():
             entries = [entry for entry in node.entries if entry.name == name]
             gap = scopes.gap([entry.key.start for entry in entries], _begin(node))
@@ -185,7 +185,7 @@ def _check_default(obj: Object, context: Context) -> Findings:
     if scopes is None:
         return
     told: set[tuple[str, ...]] = set()
-    for path, node, _ in context.shaped(obj):
+    for path, node, _ in context.walk_schema(obj):
         if node.value is not UNKNOWN or not re.fullmatch(BARE, node.text) or not re.fullmatch(NEEDED, path):
             continue
         uses = scopes.used_within(node.start, node.end)

@@ -67,9 +67,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     first = found[0]
     what = f"{first.what}, `{messages.short(first.name, 30)}`," if first.name else first.what
     yield Finding(
-        at=script.places.at(first.start, first.end),
+        at=script.places.locate(first.start, first.end),
         message=f"userData holds {what} which the metadata service and EC2's API show",
-        also=[Also(script.places.at(each.start, each.end), each.what) for each in found[1:6]],
+        also=[Also(script.places.locate(each.start, each.end), each.what) for each in found[1:6]],
         note="each process on the node reads it, and everybody with ec2:DescribeInstanceAttribute",
         help="keep it in Secrets Manager or Parameter Store, and fetch it with the node's role",
     )

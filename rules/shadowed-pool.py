@@ -141,8 +141,8 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, labels, mes
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    heavier = [other for other in context.beside(pool) if (other.weight or 0) > (pool.weight or 0)]
-    if not heavier or pool.node.at("spec", "replicas") is not None:
+    heavier = [other for other in context.cluster_pools(pool) if (other.weight or 0) > (pool.weight or 0)]
+    if not heavier or pool.node.find("spec", "replicas") is not None:
         return
     mine = context.resolution(pool)
     if not resolve.comparable(mine):
@@ -156,7 +156,9 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield Finding(
                 at=pool.name_node,
                 message=why,
-                also=[Also(other.node.at("spec", "weight") or other.name_node, "the highest weight is tried first")],
+                also=[
+                    Also(other.node.find("spec", "weight") or other.name_node, "the highest weight is tried first")
+                ],
                 help=f"swap the weights, narrow `{other.name}`, or give it `limits`, beyond which this pool is used",
             )
             return
@@ -167,7 +169,7 @@ def _explain_shadow(mine: resolve.Resolution, theirs: resolve.Resolution, number
     pool, other = mine.pool, theirs.pool
     name = messages.short(str(other.name), 24)
     weight = f"`{name}` (weight {other.weight} against {pool.weight or 0})"
-    limited = bool(other.node.at("spec", "limits"))
+    limited = bool(other.node.find("spec", "limits"))
     types = messages.counted(number, "type")
     if not limited and resolve.covers(theirs, mine):
         return f"unreachable: {weight} has all its {types} and no limits"

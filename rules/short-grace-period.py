@@ -55,7 +55,7 @@ SHORT_FOR_JOBS = 30 * 60
     ],
 )
 def check(pool: NodePool, context: Context, *, minutes: int = 10) -> Findings:
-    node = pool.node.at("spec", "template", "spec", "terminationGracePeriod")
+    node = pool.node.find("spec", "template", "spec", "terminationGracePeriod")
     written = manifest.text(node)
     length = controller.seconds(written) if isinstance(written, str) else None
     if node is None or length is None or length > SHORT_FOR_JOBS:

@@ -75,7 +75,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, resolv
     ],
 )
 def check(node_class: EC2NodeClass, context: Context, *, times: int = 2) -> Findings:
-    node = node_class.node.at("spec", "kubelet", "kubeReserved", "memory")
+    node = node_class.node.find("spec", "kubelet", "kubeReserved", "memory")
     if node is None:
         return
     types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))

@@ -223,7 +223,7 @@ def _size(mappings: Node, devices: tuple[str, str | None]) -> Node | None:
     """The size of the volume for images and pods; None where another volume may be meant for them."""
     found: dict[object, Node] = {}
     for mapping in mappings.items if mappings.kind == "sequence" else ():
-        name, size = mapping.get("deviceName"), mapping.at("ebs", "volumeSize")
+        name, size = mapping.get("deviceName"), mapping.find("ebs", "volumeSize")
         if name is None or name.value not in devices:
             return None
         if size is not None:

@@ -50,7 +50,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Node, f
     source=["https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    soft, hard = (node_class.node.at("spec", "kubelet", name) for name in ("evictionSoft", "evictionHard"))
+    soft, hard = (node_class.node.find("spec", "kubelet", name) for name in ("evictionSoft", "evictionHard"))
     if soft is None or hard is None or soft.kind != "mapping" or hard.kind != "mapping":
         return
     for entry in soft.entries:

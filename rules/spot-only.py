@@ -78,7 +78,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):
         return
-    beside = [o for o in context.siblings(pool) if "on-demand" in context.resolution(o).capacity_types]
+    beside = [o for o in context.interchangeable_pools(pool) if "on-demand" in context.resolution(o).capacity_types]
     if any(_labels(pool) <= _labels(other) for other in beside):
         return
     fallback = beside[0] if beside else _fallback(pool, context)
@@ -110,7 +110,7 @@ def _fallback(pool: NodePool, context: Context) -> NodePool | None:
     taints = resolve.taints(pool)
     if not taints:
         return None
-    for other in context.beside(pool):
+    for other in context.cluster_pools(pool):
         theirs = resolve.taints(other)
         if theirs is not None and theirs < taints and "on-demand" in context.resolution(other).capacity_types:
             return other

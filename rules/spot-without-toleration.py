@@ -72,7 +72,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     asking = labels.last_asking(pool, keys.CAPACITY_TYPE)
     if asking is None or resolve.taints(pool) != frozenset():
         return
-    for other in context.beside(pool):
+    for other in context.cluster_pools(pool):
         taint = next((each for each in other.taints if _names_spot(each.key) or _names_spot(each.value)), None)
         if (
             taint is None

@@ -66,7 +66,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    spec = pool.node.at("spec", "template", "spec")
+    spec = pool.node.find("spec", "template", "spec")
     for taint in pool.taints:
         remover = labels.remover_of_taint(taint.key) if isinstance(taint.key, str) else None
         if remover is None or spec is None or not str(taint.key).endswith("/agent-not-ready"):

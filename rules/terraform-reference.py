@@ -81,7 +81,7 @@ def check(obj: Object, context: Context) -> Findings:
         return
     first = places[0]
     written = source.text[first.start : first.end]
-    name = obj.node.at("metadata", "name")
+    name = obj.node.find("metadata", "name")
     is_name = name is not None and name.start <= first.start < name.end
     where = "without `${}`" if host == "terraform" else "in this file"
     yield Finding(
@@ -139,5 +139,5 @@ def _bare(obj: Object) -> Iterator[Node]:
         value = node.value
         if not isinstance(value, str) or "." not in value or not pattern.fullmatch(value):
             continue
-        if id(node) not in passed and node.written == value:
+        if id(node) not in passed and node.unquoted == value:
             yield node

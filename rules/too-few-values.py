@@ -135,7 +135,7 @@ def _beside_an_impossible_line(resolution: resolve.Resolution) -> Iterator[Findi
     possible = [line for line in known if line.kept]
     if len(possible) == len(known):
         return
-    types = resolution.catalog.all
+    types = resolution.catalog.all_types
     for line in possible:
         types &= line.kept
     for line in possible:

@@ -51,12 +51,12 @@ UNBOOTABLE = ("st1", "sc1")
     source=["https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    mappings = node_class.node.find("spec", "blockDeviceMappings")
     devices = images.devices_of(context.images(node_class).ami_family)
     if mappings is None or devices is None:
         return
     for mapping in mappings.items:
-        device, kind = mapping.get("deviceName"), mapping.at("ebs", "volumeType")
+        device, kind = mapping.get("deviceName"), mapping.find("ebs", "volumeType")
         if device is None or kind is None or kind.value not in UNBOOTABLE or device.value != devices[0]:
             continue
         yield Finding(

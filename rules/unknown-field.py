@@ -198,7 +198,7 @@ def check(obj: Object, context: Context) -> Findings:
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
     """Doing without a field; where it stands in the right place too, with either of the two values."""
     name, parent = str(problem.node.value), problem.node.parent
-    there = obj.node.at(*problem.belongs.split("."), name) if problem.belongs else None
+    there = obj.node.find(*problem.belongs.split("."), name) if problem.belongs else None
     if there is None or parent is None or there.parent is parent:
         judge = partial(apiserver.check, version=context.karpenter, schemas=context.schemas)
         return remedies.drop_refused(obj, problem.node, judge)
@@ -238,7 +238,7 @@ def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context
 def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
     """A field that stands in the wrong place goes to where v1 has it."""
     name, at = problem.node.value, tuple(problem.path.split("."))
-    if problem.node.shared or problem.node.parent is not obj.node.at(*at[:-1]):
+    if problem.node.shared or problem.node.parent is not obj.node.find(*at[:-1]):
         return []
     if name == "kubelet" and isinstance(obj, NodePool):
         return convert.settled_kubelet(obj, context.objects)
@@ -273,7 +273,7 @@ def _of_provisioner(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]
     at = tuple(problem.path.split("."))
     if obj.version != "v1" or obj.partial or at[-1] not in _OF_PROVISIONER or problem.node.shared:
         return []
-    if not isinstance(obj, NodePool) or problem.node.parent is not obj.node.at(*at[:-1]):
+    if not isinstance(obj, NodePool) or problem.node.parent is not obj.node.find(*at[:-1]):
         return []
     return convert.settled_of_provisioner(obj, at)
 

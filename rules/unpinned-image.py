@@ -181,7 +181,7 @@ def _of_placeholders(node_class: EC2NodeClass) -> Iterator[Finding]:
     """An alias whose family is filled in and whose version is written: `{{ .Values.family }}@latest`."""
     for term in node_class.ami_terms:
         node = term.node.get("alias")
-        if node is not None and node.value is UNKNOWN and re.search(r"[})]@latest[\"']?$", node.written.strip()):
+        if node is not None and node.value is UNKNOWN and re.search(r"[})]@latest[\"']?$", node.unquoted.strip()):
             yield Finding(
                 at=node,
                 message="`@latest` replaces nodes whenever an image is published",

@@ -128,7 +128,7 @@ def _check_collection(obj: Object, context: Context) -> Findings:
     if not source.holds(".Values"):
         return
     for node, kind in _open(obj, context):
-        printed = re.fullmatch(_FIELD, node.written)
+        printed = re.fullmatch(_FIELD, node.unquoted)
         if printed is None or re.search(rf"if not {re.escape(printed[1])}\s*-?}}}}", source.text):
             continue  # what is printed only while it is empty comes out as `[]`
         default = context.templates.default(source, printed[1])
@@ -205,10 +205,10 @@ def _check_text(obj: Object, context: Context) -> Findings:
     scopes = context.templates.scopes(source)
     if scopes is None:
         return
-    for path, node, shape in context.shaped(obj):
+    for path, node, shape in context.walk_schema(obj):
         if shape.type != "string" or node.value is not UNKNOWN or node.style != "plain":
             continue
-        printed = re.fullmatch(BARE, node.written)
+        printed = re.fullmatch(BARE, node.unquoted)
         usual = _usual(path, node, context) if printed is not None else ""
         if printed is None or not usual:
             continue

@@ -78,9 +78,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     first = script.unset[0]
     yield Finding(
-        at=script.places.at(first.start, first.end),
+        at=script.places.locate(first.start, first.end),
         message=f"`{script.text[first.start : first.end]}` is never set in this script: it is empty on the node",
-        also=[Also(script.places.at(each.start, each.end), "never set either") for each in script.unset[1:6]],
+        also=[Also(script.places.locate(each.start, each.end), "never set either") for each in script.unset[1:6]],
         note="neither kubectl nor Karpenter fills in variables of userData",
         help="set it in the script, or give it a default: `${X:-value}`",
     )
@@ -95,7 +95,7 @@ def _is_filled_in(node_class: EC2NodeClass, context: Context) -> bool:
     for obj in context.objects:
         if obj.source.path.rpartition("/")[0] != folder:
             continue
-        data = obj.node.at("spec", "userData")
+        data = obj.node.find("spec", "userData")
         start, end = (data.start, data.end) if data is not None else (obj.node.end, obj.node.end)
         text = obj.source.text
         if re.search(FILLED, text[obj.node.start : start]) or re.search(FILLED, text[end : obj.node.end]):

@@ -60,7 +60,7 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, catalog,
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    taints = pool.node.at("spec", "template", "spec", "taints")
+    taints = pool.node.find("spec", "template", "spec", "taints")
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
         return
     resolution = context.resolution(pool)

@@ -148,7 +148,7 @@ def _check_untainted(pool: NodePool, context: Context) -> Findings:
     mine = context.resolution(pool)
     if tuple(mine.arches) != ("arm64",) or not resolve.comparable(mine):
         return
-    beside = [other for other in context.beside(pool) if resolve.taints(other) == own]
+    beside = [other for other in context.cluster_pools(pool) if resolve.taints(other) == own]
     alike = sorted(
         (other for other in beside if _alike(mine, context.resolution(other))), key=resolve.turn, reverse=True
     )
@@ -193,7 +193,7 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     if tuple(resolution.arches) != ("arm64",) or fixes.doubts(resolution):
         return
-    if any("amd64" in context.resolution(other).arches for other in context.siblings(pool)):
+    if any("amd64" in context.resolution(other).arches for other in context.interchangeable_pools(pool)):
         return
     line = labels.last_asking(pool, keys.ARCH)
     yield Finding(

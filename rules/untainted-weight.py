@@ -131,10 +131,10 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, me
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    node = pool.node.at("spec", "weight")
+    node = pool.node.find("spec", "weight")
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():
         return
-    beside = context.beside(pool)
+    beside = context.cluster_pools(pool)
     open_to_all = [other for other in beside if not resolve.taints(other)]
     alike = bool(open_to_all) and all(
         other.weight == pool.weight and _selected_apart(pool, other) for other in open_to_all

@@ -98,7 +98,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if asked is None or pool.partial or pool.class_ref is None or "reserved" in asked.texts:
         return
     cls, pools = _group(pool, context)
-    terms = cls.node.at("spec", "capacityReservationSelectorTerms") if cls is not None else None
+    terms = cls.node.find("spec", "capacityReservationSelectorTerms") if cls is not None else None
     if cls is None or terms is None or not terms.items or pools[:1] != [pool]:
         return
     if any("reserved" in context.resolution(each).capacity_types for each in pools):

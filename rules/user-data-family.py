@@ -165,8 +165,8 @@ ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    node = node_class.node.at("spec", "userData")
-    if node is not None and node.value is UNKNOWN and re.match(ENCODING, node.written):
+    node = node_class.node.find("spec", "userData")
+    if node is not None and node.value is UNKNOWN and re.match(ENCODING, node.unquoted):
         if node_class.ami_family != "Custom":  # there the text is passed on as it is
             yield Finding(
                 at=node,
@@ -179,7 +179,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for trouble in userdata.misfits(data) if data is not None else ():
         assert data is not None
         yield Finding(
-            at=data.places.at(trouble.start, trouble.end),
+            at=data.places.locate(trouble.start, trouble.end),
             message=trouble.message,
             edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
             if trouble.new is not None

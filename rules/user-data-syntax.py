@@ -179,7 +179,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for trouble in (*data.broken(), *data.lost(context.karpenter)) if data is not None else ():
         assert data is not None
         yield Finding(
-            at=data.places.at(trouble.start, trouble.end),
+            at=data.places.locate(trouble.start, trouble.end),
             message=trouble.message,
             edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
             if trouble.new is not None

@@ -116,7 +116,7 @@ def _check_false(source: Source, context: Context) -> Findings:
     if not source.holds("{{") or not any(True for _ in objects(source)):
         return
     for each in context.templates.guarded(source):
-        meaning = context.templates.without(each.key)
+        meaning = context.templates.default_of(each.key)
         if each.asked != each.printed or meaning is None:
             continue
         start, end = each.condition

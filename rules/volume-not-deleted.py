@@ -69,9 +69,9 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.at("spec", "blockDeviceMappings")
+    mappings = node_class.node.find("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
-        kept = mapping.at("ebs", "deleteOnTermination")
+        kept = mapping.find("ebs", "deleteOnTermination")
         if kept is not None and kept.value is False:
             yield Finding(
                 at=kept,

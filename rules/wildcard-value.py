@@ -281,7 +281,7 @@ def _expand_patterns(pool: NodePool, line: RequirementLine, types: catalog.Catal
     if known is None or not line.known:
         return None
     meant = [value for text in line.texts for value in (labels.standing_for(text, known) or [text])]
-    return requirement.Requirement.of(key, line.operator, meant)
+    return requirement.Requirement.parse(key, line.operator, meant)
 
 
 def _with_patterns(resolution: resolve.Resolution) -> list[resolve.LineEffect]:

@@ -36,14 +36,14 @@ OWN, STRANGER = "123456789012", "210987654321"
 """When AWS is asked, where and whose moto's things are, and an account beside it."""
 
 ONE_OF_EACH: dict[str, Question] = {
-    "ec2:DescribeImages": Question.of("images", ("name", "none"), owners=DEFAULT_OWNERS),
-    "ssm:GetParameters": Question.of("parameters", ("name", "/none")),
-    "ec2:DescribeSubnets": Question.of("subnets", ("tag-key", "none")),
-    "ec2:DescribeSecurityGroups": Question.of("security-groups", ("tag-key", "none")),
-    "ec2:DescribeCapacityReservations": Question.of("capacity-reservations", ("tag-key", "none")),
-    "ec2:DescribePlacementGroups": Question.of("placement-groups", ("group-name", "none")),
-    "iam:GetInstanceProfile": Question.of("instance-profiles", ("name", "none")),
-    "iam:GetRole": Question.of("roles", ("name", "none")),
+    "ec2:DescribeImages": Question.make("images", ("name", "none"), owners=DEFAULT_OWNERS),
+    "ssm:GetParameters": Question.make("parameters", ("name", "/none")),
+    "ec2:DescribeSubnets": Question.make("subnets", ("tag-key", "none")),
+    "ec2:DescribeSecurityGroups": Question.make("security-groups", ("tag-key", "none")),
+    "ec2:DescribeCapacityReservations": Question.make("capacity-reservations", ("tag-key", "none")),
+    "ec2:DescribePlacementGroups": Question.make("placement-groups", ("group-name", "none")),
+    "iam:GetInstanceProfile": Question.make("instance-profiles", ("name", "none")),
+    "iam:GetRole": Question.make("roles", ("name", "none")),
 }
 """A question by the operation that it calls, about things that do not exist."""
 

@@ -36,7 +36,7 @@ STATIC = {"replicas": 2}
     ],
 )
 def test_numbers_to_draw_a_label_from(lines: list[tuple[str, str]], count: int) -> None:
-    first, *rest = (Requirement.of("example.com/a", operator, [value]) for operator, value in lines)
+    first, *rest = (Requirement.parse("example.com/a", operator, [value]) for operator, value in lines)
     for each in rest:
         first = first.intersect(each)
     assert first.numbers_to_draw_from == count
@@ -59,11 +59,11 @@ def test_a_static_pool_launches_by_what_its_claims_carry(written: list[tuple[str
     lines = [line(GENERATION, operator, *values) for operator, values in written]
     folded = run(*lines).folded[GENERATION]
     claim = [
-        Requirement.of(GENERATION, operator, [str(bound)])
+        Requirement.parse(GENERATION, operator, [str(bound)])
         for operator, bound in (("Gte", folded.greater_equal), ("Lte", folded.less_equal))
         if bound is not None
     ] or [folded]
-    expected = CATALOG.all - CATALOG.values(FAMILY)["a1"]
+    expected = CATALOG.all_types - CATALOG.values(FAMILY)["a1"]
     both = claim[0]
     for each in claim[1:]:
         both = both.intersect(each)

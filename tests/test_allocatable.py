@@ -157,7 +157,9 @@ def test_no_pod_no_node_unless_the_pool_is_static() -> None:
 )
 def test_storage(spec: dict[str, Any], count: str) -> None:
     with_disks = CATALOG.having(K + "instance-local-nvme")
-    expected = {"all": CATALOG.all, "none": NONE, "diskless": CATALOG.all - with_disks}[count] - of_family("a1")
+    expected = {"all": CATALOG.all_types, "none": NONE, "diskless": CATALOG.all_types - with_disks}[
+        count
+    ] - of_family("a1")
     assert lost(**spec) == set(CATALOG.names_in(expected))
 
 

@@ -43,11 +43,11 @@ def test_an_image_pipeline_in_every_state(register: Callable[..., str]) -> None:
     register("golden-look", STRANGER, launch_permissions=[{"Group": "all"}], creation_date=datetime(2026, 11, 9))
     register("golden-aws", "099720109477", owner_alias="amazon", creation_date=datetime(2025, 1, 1))
     register("golden-win", platform="windows", creation_date=datetime(2023, 1, 1))
-    by_name = Question.of("images", ("name", "golden-*"), owners=DEFAULT_OWNERS)
-    by_tag = Question.of("images", ("tag:pipeline", "golden"))
-    by_key = Question.of("images", ("tag-key", "pipeline"), ("name", "golden-?"), owners=("self",))
-    strange = Question.of("images", ("name", "golden-*"), owners=(STRANGER,))
-    nothing = Question.of("images", ("name", "silver-*"), owners=DEFAULT_OWNERS)
+    by_name = Question.make("images", ("name", "golden-*"), owners=DEFAULT_OWNERS)
+    by_tag = Question.make("images", ("tag:pipeline", "golden"))
+    by_key = Question.make("images", ("tag-key", "pipeline"), ("name", "golden-?"), owners=("self",))
+    strange = Question.make("images", ("name", "golden-*"), owners=(STRANGER,))
+    nothing = Question.make("images", ("name", "silver-*"), owners=DEFAULT_OWNERS)
     reply = asked(by_name, by_tag, by_key, strange, nothing)
     own = ["golden-4", "golden-3", "golden-2", "golden-1", "golden-0"]
     assert names(reply, by_name) == [*own, "golden-aws", "golden-old", "golden-win"]
@@ -70,7 +70,7 @@ def test_an_image_pipeline_in_every_state(register: Callable[..., str]) -> None:
 def test_of_many_images_those_are_kept_that_decide(register: Callable[..., str]) -> None:
     for number in range(25):
         register(f"many-{number:02}", creation_date=datetime(2026, 1, 1 + number))
-    question = Question.of("images", ("name", "many-*"), owners=DEFAULT_OWNERS)
+    question = Question.make("images", ("name", "many-*"), owners=DEFAULT_OWNERS)
     reply = asked(question)
     assert names(reply, question) == [f"many-{number:02}" for number in range(24, 14, -1)]
     assert reply.region.answers[question].total == 25
@@ -79,7 +79,7 @@ def test_of_many_images_those_are_kept_that_decide(register: Callable[..., str])
 
 def test_image_ids_go_together_and_are_answered_each(front: aws.Front, register: Callable[..., str]) -> None:
     ids = [register(f"by-id-{number}") for number in range(2)]
-    questions = [Question.of("images", ("image-id", id)) for id in (*ids, *(f"ami-none{n}" for n in range(248)))]
+    questions = [Question.make("images", ("image-id", id)) for id in (*ids, *(f"ami-none{n}" for n in range(248)))]
     reply = asked(*questions, *questions)
     described = [request for request in front.seen if request.operation == "DescribeImages"]
     assert sorted(len(values) for request in described for _, values in request.filters()) == [50, 200]
@@ -89,7 +89,7 @@ def test_image_ids_go_together_and_are_answered_each(front: aws.Front, register:
 
 def test_images_are_asked_for_as_the_controller_does_but_in_every_state(front: aws.Front) -> None:
     filters = [("name", "golden-*"), ("tag-key", "a"), ("tag-key", "b"), ("tag:team", "x")]
-    asked(Question.of("images", *filters, owners=DEFAULT_OWNERS))
+    asked(Question.make("images", *filters, owners=DEFAULT_OWNERS))
     request = next(r for r in front.seen if r.operation == "DescribeImages")
     assert request.filters() == [(name, [value]) for name, value in filters]
     assert request.numbered("Owner") == ["self", "amazon"]
@@ -114,10 +114,10 @@ def test_subnets_and_security_groups(front: aws.Front) -> None:
         VpcId=vpc,
         TagSpecifications=[{"ResourceType": "security-group", "Tags": owned}],
     )["GroupId"]
-    by_tag = Question.of("subnets", ("tag:karpenter.sh/discovery", "main"))
-    by_id = [Question.of("subnets", ("subnet-id", id)) for id in (subnet["SubnetId"], "subnet-none")]
-    groups = [Question.of("security-groups", ("group-name", name)) for name in ("nodes", "none", "no*")]
-    reply = asked(by_tag, *by_id, *groups, Question.of("security-groups", ("group-id", group)))
+    by_tag = Question.make("subnets", ("tag:karpenter.sh/discovery", "main"))
+    by_id = [Question.make("subnets", ("subnet-id", id)) for id in (subnet["SubnetId"], "subnet-none")]
+    groups = [Question.make("security-groups", ("group-name", name)) for name in ("nodes", "none", "no*")]
+    reply = asked(by_tag, *by_id, *groups, Question.make("security-groups", ("group-id", group)))
     assert [reply.region.answers[q].found for q in (by_tag, *by_id)] == [(subnet["SubnetId"],)] * 2 + [()]
     assert [reply.region.answers[q].found for q in groups] == [(group,), (), (group,)]
     its = reply.region.subnets[subnet["SubnetId"]]
@@ -138,8 +138,11 @@ def test_roles_and_instance_profiles(front: aws.Front) -> None:
     iam = client("iam")
     iam.create_role(RoleName="KarpenterNodeRole", AssumeRolePolicyDocument="{}")
     iam.create_instance_profile(InstanceProfileName="nodes")
-    there = [Question.of("roles", ("name", "KarpenterNodeRole")), Question.of("instance-profiles", ("name", "nodes"))]
-    not_there = [Question.of("roles", ("name", "nodes")), Question.of("instance-profiles", ("name", "None"))]
+    there = [
+        Question.make("roles", ("name", "KarpenterNodeRole")),
+        Question.make("instance-profiles", ("name", "nodes")),
+    ]
+    not_there = [Question.make("roles", ("name", "nodes")), Question.make("instance-profiles", ("name", "None"))]
     answers = asked(*there, *not_there).region.answers
     assert [answers[q] for q in there] == [Answer(NOW, ("KarpenterNodeRole",), 1), Answer(NOW, ("nodes",), 1)]
     assert [answers[q] for q in not_there] == [Answer(NOW)] * 2
@@ -155,7 +158,7 @@ def test_parameters(front: aws.Front) -> None:
     arn = f"arn:aws:ssm:{HOME}:{OWN}:parameter/golden"
     spelled = ["/golden", "/golden:1", "/golden:prod", arn, f"{arn}:1", "/none", "/none:7", "/secret", "/list"]
     spelled += [f"/more/{number}" for number in range(20)]
-    questions = [Question.of("parameters", ("name", name)) for name in spelled]
+    questions = [Question.make("parameters", ("name", name)) for name in spelled]
     front.seen.clear()
     answers = asked(*questions).region.answers
     assert [answers[q].found for q in questions[:7]] == [(f"ami-{n}",) for n in (2, 1, 1, 2, 1)] + [(), ()]
@@ -231,8 +234,8 @@ def test_capacity_reservations(front: aws.Front) -> None:
         return aws.listed("CapacityReservations", [item, other])(request, front)
 
     front.on("DescribeCapacityReservations", step)
-    by_ids = [Question.of("capacity-reservations", ("capacity-reservation-id", id)) for id in ("cr-1", "cr-0")]
-    by_tag = Question.of("capacity-reservations", ("tag:team", "ml"), ("owner-id", OWN))
+    by_ids = [Question.make("capacity-reservations", ("capacity-reservation-id", id)) for id in ("cr-1", "cr-0")]
+    by_tag = Question.make("capacity-reservations", ("tag:team", "ml"), ("owner-id", OWN))
     region = asked(*by_ids, by_tag).region
     assert [region.answers[q].found for q in (*by_ids, by_tag)] == [("cr-1",), (), ("cr-1", "cr-2")]
     assert region.reservations["cr-1"] == (
@@ -270,7 +273,7 @@ def test_placement_groups(front: aws.Front) -> None:
 
     front.on("DescribePlacementGroups", step)
     filters = [("group-id", "pg-1"), ("group-name", "near"), ("group-name", "far")]
-    questions = [Question.of("placement-groups", each) for each in filters]
+    questions = [Question.make("placement-groups", each) for each in filters]
     region = asked(*questions).region
     assert [region.answers[q].found for q in questions] == [("pg-1",), ("pg-1",), ()]
     assert region.placements == {"pg-1": PlacementGroup("pg-1", "near", "partition", "available", 7)}
@@ -281,7 +284,7 @@ def test_placement_groups(front: aws.Front) -> None:
 
 def test_the_account_is_a_hash_and_asked_for_once(front: aws.Front) -> None:
     account = Account(NOW)
-    role = Question.of("roles", ("name", "nobody"))
+    role = Question.make("roles", ("name", "nobody"))
     replies = [account.region(name)((role,)) for name in (HOME, "eu-west-1", HOME)]
     assert {reply.region.account for reply in replies} == {"sha256:2a33349e7e606a8a"}
     assert all(reply.region.answers == {role: Answer(NOW)} for reply in replies)
@@ -298,8 +301,8 @@ def test_no_question_tells_the_account(front: aws.Front) -> None:
 def test_without_the_account_the_rest_is_answered(front: aws.Front, register: Callable[..., str]) -> None:
     front.on("GetCallerIdentity", aws.error("AccessDenied", 403))
     id = register("nameless")
-    by_name = Question.of("images", ("name", "nameless"), owners=DEFAULT_OWNERS)
-    by_id = Question.of("images", ("image-id", id))
+    by_name = Question.make("images", ("name", "nameless"), owners=DEFAULT_OWNERS)
+    by_id = Question.make("images", ("image-id", id))
     reply = asked(by_name, by_id)
     assert reply.region.account is None
     assert names(reply, by_name) == names(reply, by_id) == ["nameless"]
@@ -316,8 +319,8 @@ def test_progress_and_calls_are_told(front: aws.Front) -> None:
     told: list[tuple[int, int, str]] = []
     account = Account(NOW, on_progress=lambda *each: told.append(each))
     ask = account.region(HOME)
-    ask([Question.of("subnets", ("tag-key", "a")), Question.of("subnets", ("tag-key", "b"))])
-    ask([Question.of("roles", ("name", "nobody"))])
+    ask([Question.make("subnets", ("tag-key", "a")), Question.make("subnets", ("tag-key", "b"))])
+    ask([Question.make("roles", ("name", "nobody"))])
     assert [each[:2] for each in told] == [(1, 3), (2, 3), (3, 3), (4, 4)]
     assert sorted(each[2] for each in told) == ["roles", "subnets", "subnets", "the account"]
     assert account.calls == front.counted()

@@ -126,7 +126,7 @@ def test_what_passes_is_tried_again(front: aws.Front) -> None:
 
 
 def test_nobody_listens(front: aws.Front, monkeypatch: pytest.MonkeyPatch) -> None:
-    roles = [Question.of("roles", ("name", f"role-{number}")) for number in range(30)]
+    roles = [Question.make("roles", ("name", f"role-{number}")) for number in range(30)]
     subnets = ONE_OF_EACH["ec2:DescribeSubnets"]
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
@@ -321,7 +321,7 @@ def test_instance_types_that_make_no_sense(front: aws.Front) -> None:
 
 
 def parameter(name: str) -> Question:
-    return Question.of("parameters", ("name", name))
+    return Question.make("parameters", ("name", name))
 
 
 def test_one_refused_parameter_costs_no_other(front: aws.Front) -> None:
@@ -404,7 +404,7 @@ def test_calls_run_side_by_side(front: aws.Front) -> None:
         together.wait()
 
     front.on("DescribeSubnets", met)
-    asked(*(Question.of("subnets", ("tag:name", str(number))) for number in range(7)))
+    asked(*(Question.make("subnets", ("tag:name", str(number))) for number in range(7)))
     assert front.counted()["ec2:DescribeSubnets"] == 7
     assert not together.broken
 
@@ -567,7 +567,7 @@ def test_a_large_account_is_asked_nothing_twice(front: aws.Front) -> None:
     assert not {answer.failed for answer in region.answers.values()} - {None}
     assert len(rows) == len(region.offerings) == 300
     assert region.offerings["t9.1xlarge"].zones == tuple(f"{HOME}{zone}" for zone in "abcdef")
-    golden = Question.of("images", ("name", "golden-*"), owners=("self", "amazon"))
+    golden = Question.make("images", ("name", "golden-*"), owners=("self", "amazon"))
     assert region.answers[golden].total == 2_500 and len(region.answers[golden].found) == 20
     sent = [(r.operation, tuple(sorted((k, str(v)) for k, v in r.fields.items()))) for r in front.seen]
     assert len(sent) == len(set(sent))

@@ -29,7 +29,7 @@ CATALOG = Catalog.bundled()
 
 
 def selected(key: str, operator: str, *values: str, catalog: Catalog = CATALOG) -> set[str]:
-    return set(catalog.names_in(catalog.select(Requirement.of(key, operator, values, None, catalog.version))))
+    return set(catalog.names_in(catalog.select(Requirement.parse(key, operator, values, None, catalog.version))))
 
 
 class TestWhatIsInIt:
@@ -79,7 +79,7 @@ class TestWhatIsInIt:
 
     def test_labels_that_every_type_has(self) -> None:
         for key in (ARCH, OS, INSTANCE_TYPE, FAMILY, HYPERVISOR, CPU, f"{AWS}/instance-memory"):
-            assert CATALOG.having(key) == CATALOG.all
+            assert CATALOG.having(key) == CATALOG.all_types
         assert set(CATALOG.values(ARCH)) == {"amd64", "arm64"}
         assert set(CATALOG.values(OS)) == {"linux"}
 
@@ -143,14 +143,14 @@ class TestSets:
     @given(st.sets(st.sampled_from(CATALOG.names)), st.sets(st.sampled_from(CATALOG.names)))
     def test_a_set_of_types_is_the_set_of_its_names(self, some: set[str], others: set[str]) -> None:
         one, other = CATALOG.types_of(some), CATALOG.types_of(others)
-        assert CATALOG.names_in(one) == list(CATALOG.each_in(one)) == sorted(some)
+        assert CATALOG.names_in(one) == list(CATALOG.iterate_names(one)) == sorted(some)
         assert (len(one), bool(one)) == (len(some), bool(some))
         assert CATALOG.names_in(one & other) == sorted(some & others)
         assert CATALOG.names_in(one | other) == CATALOG.names_in(union([one, other])) == sorted(some | others)
         assert CATALOG.names_in(one - other) == sorted(some - others)
         assert (one == other) is (some == others)
         assert hash(one) == hash(CATALOG.types_of(some | set()))
-        assert not CATALOG.all - CATALOG.types_of(CATALOG.names)
+        assert not CATALOG.all_types - CATALOG.types_of(CATALOG.names)
 
     def test_values_part_the_types_that_have_the_label(self) -> None:
         for key in CATALOG.keys:
@@ -200,13 +200,13 @@ class TestSelect:
     def test_it_keeps_the_types_whose_own_requirements_intersect(
         self, key: str, lines: list[tuple[str, list[str]]], version: Version, windows: bool
     ) -> None:
-        catalog = CATALOG.at(version).on_windows("10.0.20348") if windows else CATALOG.at(version)
-        pool = Requirements(Requirement.of(key, o, values, None, version) for o, values in lines)
+        catalog = CATALOG.for_release(version).on_windows("10.0.20348") if windows else CATALOG.for_release(version)
+        pool = Requirements(Requirement.parse(key, o, values, None, version) for o, values in lines)
         kept = set(catalog.names_in(catalog.fitting(pool)))
         for name in OF_EACH_KIND:
             labels = catalog.labels(name)
             own = Requirements.from_labels(labels)
-            own.add(*(Requirement.of(k, "DoesNotExist") for k in catalog.keys - labels.keys()))
+            own.add(*(Requirement.parse(k, "DoesNotExist") for k in catalog.keys - labels.keys()))
             assert (name in kept) == (own.intersects(pool) is None)
 
     def test_a_type_without_the_label_is_kept_by_not_in_and_does_not_exist_alone(self) -> None:
@@ -217,37 +217,37 @@ class TestSelect:
         assert "c5.large" not in selected(GPUS, "In", "0")
 
     def test_a_contradiction_keeps_the_types_without_the_label(self) -> None:
-        crossed = Requirement.of(GPUS, "Gt", ("3",)).intersect(Requirement.of(GPUS, "Lt", ("4",)))
-        assert CATALOG.select(crossed) == CATALOG.all - CATALOG.having(GPUS)
-        older = CATALOG.at(Version(1, 8, 3))
-        exclusive = Requirement.of(GPUS, "Gt", ("3",), None, older.version).intersect(
-            Requirement.of(GPUS, "Lt", ("4",), None, older.version)
+        crossed = Requirement.parse(GPUS, "Gt", ("3",)).intersect(Requirement.parse(GPUS, "Lt", ("4",)))
+        assert CATALOG.select(crossed) == CATALOG.all_types - CATALOG.having(GPUS)
+        older = CATALOG.for_release(Version(1, 8, 3))
+        exclusive = Requirement.parse(GPUS, "Gt", ("3",), None, older.version).intersect(
+            Requirement.parse(GPUS, "Lt", ("4",), None, older.version)
         )
         assert not older.select(exclusive)
 
     def test_a_custom_label_is_ignored(self) -> None:
-        assert CATALOG.select(Requirement.of("example.com/team", "In", ("a",))) == CATALOG.all
+        assert CATALOG.select(Requirement.parse("example.com/team", "In", ("a",))) == CATALOG.all_types
 
     def test_an_alias_of_a_key_is_the_key(self) -> None:
         assert selected("beta.kubernetes.io/arch", "In", "arm64") == selected(ARCH, "In", "arm64") != set()
 
     def test_values_that_no_offering_has(self) -> None:
         capacity, tenancy = "karpenter.sh/capacity-type", f"{AWS}/instance-tenancy"
-        assert not CATALOG.select(Requirement.of(capacity, "In", ("on_demand",)))
-        assert CATALOG.select(Requirement.of(capacity, "In", ("on_demand", "spot"))) == CATALOG.all
-        assert CATALOG.select(Requirement.of(tenancy, "In", ("host",))) == NONE
-        assert CATALOG.select(Requirement.of(tenancy, "In", ("dedicated",))) == CATALOG.all
-        reserved = Requirement.of(capacity, "In", ("reserved",))
-        assert CATALOG.at(Version(1, 2, 0)).select(reserved) == NONE
-        assert CATALOG.at(Version(1, 3, 0)).select(reserved) == CATALOG.all
+        assert not CATALOG.select(Requirement.parse(capacity, "In", ("on_demand",)))
+        assert CATALOG.select(Requirement.parse(capacity, "In", ("on_demand", "spot"))) == CATALOG.all_types
+        assert CATALOG.select(Requirement.parse(tenancy, "In", ("host",))) == NONE
+        assert CATALOG.select(Requirement.parse(tenancy, "In", ("dedicated",))) == CATALOG.all_types
+        reserved = Requirement.parse(capacity, "In", ("reserved",))
+        assert CATALOG.for_release(Version(1, 2, 0)).select(reserved) == NONE
+        assert CATALOG.for_release(Version(1, 3, 0)).select(reserved) == CATALOG.all_types
         zone = "topology.kubernetes.io/zone"
-        assert CATALOG.select(Requirement.of(zone, "In", ("us-east-1a",))) == CATALOG.all
-        assert CATALOG.select(Requirement.of(zone, "DoesNotExist")) == NONE
+        assert CATALOG.select(Requirement.parse(zone, "In", ("us-east-1a",))) == CATALOG.all_types
+        assert CATALOG.select(Requirement.parse(zone, "DoesNotExist")) == NONE
 
 
 class TestAtARelease:
     def test_the_newest_release_is_the_catalogue_itself(self) -> None:
-        assert CATALOG.at(RELEASES[-1]) is CATALOG
+        assert CATALOG.for_release(RELEASES[-1]) is CATALOG
 
     @pytest.mark.parametrize(
         ("label", "since"),
@@ -259,15 +259,15 @@ class TestAtARelease:
     def test_a_label_is_missing_before_the_release_that_brought_it(self, label: str, since: Version) -> None:
         key = f"{AWS}/{label}"
         for release in RELEASES:
-            catalog = CATALOG.at(release)
+            catalog = CATALOG.for_release(release)
             assert (key in catalog.keys) == (release >= since)
-            assert catalog.having(key) == (catalog.all if release >= since else NONE)
+            assert catalog.having(key) == (catalog.all_types if release >= since else NONE)
             # No type has the key, so nothing is asked of it.
-            assert (catalog.select(Requirement.of(key, "DoesNotExist")) == NONE) == (release >= since)
+            assert (catalog.select(Requirement.parse(key, "DoesNotExist")) == NONE) == (release >= since)
 
     def test_names_of_neuron_devices(self) -> None:
         name, count = f"{AWS}/instance-accelerator-name", f"{AWS}/instance-accelerator-count"
-        before, after = CATALOG.at(Version(1, 0, 14)), CATALOG.at(Version(1, 1, 0))
+        before, after = CATALOG.for_release(Version(1, 0, 14)), CATALOG.for_release(Version(1, 1, 0))
         for catalog, names in (
             (before, ["inferentia", "inferentia", "inferentia", "qualcomm-ai100", None]),
             (after, ["inferentia", "inferentia2", "trainium", "qualcomm-ai100", "trainium2"]),
@@ -279,7 +279,7 @@ class TestAtARelease:
 
     def test_bandwidth_is_that_of_the_table_in_the_release(self) -> None:
         def bandwidth(name: str, *release: int) -> str | None:
-            return CATALOG.at(Version(*release)).label(name, BANDWIDTH)
+            return CATALOG.for_release(Version(*release)).label(name, BANDWIDTH)
 
         assert [bandwidth("i7i.8xlarge", 1, m, 0) for m in (4, 5, 7, 8, 9)] == [
             None,
@@ -296,7 +296,7 @@ class TestAtARelease:
         assert bandwidth("c9g.large", 1, 14, 0) is not None
 
     def test_newer_tables_never_know_fewer_types(self) -> None:
-        known = [CATALOG.at(release).having(BANDWIDTH) for release in RELEASES]
+        known = [CATALOG.for_release(release).having(BANDWIDTH) for release in RELEASES]
         assert all(not earlier - later for earlier, later in pairwise(known))
         assert (len(known[0]), len(known[-1])) == (739, 1320)
 
@@ -389,9 +389,9 @@ class TestTogetherWithASnapshot:
         changes = (Change(Version(1, 9, 0), label, {name: "2", "m99.large": "3", "no.such": "4"}),)
         both = CATALOG.extended(brought(stale, ("m99.large", *own("m5.large")[1:]), changes=changes))
         for release in RELEASES:
-            assert both.at(release).label(name, label) == CATALOG.at(release).label(name, label)
-        assert both.at(Version(1, 8, 0)).label("m99.large", label) == "3"
-        assert both.at(Version(1, 9, 0)).label("m99.large", label) == CATALOG.label("m5.large", label)
+            assert both.for_release(release).label(name, label) == CATALOG.for_release(release).label(name, label)
+        assert both.for_release(Version(1, 8, 0)).label("m99.large", label) == "3"
+        assert both.for_release(Version(1, 9, 0)).label("m99.large", label) == CATALOG.label("m5.large", label)
 
     def test_columns_that_only_one_has(self) -> None:
         name, labels, resources, _, prices = own("m5.large")

@@ -336,7 +336,7 @@ from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, rule
 @rule(on=EC2NodeClass, group="hazard", fix="safe")
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for name, text in (("amiSelectorTerms", "[]"), ("role", "node")):
-        node = node_class.node.at("spec", name)
+        node = node_class.node.find("spec", name)
         if node.written != "node":
             change = Edit(node.source, node.start, node.end, text)
             yield Finding(at=node, message=f"`{name}` is to change", edits=[change])

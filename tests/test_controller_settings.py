@@ -155,8 +155,8 @@ def test_the_gate_of_expressions(nodelint: Run, tmp_path: Path, gate: str | None
 def test_all_settings_can_be_asked() -> None:
     settings = "{reservedENIs: '1', vmMemoryOverheadPercent: 0.05, isolatedVPC: true, preferencePolicy: Ignore}"
     stated = StatedSettings([Source.from_text("a/release.yaml", helm_release(settings))])
-    facts = stated.at("a/pool.yaml", NEWEST)
+    facts = stated.for_path("a/pool.yaml", NEWEST)
     asked = ("RESERVED_ENIS", "VM_MEMORY_OVERHEAD_PERCENT", "ISOLATED_VPC", "PREFERENCE_POLICY", "MIN_VALUES_POLICY")
     assert [facts.setting(name) for name in asked] == ["1", "0.05", "true", "Ignore", None]
     assert facts.gate("StaticCapacity") is None
-    assert stated.at("a/pool.yaml", Version(1, 3, 0)).setting("PREFERENCE_POLICY") is None
+    assert stated.for_path("a/pool.yaml", Version(1, 3, 0)).setting("PREFERENCE_POLICY") is None

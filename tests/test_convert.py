@@ -418,9 +418,9 @@ def test_a_provisioners_times_to_live(fields: str, disruption: tuple[str, str], 
     text = f"{BARE}  {fields}\n"
     new = one(text)
     spec = Source.from_text("a", new).documents[0].root.get("spec")
-    assert spec.at("disruption", "consolidationPolicy").value == disruption[0]
-    assert spec.at("disruption", "consolidateAfter").value == disruption[1]
-    assert spec.at("template", "spec", "expireAfter").text.strip('"') == expire
+    assert spec.find("disruption", "consolidationPolicy").value == disruption[0]
+    assert spec.find("disruption", "consolidateAfter").value == disruption[1]
+    assert spec.find("template", "spec", "expireAfter").text.strip('"') == expire
     assert ("# pack" in new) == ("# pack" in text)
 
 

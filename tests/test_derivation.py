@@ -183,7 +183,7 @@ class TestAsOnKarpentersPage:
         VALIDATOR.validate(json.loads(text))
         refreshed = Catalog(parse_snapshot(text))
         for release in (RELEASES[0], Version(1, 1, 0), Version(1, 6, 0), NEWEST):
-            then, bundled = refreshed.at(release), CATALOG.at(release)
+            then, bundled = refreshed.for_release(release), CATALOG.for_release(release)
             for name in set(names) & set(CATALOG.names):
                 old, new = bundled.labels(name), then.labels(name)
                 assert {k: v for k, v in old.items() if k != CLOCK} == {k: v for k, v in new.items() if k != CLOCK}
@@ -395,11 +395,11 @@ class TestChanges:
         )
         assert "trn2u.48xlarge" not in CATALOG
         catalogue = Catalog(snapshot([derived(trainium)], changes(["trn2u.48xlarge"], CATALOG)))
-        before = catalogue.at(Version(1, 0, 8))
+        before = catalogue.for_release(Version(1, 0, 8))
         for part in ("name", "manufacturer", "count"):
             assert before.label("trn2u.48xlarge", f"{AWS}accelerator-{part}") is None
             assert catalogue.label("trn2u.48xlarge", f"{AWS}accelerator-{part}") is not None
-        assert catalogue.at(Version(1, 1, 1)).label("trn2u.48xlarge", BANDWIDTH) == "3200000"
+        assert catalogue.for_release(Version(1, 1, 1)).label("trn2u.48xlarge", BANDWIDTH) == "3200000"
         assert before.label("trn2u.48xlarge", BANDWIDTH) is None
 
     def test_only_types_that_are_asked_for_are_named(self) -> None:

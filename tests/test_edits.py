@@ -59,7 +59,7 @@ def edited(text: str, do: Do) -> str:
 
 def at(*path: str | int) -> Callable[[Node], Node]:
     def find(root: Node) -> Node:
-        node = root.at(*path)
+        node = root.find(*path)
         assert node is not None
         return node
 

@@ -306,7 +306,7 @@ def test_set_value(document, data) -> None:
     assert all(node.start <= edit.start and edit.end <= node.end for edit in edits)
     after = check(source, edits, changed(value, path, lambda _: new))
     again = read(after)
-    assert set_value(again.documents[0].root.at(*path), new) == []
+    assert set_value(again.documents[0].root.find(*path), new) == []
 
 
 @given(documents(), st.data())

@@ -646,12 +646,12 @@ class TestObjectsOfHcl:
 
     def test_spans_are_tight(self) -> None:
         (obj,) = held("a.tf", self.WHOLE)
-        items = obj.node.at("spec", "list")
+        items = obj.node.find("spec", "list")
         assert items is not None
         assert [item.text for item in items.items[4:]] == [
             "var.x", 'f("}")', "[for a in b : a]", "{ for a in b : a => a }",
         ]  # fmt: skip
-        condition = obj.node.at("spec", "cond")
+        condition = obj.node.find("spec", "cond")
         assert condition is not None
         assert condition.text.startswith("var.a ? {") and condition.text.endswith("} : {}")
 
@@ -724,28 +724,28 @@ class TestEditsOfHcl:
         return [line for line in lines if line[0] in "+-"]
 
     def test_set_value(self) -> None:
-        assert self.edited(lambda s: edits.set_value(s.at("weight") or s, 20)) == [
+        assert self.edited(lambda s: edits.set_value(s.find("weight") or s, 20)) == [
             "-     weight = 10",
             "+     weight = 20",
         ]
-        assert self.edited(lambda s: edits.set_value(s.at("values", 0) or s, 'c"${d}')) == [
+        assert self.edited(lambda s: edits.set_value(s.find("values", 0) or s, 'c"${d}')) == [
             '-     values = ["a", "b"] # two',
             '+     values = ["c\\"$${d}", "b"] # two',
         ]
 
     def test_add_item(self) -> None:
-        assert self.edited(lambda s: edits.add_item(s.at("values") or s, "c")) == [
+        assert self.edited(lambda s: edits.add_item(s.find("values") or s, "c")) == [
             '-     values = ["a", "b"] # two',
             '+     values = ["a", "b", "c"] # two',
         ]
-        assert self.edited(lambda s: edits.add_item(s.at("none") or s, "c")) == [
+        assert self.edited(lambda s: edits.add_item(s.find("none") or s, "c")) == [
             "-     none   = []",
             '+     none   = ["c"]',
         ]
-        assert self.edited(lambda s: edits.insert_item(s.at("items") or s, 0, {"key": "z"})) == [
+        assert self.edited(lambda s: edits.insert_item(s.find("items") or s, 0, {"key": "z"})) == [
             '+       { key = "z" },'
         ]
-        assert self.edited(lambda s: edits.add_item(s.at("items") or s, {"key": "c", "values": ["z"]})) == [
+        assert self.edited(lambda s: edits.add_item(s.find("items") or s, {"key": "c", "values": ["z"]})) == [
             "-       } # no comma",
             "+       }, # no comma",
             "+       {",
@@ -761,41 +761,41 @@ class TestEditsOfHcl:
             "+       d = 1",
             "+     }",
         ]
-        assert self.edited(lambda s: edits.add_key(s.at("limits") or s, "cpu", 100)) == [
+        assert self.edited(lambda s: edits.add_key(s.find("limits") or s, "cpu", 100)) == [
             "-     limits = {}",
             "+     limits = {",
             "+       cpu = 100",
             "+     }",
         ]
-        assert self.edited(lambda s: edits.add_key(s.at("items", 0) or s, "operator", "In", after="key")) == [
+        assert self.edited(lambda s: edits.add_key(s.find("items", 0) or s, "operator", "In", after="key")) == [
             '-       { key = "a", values = ["x"] },',
             '+       { key = "a", operator = "In", values = ["x"] },',
         ]
 
     def test_remove(self) -> None:
-        assert self.edited(lambda s: edits.remove(s.at("weight") or s)) == ["-     weight = 10"]
-        assert self.edited(lambda s: edits.remove(s.at("values", 0) or s)) == [
+        assert self.edited(lambda s: edits.remove(s.find("weight") or s)) == ["-     weight = 10"]
+        assert self.edited(lambda s: edits.remove(s.find("values", 0) or s)) == [
             '-     values = ["a", "b"] # two',
             '+     values = ["b"] # two',
         ]
-        assert self.edited(lambda s: edits.remove(s.at("items", 0) or s)) == [
+        assert self.edited(lambda s: edits.remove(s.find("items", 0) or s)) == [
             "-       # the first",
             '-       { key = "a", values = ["x"] },',
         ]
-        assert self.edited(lambda s: edits.remove(s.at("items", 1, "values", 0) or s)) == [
+        assert self.edited(lambda s: edits.remove(s.find("items", 1, "values", 0) or s)) == [
             '-         values = ["y"]',
             "+         values = []",
         ]
 
     def test_set_values(self) -> None:
-        assert self.edited(lambda s: edits.set_values(s.at("values") or s, ["b", "c", "d"])) == [
+        assert self.edited(lambda s: edits.set_values(s.find("values") or s, ["b", "c", "d"])) == [
             '-     values = ["a", "b"] # two',
             '+     values = ["b", "c", "d"] # two',
         ]
 
     def test_what_cannot_be_done_is_told(self) -> None:
         (obj,) = held("a.tf", OBJECT)
-        weight = obj.node.at("spec", "weight")
+        weight = obj.node.find("spec", "weight")
         assert weight is not None
         for attempt in (
             lambda: edits.remove(obj.node),
@@ -837,7 +837,7 @@ class TestScripts:
         )
         (obj,) = held("a.sh", text)
         assert isinstance(obj, EC2NodeClass)
-        user_data = obj.node.at("spec", "userData")
+        user_data = obj.node.find("spec", "userData")
         assert user_data is not None
         assert user_data.value == "echo $name $(date)\n"
 
@@ -1309,7 +1309,7 @@ def test_an_edit_of_hcl_changes_what_it_says_and_nothing_else(value: dict[str, A
     (document,) = [d for d in source.documents if d.root is not None]
     assert document.root is not None and document.root.plain() == root
     path = data.draw(st.sampled_from(_collections(value)))
-    node = document.root.at("spec", *path)
+    node = document.root.find("spec", *path)
     wanted: Any = json.loads(json.dumps(root))
     target = wanted["spec"]
     for step in path:
@@ -1328,7 +1328,7 @@ def test_an_edit_of_hcl_changes_what_it_says_and_nothing_else(value: dict[str, A
         target.update({"new key": new, "Z": 1})
     else:
         member = data.draw(st.sampled_from(members))
-        below = node.at(member)
+        below = node.find(member)
         assert below is not None
         made = edits.remove(below) if act == "remove" else edits.replace(below, new)
         if act == "remove":

@@ -53,7 +53,7 @@ def _one(check_: Callable[[EC2NodeClass, Context], Findings], name: str) -> dict
 
 
 def _role(node_class: EC2NodeClass) -> Finding:
-    node = node_class.node.at("spec", "role")
+    node = node_class.node.find("spec", "role")
     assert node is not None
     return Finding(at=node, message="`role` is to be changed", edits=set_value(node, node.text + "x"))
 
@@ -95,7 +95,7 @@ def test_a_fix_that_would_break_the_file_is_left_out_and_named() -> None:
 
 def test_a_fix_that_the_api_server_would_refuse_is_left_out() -> None:
     def empties(node_class: EC2NodeClass, context: Context) -> Findings:
-        node = node_class.node.at("spec", "amiSelectorTerms")
+        node = node_class.node.find("spec", "amiSelectorTerms")
         assert node is not None
         yield Finding(at=node, message="`terms` are to go", edits=[Edit(node.source, node.start, node.end, "[]")])
 
@@ -116,7 +116,7 @@ def test_a_fix_that_never_settles_ends() -> None:
 
 def test_unsafe_fixes_wait_until_they_are_asked_for() -> None:
     def careful(node_class: EC2NodeClass, context: Context) -> Findings:
-        if node_class.node.at("spec", "role").value == "KarpenterNodeRole-main":  # type: ignore[union-attr]
+        if node_class.node.find("spec", "role").value == "KarpenterNodeRole-main":  # type: ignore[union-attr]
             yield _role(node_class)._replace(safety="unsafe")
 
     rules = _one(careful, "careful")
@@ -135,7 +135,7 @@ def test_objects_read_for_context_are_not_reported_on_nor_changed(rules: dict[st
 
 def _about_roles(needs: tuple[FactKind, ...]) -> dict[str, Rule]:
     def about_roles(node_class: EC2NodeClass, context: Context) -> Findings:
-        if not context.facts.exists(Question.of("roles", ("name", "KarpenterNodeRole-main"))):
+        if not context.facts.exists(Question.make("roles", ("name", "KarpenterNodeRole-main"))):
             yield _role(node_class)
 
     rules = _one(about_roles, "about-roles")
@@ -162,7 +162,7 @@ def test_a_fact_that_is_missing_skips_the_rule_for_the_object() -> None:
         assert skips == [("about-roles", "0.yaml", "roles", False), ("about-roles", "1.yaml", "roles", False)]
     assert _skips(_about_roles(()), _facts("roles: [KarpenterNodeRole-main]"), CLASS) == []
     failed = Answer("2026-11-20T12:00:00Z", failed="throttled", transient=True)
-    region = Region("us-east-1", None, {Question.of("roles", ("name", "KarpenterNodeRole-main")): failed})
+    region = Region("us-east-1", None, {Question.make("roles", ("name", "KarpenterNodeRole-main")): failed})
     assert _skips(_about_roles(()), AwsFacts(region=region), CLASS) == [("about-roles", "0.yaml", "roles", True)]
 
 
@@ -183,7 +183,7 @@ def test_found_nothing_is_an_answer_and_not_a_lack_of_one() -> None:
 
 def test_fixes_go_on_until_nothing_changes() -> None:
     def grows(node_class: EC2NodeClass, context: Context) -> Findings:
-        node = node_class.node.at("spec", "role")
+        node = node_class.node.find("spec", "role")
         if node is not None and not node.text.endswith("xxxxx"):
             yield _role(node_class)
 

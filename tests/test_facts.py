@@ -297,8 +297,8 @@ def image(id: str, state: str = "available") -> MachineImage:
 
 
 def test_answers_of_another_account_are_thrown_away() -> None:
-    question = Question.of("images", ("image-id", "ami-1"))
-    other = Question.of("subnets", ("subnet-id", "subnet-1"))
+    question = Question.make("images", ("image-id", "ami-1"))
+    other = Question.make("subnets", ("subnet-id", "subnet-1"))
     subnet = Subnet("subnet-1", "us-east-1a", "use1-az1", "vpc-1", 5)
     at = "2026-11-20T12:00:00Z"
     region = Region("us-east-1", "one", {other: Answer(at, ("subnet-1",), 1)}, subnets={"subnet-1": subnet})
@@ -314,7 +314,7 @@ def test_answers_of_another_account_are_thrown_away() -> None:
 
 
 def test_a_failure_takes_no_answer_s_place_but_is_asked_again() -> None:
-    question = Question.of("images", ("image-id", "ami-1"))
+    question = Question.make("images", ("image-id", "ami-1"))
     at, now = "2026-11-20T12:00:00Z", moment("2026-11-20T12:04:00Z")
     region = Region("us-east-1", None, {question: Answer(at, ("ami-1",), 1)}, images={"ami-1": image("ami-1")})
     failed = Reply(

@@ -59,12 +59,14 @@ class Model:
 
     def __init__(self, pool: dict[str, Any], daemons: list[dict[str, Any]], release: Version) -> None:
         self.release = release
-        self.catalog = Catalog.bundled().at(release)
+        self.catalog = Catalog.bundled().for_release(release)
         self.spec = pool["spec"]
         self.template = Requirements()
         for line in self.spec["template"]["spec"]["requirements"]:
             self.template.add(
-                Requirement.of(line["key"], line["operator"], line.get("values", ()), line.get("minValues"), release)
+                Requirement.parse(
+                    line["key"], line["operator"], line.get("values", ()), line.get("minValues"), release
+                )
             )
         own = {**self.spec["template"]["metadata"]["labels"], "karpenter.sh/nodepool": pool["metadata"]["name"]}
         own |= {"kubernetes.io/hostname": "h", "karpenter.k8s.aws/ec2nodeclass": "default"}
@@ -81,8 +83,8 @@ class Model:
     def _read_labels(self, name: str) -> Requirements:
         found = Requirements.from_labels(self.catalog.labels(name))
         for key in self.catalog.keys - found.keys():
-            found.add(Requirement.of(key, "DoesNotExist"))
-        found.add(Requirement.of(CT, "In", ("spot", "on-demand")), Requirement.of(ZONE, "In", ZONES))
+            found.add(Requirement.parse(key, "DoesNotExist"))
+        found.add(Requirement.parse(CT, "In", ("spot", "on-demand")), Requirement.parse(ZONE, "In", ZONES))
         return found
 
     def allocatable(self, name: str) -> dict[str, float]:
@@ -145,7 +147,7 @@ class Model:
                 return "taint"
         asked = Requirements.from_labels(pod.get("nodeSelector", {}))
         for each in expressions:
-            asked.add(Requirement.of(each["key"], each["operator"], each.get("values", ()), None, self.release))
+            asked.add(Requirement.parse(each["key"], each["operator"], each.get("values", ()), None, self.release))
         if self.template.compatible(asked, self.known) is not None:
             return "requirements"
         whole = self.template.copy()
@@ -366,7 +368,7 @@ def daemon_reason(model: Model, pod: dict[str, Any], types: list[str]) -> str | 
     for term in terms:
         asked = Requirements.from_labels(pod.get("nodeSelector", {}))
         for each in term.get("matchExpressions", []):
-            asked.add(Requirement.of(each["key"], each["operator"], each.get("values", ()), None, model.release))
+            asked.add(Requirement.parse(each["key"], each["operator"], each.get("values", ()), None, model.release))
         if model.template.compatible(asked, model.known) is None:
             met.update(name for name in types if model.labels(name).intersects(asked) is None)
     if not met:

@@ -82,9 +82,9 @@ Cause = Callable[[NodePool, Context], bool]
 
 def _pinned(pool: NodePool, context: Context) -> bool:
     """Nothing ever replaces the image: written by id, and no node expires or may drift."""
-    node_class, spec = context.node_class(pool), pool.node.at("spec", "template", "spec")
+    node_class, spec = context.node_class(pool), pool.node.find("spec", "template", "spec")
     terms = node_class.ami_terms if node_class is not None else ()
-    budgets = pool.node.at("spec", "disruption", "budgets")
+    budgets = pool.node.find("spec", "disruption", "budgets")
     held = budgets is not None and any(each.get("schedule") is None for each in budgets.items)
     never = spec is not None and (at := spec.get("expireAfter")) is not None and at.value == "Never"
     return (bool(terms) and all(term.id for term in terms)) or (never and held)

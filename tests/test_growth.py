@@ -178,7 +178,7 @@ def test_findings_of_one_line_are_told_together(rules: dict[str, Rule]) -> None:
         values = ", ".join(["M5.LARGE"] * size)
         text = pool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{values}]")
         results = linted(text, {"unknown-value": rules["unknown-value"]}).results
-        assert len(entries(results)[0].shown) == size
+        assert len(entries(results)[0].first_line) == size
         assert all(result.fixable for result in results)
         return lambda: entries(results)
 
@@ -220,7 +220,7 @@ def test_one_fix_of_many_reads_no_more_than_its_document(monkeypatch: pytest.Mon
     source = Source.from_text("pool.yaml", text)
     for document in source.documents:
         assert document.root is not None
-        line = document.root.at("spec", "template", "spec", "requirements", 0, "values")
+        line = document.root.find("spec", "template", "spec", "requirements", 0, "values")
         assert line is not None
         [edit] = edits.set_values(line, ["b", "d"])
         assert edits.apply(source.text, [edit]).count("values: [b, d]") == 1
@@ -268,7 +268,7 @@ def test_many_items_that_can_go(code: str) -> None:
     def make(size: int) -> Callable[[], object]:
         source = Source.from_text("pool.yaml", pool(*(f"key: k{n}, operator: Exists" for n in range(size))) + code)
         root = source.documents[0].root
-        found = root.at("spec", "template", "spec", "requirements") if root is not None else None
+        found = root.find("spec", "template", "spec", "requirements") if root is not None else None
         assert found is not None
         items = found.items[:size]
         assert all(bool(edits.if_editable(edits.remove, item)) != bool(code) for item in items[:4])
@@ -373,7 +373,7 @@ def mending(bad: str = "") -> dict[str, Rule]:
     """A rule whose fix gives each class another role; it breaks the file for the class named `bad`."""
 
     def check(node_class: EC2NodeClass, context: Context) -> Findings:
-        node = node_class.node.at("spec", "role")
+        node = node_class.node.find("spec", "role")
         if node is not None and node.text != "changed":
             new = "changed" if node_class.name != bad else "[}"
             edits = [Edit(node.source, node.start, node.end, new)]

@@ -197,7 +197,7 @@ def test_a_refused_answer_leaves_its_term_unknown_and_says_so() -> None:
 
 
 def test_an_answer_that_is_too_old_is_missing_for_now() -> None:
-    question = Question.of("images", ("image-id", "ami-1"))
+    question = Question.make("images", ("image-id", "ami-1"))
     image = MachineImage("ami-1", "a", "amd64", "available", "2026-01-01T00:00:00Z", "self")
     region = Region("r", None, {question: Answer("2026-11-20T12:00:00Z", ("ami-1",), 1)}, {"ami-1": image})
     judged = node_class("{amiFamily: AL2023, amiSelectorTerms: [{id: ami-1}]}")
@@ -444,7 +444,7 @@ def test_the_images_are_those_of_the_controllers_loop(
     every = [image._replace(id=f"ami-{n}", name=f"n{order[n]}") for n, image in enumerate(images)]
     lists = {n: [image for image, by in zip(every, found_by, strict=False) if n in by] for n in (1, 2)}
     answers = {
-        Question.of("images", ("tag:part", str(n))): Answer(
+        Question.make("images", ("tag:part", str(n))): Answer(
             "2026-11-20T12:00:00Z", tuple(i.id for i in part), len(part)
         )
         for n, part in lists.items()

@@ -41,7 +41,7 @@ spec:
         - {{key: node.kubernetes.io/instance-type, operator: In, values: [{types}]}}
 """
 ALL_OFF = "[]"
-CATALOG = Catalog.bundled().at(NEWEST)
+CATALOG = Catalog.bundled().for_release(NEWEST)
 
 
 def text(kubelet: str, alias: str = "al2023@v20250403", interfaces: str = ALL_OFF) -> str:

@@ -96,7 +96,7 @@ def scalars(outcome: BuiltOverlay) -> Iterator[tuple[str, Node]]:
     for document in outcome.built.source.documents:
         assert document.root is not None
         spec = document.root.get("spec")
-        kind, name = document.root.get("kind"), document.root.at("metadata", "name")
+        kind, name = document.root.get("kind"), document.root.find("metadata", "name")
         for node in spec.walk() if spec is not None else ():
             is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
             if node.kind == "scalar" and not is_key:

@@ -131,7 +131,7 @@ def test_beside_an_explicit_key_no_key_comes_or_goes(index: int) -> None:
 def test_a_value_below_an_explicit_key_changes_in_its_place() -> None:
     root = Source.from_text("x.yaml", EXPLICIT).documents[0].root
     assert root is not None
-    name, alone, two = root.at(0, "tags", "Name"), root.at(1, "alone"), root.at(2, "b")
+    name, alone, two = root.find(0, "tags", "Name"), root.find(1, "alone"), root.find(2, "b")
     assert name is not None and alone is not None and two is not None
     assert apply(EXPLICIT, set_value(name, "bar")) == EXPLICIT.replace("foo", "bar")
     assert apply(EXPLICIT, set_value(two, 3)) == EXPLICIT.replace(": 2", ": 3")

@@ -786,7 +786,7 @@ def test_every_label_that_karpenter_knows_is_explained() -> None:
     keys = set(table("labels")["well_known"])
     assert set(table("label_words")["meanings"]) == keys
     for version in (Version(1, 0, 0), NEWEST):
-        catalog = Catalog.bundled().at(version)
+        catalog = Catalog.bundled().for_release(version)
         for key in keys:
             assert label(key, catalog)[0].startswith(f"`{key}`: ")
 

@@ -19,7 +19,7 @@ from nodelint.model.requirement import Requirement, Requirements, well_known
 from nodelint.source import Source
 
 RELEASE = Version(1, 14, 1)
-CATALOG = Catalog.bundled().at(RELEASE)
+CATALOG = Catalog.bundled().for_release(RELEASE)
 TYPES = ["m5.large", "m6g.xlarge", "g5.xlarge", "t3.nano", "c6i.4xlarge"]
 K, CT, ZONE = "karpenter.k8s.aws/", "karpenter.sh/capacity-type", "topology.kubernetes.io/zone"
 ZONES = ["us-east-1a", "us-east-1b"]
@@ -127,7 +127,7 @@ class Model:
 
     def meant(self, spec: dict[str, Any]) -> Any:
         wanted = Requirements(
-            Requirement.of(each["key"], each["operator"], each.get("values", ())) for each in spec["requirements"]
+            Requirement.parse(each["key"], each["operator"], each.get("values", ())) for each in spec["requirements"]
         )
         for pool, name in product(self.pools, TYPES):
             own = Requirements.from_labels({"karpenter.sh/nodepool": pool["metadata"]["name"]})
@@ -146,9 +146,9 @@ class Model:
     def labels_of(self, name: str) -> Any:
         for key in CATALOG.keys:
             value = CATALOG.label(name, key)
-            yield Requirement.of(key, "DoesNotExist") if value is None else Requirement.of(key, "In", [value])
-        yield Requirement.of(CT, "In", ["on-demand", "spot"])
-        yield Requirement.of(ZONE, "In", self.zones)
+            yield Requirement.parse(key, "DoesNotExist") if value is None else Requirement.parse(key, "In", [value])
+        yield Requirement.parse(CT, "In", ["on-demand", "spot"])
+        yield Requirement.parse(ZONE, "In", self.zones)
 
 
 @settings(max_examples=150)

@@ -56,7 +56,7 @@ def test_what_region_and_zones_lack_is_left_out_first() -> None:
         ("not offered in us-east-1", CATALOG.values(FAMILY)["a1"]),
         ("not offered in the zones of the class's subnets", CATALOG.values(FAMILY)["p5"]),
     ]
-    assert found.candidates == CATALOG.all - CATALOG.values(FAMILY)["a1"] - CATALOG.values(FAMILY)["p5"]
+    assert found.candidates == CATALOG.all_types - CATALOG.values(FAMILY)["a1"] - CATALOG.values(FAMILY)["p5"]
     assert found.complete
     assert (found.region, found.zones) == ("us-east-1", {"us-east-1a": "use1-az1"})
 
@@ -119,7 +119,7 @@ def test_subnets_that_are_not_known_leave_the_region() -> None:
 def test_offerings_that_are_not_known_leave_the_zones_of_the_subnets() -> None:
     denied = f"{ACCOUNT}denied: [offerings]\n"
     found = run(line(ZONE, "In", "us-east-1a"), spec=SPEC, facts=denied)
-    assert found.candidates == CATALOG.all
+    assert found.candidates == CATALOG.all_types
     assert [each.missing.kind for each in found.unknown if each.missing] == ["offerings"]
     assert found.zones_of("m5.large") is None
     assert not run(line(ZONE, "In", "us-east-1c"), spec=SPEC, facts=denied).candidates
@@ -299,7 +299,7 @@ spec:
     assert isinstance(node_class, EC2NodeClass)
     facts = FakeAccount(ACCOUNT).facts([node_class], NEWEST)
     found = Context([pool, node_class], NEWEST, facts=facts).resolution(pool)
-    assert found.candidates == CATALOG.all
+    assert found.candidates == CATALOG.all_types
     assert found.region is None
     assert any("another region" in note for _, note in found.notes)
 
@@ -330,8 +330,8 @@ def known(sold: Sold, served: list[str], reservations: tuple[CapacityReservation
     asked = {
         Question("instance-types"): Answer(now),
         Question("offerings"): Answer(now),
-        Question.of("subnets", *tags): Answer(now, tuple(subnets), len(subnets)),
-        Question.of("capacity-reservations", *tags): Answer(now, tuple(r.id for r in reservations)),
+        Question.make("subnets", *tags): Answer(now, tuple(subnets), len(subnets)),
+        Question.make("capacity-reservations", *tags): Answer(now, tuple(r.id for r in reservations)),
     }
     region = Region(
         "us-east-1",
@@ -389,16 +389,16 @@ def launched(
     labels = {key: value for key, value in CATALOG.labels(name).items() if key in VALUES}
     it = Requirements.from_labels(labels)
     it.add(
-        Requirement.of(ZONE, "In", zones),
-        Requirement.of(REGION, "In", ["us-east-1"]),
-        Requirement.of(CAPACITY, "In", [*kinds, *(["reserved"] if mine else [])]),
+        Requirement.parse(ZONE, "In", zones),
+        Requirement.parse(REGION, "In", ["us-east-1"]),
+        Requirement.parse(CAPACITY, "In", [*kinds, *(["reserved"] if mine else [])]),
     )
     if zones:
-        it.add(Requirement.of(ZONE_ID, "In", [ZONES[zone] for zone in zones]))
+        it.add(Requirement.parse(ZONE_ID, "In", [ZONES[zone] for zone in zones]))
     if release >= Version(1, 3, 0):
-        it.add(Requirement.of(RESERVATION_ID, "In", [r.id for r in mine]))
+        it.add(Requirement.parse(RESERVATION_ID, "In", [r.id for r in mine]))
     if release >= Version(1, 6, 0):
-        it.add(Requirement.of(RESERVATION_TYPE, "In", [r.kind for r in mine]))
+        it.add(Requirement.parse(RESERVATION_TYPE, "In", [r.kind for r in mine]))
     offerings: list[tuple[str, str, CapacityReservation | None]]
     offerings = [(zone, kind, None) for zone in zones for kind in kinds]
     offerings += [(r.zone, "reserved", r) for r in mine if r.zone in zones]
@@ -407,9 +407,9 @@ def launched(
         labels = {ZONE: zone, ZONE_ID: ZONES[zone], CAPACITY: kind}
         offering = Requirements.from_labels(labels)
         if release >= Version(1, 3, 0):
-            offering.add(Requirement.of(RESERVATION_ID, "In", [reservation.id] if reservation else []))
+            offering.add(Requirement.parse(RESERVATION_ID, "In", [reservation.id] if reservation else []))
         if release >= Version(1, 6, 0):
-            offering.add(Requirement.of(RESERVATION_TYPE, "In", [reservation.kind] if reservation else []))
+            offering.add(Requirement.parse(RESERVATION_TYPE, "In", [reservation.kind] if reservation else []))
         available.append(offering)
     fits = it.intersects(wanted) is None
     return fits and any(wanted.compatible(each, well_known(release)) is None for each in available)
@@ -432,7 +432,7 @@ def test_what_is_left_is_what_the_controllers_own_loop_leaves(
     found = run(*lines, spec=RESERVING, version=version, facts=known(sold, served, reservations))
     release = Version.parse(version)
     wanted = Requirements(
-        Requirement.of(each["key"], each["operator"], each.get("values", ()), version=release) for each in lines
+        Requirement.parse(each["key"], each["operator"], each.get("values", ()), version=release) for each in lines
     )
     expected = [name for name in sorted(TYPES) if launched(name, sold, served, reservations, wanted, release)]
     assert found.catalog.names_in(found.candidates) == expected

@@ -47,7 +47,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, rule
 
 @rule(on=NodePool, group="correctness")
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.node.at("spec", "limits", "memory") is None:
+    if pool.node.find("spec", "limits", "memory") is None:
         yield Finding(at=pool.name_node, message="no limit on memory")
 '''
 

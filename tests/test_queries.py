@@ -39,7 +39,7 @@ def asked(
 
 
 def q(kind: FactKind, *owners: str, **filters: str) -> Question:
-    return Question.of(kind, *((name.replace("_", "-"), value) for name, value in filters.items()), owners=owners)
+    return Question.make(kind, *((name.replace("_", "-"), value) for name, value in filters.items()), owners=owners)
 
 
 def test_terms_of_images() -> None:
@@ -51,8 +51,8 @@ def test_terms_of_images() -> None:
         q("images", image_id="ami-1"),
         q("images", "self", "amazon", name="golden-*"),
         q("images", "123456789012", name="theirs"),
-        Question.of("images", ("tag:a", "b"), ("tag-key", "c")),
-        Question.of("images", ("tag:a", "b"), owners=["self"]),
+        Question.make("images", ("tag:a", "b"), ("tag-key", "c")),
+        Question.make("images", ("tag:a", "b"), owners=["self"]),
     ]
 
 
@@ -85,7 +85,9 @@ RESERVATIONS = (
 
 def test_capacity_reservations() -> None:
     found = reservation_questions(node_class(RESERVATIONS))
-    tagged = Question.of("capacity-reservations", ("tag:team", "ml"), ("tag-key", "x"), ("owner-id", "123456789012"))
+    tagged = Question.make(
+        "capacity-reservations", ("tag:team", "ml"), ("tag-key", "x"), ("owner-id", "123456789012")
+    )
     by_id = q("capacity-reservations", capacity_reservation_id="cr-1")
     by_match = q("capacity-reservations", instance_match_criteria="open")
     assert [each.question for each in found] == [by_id, tagged, by_match, None]

@@ -44,20 +44,20 @@ def model(written: list[Written]) -> set[str]:
 
 
 def fold(written: list[Written], version: Version | None = None) -> Requirement:
-    (folded,) = Requirements(Requirement.of("k", o, values, None, version) for o, values in written)
+    (folded,) = Requirements(Requirement.parse("k", o, values, None, version) for o, values in written)
     return folded
 
 
 @given(lines)
 def test_a_folded_requirement_admits_what_every_line_admits(written: list[Written]) -> None:
     folded = fold(written)
-    assert {value for value in UNIVERSE if folded.has(value)} == model(written)
+    assert {value for value in UNIVERSE if folded.admits(value)} == model(written)
 
 
 @given(old_lines, VERSIONS)
 def test_so_it_does_in_every_release(written: list[Written], version: Version | None) -> None:
     folded = fold(written, version)
-    assert {value for value in UNIVERSE if folded.has(value)} == model(written)
+    assert {value for value in UNIVERSE if folded.admits(value)} == model(written)
 
 
 @given(lines, st.randoms())
@@ -65,14 +65,14 @@ def test_the_order_of_lines_does_not_matter(written: list[Written], random: obje
     shuffled = written.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     once, again = fold(written), fold(shuffled)
-    assert {v for v in UNIVERSE if once.has(v)} == {v for v in UNIVERSE if again.has(v)}
+    assert {v for v in UNIVERSE if once.admits(v)} == {v for v in UNIVERSE if again.admits(v)}
     assert once.complement == again.complement
 
 
 @given(lines, lines)
 def test_intersection_is_the_intersection_of_the_values(left: list[Written], right: list[Written]) -> None:
     both = fold(left).intersect(fold(right))
-    assert {value for value in UNIVERSE if both.has(value)} == model(left) & model(right)
+    assert {value for value in UNIVERSE if both.admits(value)} == model(left) & model(right)
     assert both == fold(right).intersect(fold(left))
 
 
@@ -95,7 +95,7 @@ def test_a_type_with_a_label_fits_exactly_where_its_value_is_admitted(written: l
 @given(lines)
 def test_a_type_without_the_label_fits_as_an_undefined_key_does(written: list[Written]) -> None:
     folded = Requirements([fold(written)])
-    lacking = Requirements([Requirement.of("k", "DoesNotExist")])
+    lacking = Requirements([Requirement.parse("k", "DoesNotExist")])
     assert lacking.intersects(folded) == Requirements().compatible(folded)
 
 

@@ -141,7 +141,7 @@ def test_every_type_is_accounted_for_once_in_every_release(alias: str) -> None:
         union = NONE
         for part in parts:
             union |= part
-        assert union == CATALOG.all
+        assert union == CATALOG.all_types
         assert found.complete
 
 
@@ -170,7 +170,7 @@ def test_class_without_image_of_an_architecture() -> None:
 def test_kubernetes_without_images() -> None:
     found = run(alias="al2@latest", kubernetes="1.33")
     assert not found.launchable
-    assert found.candidates == CATALOG.all
+    assert found.candidates == CATALOG.all_types
     assert [gap.kind for gap in found.unlaunchable] == ["none"]
     assert "1.33" in found.unlaunchable[0].reason
     assert run(alias="al2@latest", kubernetes="1.32").launchable
@@ -187,7 +187,7 @@ def test_custom_family_makes_windows_types_linux() -> None:
 def test_os_is_what_the_class_makes_it() -> None:
     linux = line("kubernetes.io/os", "In", "linux")
     windows = line("kubernetes.io/os", "In", "windows")
-    assert run(linux, alias="al2@latest").candidates == CATALOG.all
+    assert run(linux, alias="al2@latest").candidates == CATALOG.all_types
     assert not run(windows, alias="al2@latest").candidates
     assert not run(linux, alias="windows2022@latest").candidates
     found = run(windows, alias="windows2022@latest")
@@ -228,7 +228,7 @@ def test_lines_of_one_key_are_folded() -> None:
 
 def test_contradicting_lines_leave_the_types_without_the_label() -> None:
     found = run(line(GPU, "In", "1"), line(GPU, "In", "2"), alias="bottlerocket@latest")
-    assert found.candidates == CATALOG.all - CATALOG.having(GPU)
+    assert found.candidates == CATALOG.all_types - CATALOG.having(GPU)
     assert found.lines[1].removed < 0
 
 
@@ -292,7 +292,7 @@ def test_reserved_capacity_alone_makes_an_upper_bound() -> None:
 
 def test_labels_of_later_releases_are_ignored() -> None:
     flex = line(K + "instance-capability-flex", "In", "true")
-    assert run(flex, version="1.6.8", alias="al2@latest").candidates == CATALOG.all
+    assert run(flex, version="1.6.8", alias="al2@latest").candidates == CATALOG.all_types
     found = run(flex, version="1.7.0", alias="al2@latest")
     assert 0 < len(found.candidates) < 200
     assert "1.7.0" in (run(flex, version="1.6.8").lines[0].note or "")
@@ -318,12 +318,12 @@ def test_candidates_are_those_that_the_algebra_keeps_type_by_type(lines: list[di
     found = run(*lines, alias="bottlerocket@latest", version=version)
     release = Version.parse(version)
     wanted = Requirements(
-        Requirement.of(each["key"], each["operator"], each.get("values", ()), version=release) for each in lines
+        Requirement.parse(each["key"], each["operator"], each.get("values", ()), version=release) for each in lines
     )
     for name in found.catalog.names[::9]:
         labels = found.catalog.labels(name)
         mine = Requirements.from_labels(labels)
-        mine.add(*(Requirement.of(key, "DoesNotExist") for key in KEYS if key not in labels))
+        mine.add(*(Requirement.parse(key, "DoesNotExist") for key in KEYS if key not in labels))
         assert bool(found.candidates & found.catalog.only(name)) == (mine.intersects(wanted) is None)
 
 
@@ -392,7 +392,7 @@ def test_connection_tracking_needs_nitro() -> None:
     spec = {"amiSelectorTerms": [{"alias": "bottlerocket@latest"}], "connectionTracking": {}}
     found = run(spec=spec)
     assert found.candidates == CATALOG.values(K + "instance-hypervisor")["nitro"]
-    assert run(spec=spec, version="1.12.2").candidates == CATALOG.all
+    assert run(spec=spec, version="1.12.2").candidates == CATALOG.all_types
 
 
 def test_network_interfaces() -> None:
@@ -403,7 +403,7 @@ def test_network_interfaces() -> None:
         return run(spec={"amiSelectorTerms": terms, "networkInterfaces": interfaces})
 
     one = left((0, 0, "interface"))
-    assert one.candidates == CATALOG.all
+    assert one.candidates == CATALOG.all_types
     assert not one.complete
     two_cards = left((0, 0, "interface"), (1, 0, "interface"))
     for name in names(two_cards, two_cards.candidates):
@@ -457,7 +457,7 @@ def test_without_class_every_candidate_may_have_an_image() -> None:
 def test_unknown_image_may_take_what_known_images_leave() -> None:
     terms = [{"id": "ami-0123"}, {"name": "amazon-eks-arm64-node-1.29-*"}]
     found = run(spec={"amiFamily": "AL2", "amiSelectorTerms": terms})
-    assert found.launchable == CATALOG.all
+    assert found.launchable == CATALOG.all_types
     assert image(found, "m6g.large") == ("arm64", ("standard",))
     assert image(found, "m5.large") == (None, ())
     assert not found.unlaunchable
@@ -477,7 +477,7 @@ def test_malformed_lines_do_not_raise() -> None:
         {"key": None, "operator": 3, "values": {}},
         alias="bottlerocket@latest",
     )
-    assert found.candidates == CATALOG.all
+    assert found.candidates == CATALOG.all_types
     assert not found.complete
     assert not any(each.known for each in found.lines)
 
@@ -566,10 +566,10 @@ def test_fields_of_the_wrong_type_do_not_raise(value: Any) -> None:
         assert found.min_values is not None
         assert found.clash is None or not found.candidates
     found = run({"key": value, "operator": value, "values": value, "minValues": value}, labels=value)
-    assert found.candidates | CATALOG.all == CATALOG.all
+    assert found.candidates | CATALOG.all_types == CATALOG.all_types
 
 
 def test_the_first_unknown_image_may_take_all_and_the_next_nothing() -> None:
     found = run(spec={"amiFamily": "AL2", "amiSelectorTerms": [{"id": "ami-0123"}, {"id": "ami-0456"}]})
-    assert found.types_by_image == (CATALOG.all, NONE)
+    assert found.types_by_image == (CATALOG.all_types, NONE)
     assert set(found.image_of.values()) == {0}

@@ -150,7 +150,7 @@ def pair(release: Version) -> st.SearchStrategy[tuple[Version, list[Line], list[
 
 
 def folded(lines: Iterable[Line], release: Version, key: str = "team") -> Requirement:
-    (found,) = Requirements(Requirement.of(key, each.operator, each.values, each.least, release) for each in lines)
+    (found,) = Requirements(Requirement.parse(key, each.operator, each.values, each.least, release) for each in lines)
     return found
 
 
@@ -165,7 +165,7 @@ def test_a_folded_requirement_is_what_its_lines_are(world: tuple[Version, list[L
     found, expected = folded(lines, release), wish(lines, release)
     assert found.operator == expected.operator
     assert found.absent_allowed == expected.met_by_none
-    assert [value for value in VALUES if found.has(value)] == [
+    assert [value for value in VALUES if found.admits(value)] == [
         v for v in VALUES if (v in expected.allowed if expected.finite else expected.admits(v))
     ]
     if expected.finite:
@@ -206,11 +206,11 @@ def test_a_claim_of_a_static_pool_forgets_exclusions_beside_bounds(lines: list[L
     sent = folded(lines, NEW).on_claim()
     for value in VALUES:
         if whole.finite:
-            assert sent.has(value) == (value in whole.allowed)
+            assert sent.admits(value) == (value in whole.allowed)
         elif bounds.lines:
-            assert sent.has(value) == bounds.admits(value)
+            assert sent.admits(value) == bounds.admits(value)
         else:
-            assert sent.has(value) == whole.admits(value)
+            assert sent.admits(value) == whole.admits(value)
 
 
 # Small worlds of instance types: the labels are written down here, not read from the catalogue.

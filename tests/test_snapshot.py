@@ -206,7 +206,7 @@ def test_a_file_is_loaded_as_a_catalogue(tmp_path: Path) -> None:
 
 def test_of_two_changes_the_older_one_has_the_last_word() -> None:
     catalog = Catalog(SMALL)
-    seen = [catalog.at(Version(1, m, 0)).label("x1.large", "kubernetes.io/arch") for m in (1, 2, 3)]
+    seen = [catalog.for_release(Version(1, m, 0)).label("x1.large", "kubernetes.io/arch") for m in (1, 2, 3)]
     assert seen == [None, "i386", "amd64"]
 
 
@@ -256,7 +256,7 @@ def regions(draw: st.DrawFn) -> Region:
     answers: dict[Question, Answer] = {}
     for kind in draw(st.lists(st.sampled_from(FACT_KINDS), max_size=5)):
         filters = draw(st.lists(st.tuples(words, words), max_size=2))
-        question = Question.of(kind, *filters, owners=draw(st.lists(words, max_size=2)))
+        question = Question.make(kind, *filters, owners=draw(st.lists(words, max_size=2)))
         if draw(st.booleans()):
             answers[question] = Answer(draw(times), failed=draw(words), transient=draw(st.booleans()))
             continue
@@ -479,10 +479,10 @@ def test_of_many_faults_the_first_are_listed(tmp_path: Path) -> None:
 
 def test_what_most_answers_share_is_said_once_and_a_new_answer_is_one_new_line() -> None:
     early, late = "2026-11-20T12:00:00Z", "2026-11-20T13:00:00Z"
-    answers = {Question.of("roles", ("name", n)): Answer(early, (n,), 1) for n in ("a", "b", "c")}
+    answers = {Question.make("roles", ("name", n)): Answer(early, (n,), 1) for n in ("a", "b", "c")}
     old = snapshot_text(SMALL._replace(regions=(Region("us-east-1", None, answers),)))
     assert old.count(early) == 1
-    one = {Question.of("roles", ("name", "d")): Answer(late, ("d",), 1)}
+    one = {Question.make("roles", ("name", "d")): Answer(late, ("d",), 1)}
     new = snapshot_text(SMALL._replace(regions=(Region("us-east-1", None, {**answers, **one}),)))
     # The comma of the line before comes with it.
     assert len(set(new.splitlines()) - set(old.splitlines())) == 2

@@ -119,7 +119,7 @@ def test_a_text_between_brackets_holds_colons(text: str, spans: list[str]) -> No
 
 def test_an_empty_value_stands_behind_its_mark() -> None:
     top = root("a: # c\nb:\n  -\n  - x")
-    assert [top.source.text[: n.start][-2:] for n in (top.at("a"), top.at("b", 0)) if n] == ["a:", " -"]
+    assert [top.source.text[: n.start][-2:] for n in (top.find("a"), top.find("b", 0)) if n] == ["a:", " -"]
 
 
 def test_a_key_with_a_placeholder_has_no_name() -> None:
@@ -130,23 +130,23 @@ def test_a_key_with_a_placeholder_has_no_name() -> None:
 
 def test_paths_name_what_they_lead_to() -> None:
     top = root("spec:\n  - labels: {x/y: 1}")
-    node = top.at("spec", 0, "labels", "x/y")
+    node = top.find("spec", 0, "labels", "x/y")
     assert node is not None
     assert node.path == 'spec[0].labels["x/y"]'
     assert top.path == ""
     assert [n.path for n in top.walk() if n.kind == "scalar"][-1] == node.path
-    assert top.at("spec", 1) is None
-    assert top.at("spec", 0, "labels", "x/y", "z") is None
+    assert top.find("spec", 1) is None
+    assert top.find("spec", 0, "labels", "x/y", "z") is None
 
 
 def test_an_alias_is_written_where_it_stands() -> None:
     top = root("a: &x {k: [1]}\nb: *x")
-    alias, inner = top.get("b"), top.at("b", "k", 0)
+    alias, inner = top.get("b"), top.find("b", "k", 0)
     assert alias is not None
     assert inner is not None
     assert (alias.text, alias.alias, alias.shared) == ("*x", True, False)
     assert (inner.text, inner.shared, inner.path) == ("1", True, "b.k[0]")
-    assert top.at("a").aliased  # type: ignore[union-attr]
+    assert top.find("a").aliased  # type: ignore[union-attr]
     assert top.plain() == {"a": {"k": [1]}, "b": {"k": [1]}}
 
 
@@ -200,7 +200,7 @@ def test_what_an_api_server_has_stored_holds_no_placeholders(given: str, style: 
     else:
         text = json.dumps({"items": [tree]} if style == "list" else tree)
     top = root(text)
-    found = top.at("items", 0, "spec") if style == "list" else top.get("spec")
+    found = top.find("items", 0, "spec") if style == "list" else top.get("spec")
     assert found is not None
     assert found.plain() == values
     assert style != "block" or top.get("script").value == "${X}\n"  # type: ignore[union-attr]
@@ -258,7 +258,7 @@ def test_templates_are_read_around_their_code(newline: str) -> None:
             "script": UNKNOWN,
         },
     }
-    role = document.root.at("spec", "role")
+    role = document.root.find("spec", "role")
     assert role is not None
     assert role.text == '{{ .Values.role | default "a: b" }}'
 
@@ -475,7 +475,7 @@ def test_a_document_read_anew_is_what_it_is_in_the_whole_text(index: int, name: 
     new, expected = one.documents[index], whole.documents[index]
     assert (new.start, new.end) == (expected.start, expected.end)
     if new.root is not None and expected.root is not None:
-        assert new.root.written == expected.root.written
+        assert new.root.unquoted == expected.root.unquoted
 
 
 def test_documents_that_no_edit_touches_are_not_read_again() -> None:

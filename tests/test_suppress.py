@@ -128,4 +128,4 @@ def test_a_scope_ends_before_its_end() -> None:
     source = Source.from_text("a.yaml", "ab")
     for scope, silenced in ((Span(source, 0, 1), [True, False]), (Span(source, 0, 0), [True, False])):
         comment = Suppression(Span(source, 0, 0), ("unknown-field",), scope, True)
-        assert [comment.silences(["unknown-field"], Finding(Span(source, n, n + 1), "m")) for n in (0, 1)] == silenced
+        assert [comment.matches(["unknown-field"], Finding(Span(source, n, n + 1), "m")) for n in (0, 1)] == silenced

@@ -486,11 +486,11 @@ def told_at(change: ReleaseChange, text: str) -> list[str]:
     """What the places of a row are written as; nothing where the row as a whole concerns nobody."""
     source = Source.from_text("a.yaml", text)
     places = Matcher([source], Context(list(objects(source)), before(change.releases)), ControllerSettings([source]))
-    if change.unless and places.of(change.unless):
+    if change.unless and places.find_places(change.unless):
         return []
-    if change.also and not places.of(change.also):
+    if change.also and not places.find_places(change.also):
         return []
-    found = [place for condition in change.where for place in places.of(condition)]
+    found = [place for condition in change.where for place in places.find_places(condition)]
     return [place.span.source.text[place.span.start : place.span.end] for place in found]
 
 

@@ -340,7 +340,7 @@ def test_a_pool_in_a_list_gets_its_twin_there(repair: Fix) -> None:
     text = "apiVersion: v1\nkind: List\nitems:\n- " + indented.removeprefix("  ")
     root = repair(text).sources[0].documents[0].root
     assert root is not None
-    assert [item.at("metadata", "name").value for item in root.get("items").items] == [  # type: ignore[union-attr]
+    assert [item.find("metadata", "name").value for item in root.get("items").items] == [  # type: ignore[union-attr]
         "default",
         "default-flex",
     ]

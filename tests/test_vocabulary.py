@@ -172,12 +172,12 @@ def test_what_is_not_known_offline_is_not_judged() -> None:
 
 def test_values_come_with_their_release() -> None:
     assert can_have(CAPACITY, "reserved", CATALOG) is True
-    assert can_have(CAPACITY, "reserved", CATALOG.at(Version(1, 2, 2))) is False
+    assert can_have(CAPACITY, "reserved", CATALOG.for_release(Version(1, 2, 2))) is False
     assert since(CAPACITY, "reserved") == Version(1, 3, 0)
-    assert known_values(FLEX, CATALOG.at(Version(1, 6, 8))) is None
+    assert known_values(FLEX, CATALOG.for_release(Version(1, 6, 8))) is None
     accelerator = "karpenter.k8s.aws/instance-accelerator-name"
     assert can_have(accelerator, "trainium", CATALOG) is True
-    assert can_have(accelerator, "trainium", CATALOG.at(Version(1, 0, 0))) is False
+    assert can_have(accelerator, "trainium", CATALOG.for_release(Version(1, 0, 0))) is False
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_bare_name_counts_by_its_values() -> None:
 
 
 def test_a_key_of_another_release_is_no_slip() -> None:
-    assert near_key(FLEX, catalog=CATALOG.at(Version(1, 0, 0))) is None
+    assert near_key(FLEX, catalog=CATALOG.for_release(Version(1, 0, 0))) is None
 
 
 def test_patterns_stand_for_values_in_a_natural_order() -> None:
@@ -271,8 +271,8 @@ def test_patterns_stand_for_values_in_a_natural_order() -> None:
 
 
 def test_flex_types_are_known_to_every_release() -> None:
-    assert "c7i-flex" in flex_families(CATALOG.at(Version(1, 0, 0)))
-    assert flex_families(CATALOG) == flex_families(CATALOG.at(Version(1, 0, 0)))
+    assert "c7i-flex" in flex_families(CATALOG.for_release(Version(1, 0, 0)))
+    assert flex_families(CATALOG) == flex_families(CATALOG.for_release(Version(1, 0, 0)))
     names = CATALOG.names_in(flex_types(CATALOG))
     assert all("-flex." in name for name in names)
 

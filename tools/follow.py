@@ -312,7 +312,7 @@ class Follower:
 
         minor = self.target.release.rpartition(".")[0]
         page = f"website/content/en/v{minor}/{PAGE}"
-        if not self.provider.has(docs, page):
+        if not self.provider.contains(docs, page):
             self.by_hand.append(f"catalog.json: {docs} has no {page}; name a revision that has it with --docs")
             return
         checkout = make_catalog.Checkout(self.provider.git_dir)

@@ -172,7 +172,7 @@ class SchemaNode:
         """The shape of a map's keys."""
         return self._optional("propertyNames")
 
-    def some(self, keyword: str) -> list[SchemaNode]:
+    def branches(self, keyword: str) -> list[SchemaNode]:
         """The shapes under `allOf`, `anyOf` or `oneOf`; under `not` the one."""
         raw = self.raw.get(keyword)
         if isinstance(raw, dict):

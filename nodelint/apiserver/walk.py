@@ -82,7 +82,7 @@ class Walk(WalkState):
             value = self.scalar(node, node.value, shape, path)
             self._combined(node, shape, path)
             return value
-        written = self._written(node)
+        written = self._memo_key(node)
         kept = shape.sound.get(written)
         if kept is not None:
             return kept
@@ -97,7 +97,7 @@ class Walk(WalkState):
             self.judged.append((shape, written, value))
         return value
 
-    def _written(self, node: Node) -> Written | None:
+    def _memo_key(self, node: Node) -> Written | None:
         """A collection's text and column; None where another with the same ones may have another value or verdict."""
         source = node.source
         if self.partial or self.loose or source.masked:
@@ -361,14 +361,14 @@ class Walk(WalkState):
         raw = shape.raw
         if shape.int_or_string or not ("allOf" in raw or "anyOf" in raw or "oneOf" in raw or "not" in raw):
             return
-        for one in shape.some("allOf"):
+        for one in shape.branches("allOf"):
             self.visit(node, one, path)
         for keyword in ("anyOf", "oneOf"):
-            shapes = shape.some(keyword)
+            shapes = shape.branches(keyword)
             fitting = sum(self._fits(node, one) for one in shapes)
             if shapes and (fitting == 0 or (keyword == "oneOf" and fitting > 1)):
                 self.say(node, path, f"`{schema_words.last(path)}` has none of the allowed forms")
-        for one in shape.some("not"):
+        for one in shape.branches("not"):
             if self._fits(node, one):
                 self.say(node, path, f"`{schema_words.last(path)}` has a form that is not allowed")
 

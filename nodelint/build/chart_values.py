@@ -126,12 +126,12 @@ def _releases_in(root: Node, home: str) -> Iterator[tuple[str, list[Node]]]:
     version, kind = root.get("apiVersion"), root.get("kind")
     group = str(version.value) if version is not None else ""
     if group.startswith(_FLUX) and kind is not None and kind.value == "HelmRelease":
-        chart = _text(root.at("spec", "chart", "spec", "chart"))
-        values = root.at("spec", "values")
+        chart = _text(root.find("spec", "chart", "spec", "chart"))
+        values = root.find("spec", "values")
         if chart and values is not None and values.kind == "mapping":
             yield os.path.normpath(os.path.join(home, chart)), [values]
     elif group.startswith(_ARGO) and kind is not None:
-        spec = root.get("spec") if kind.value == "Application" else root.at("spec", "template", "spec")
+        spec = root.get("spec") if kind.value == "Application" else root.find("spec", "template", "spec")
         if spec is not None:
             several = spec.get("sources")
             single = spec.get("source")

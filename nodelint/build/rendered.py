@@ -185,7 +185,7 @@ def _origin(root: Root, source: Source, origins: Origins, at: Node | Span) -> Va
     """The written place of a part of a result, and which overlay or chart takes it in, where that says more."""
     if at.source is not source:
         return ValueOrigin(at, True)
-    place = origins.of(at)
+    place = origins.locate(at)
     if place is None:
         return None
     own = origins.own

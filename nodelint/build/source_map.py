@@ -48,7 +48,7 @@ class Origins:
         self._held = [(source, list(objects(source))) for source in files]
         self._yaml: dict[int, list[Node]] = {}
 
-    def of(self, at: Node | Span) -> Place | None:
+    def locate(self, at: Node | Span) -> Place | None:
         """Where a place comes from: the value itself, else what is around it, else the overlay or the template.
 
         None where not even that can be read.
@@ -119,7 +119,7 @@ class Origins:
             whole, at, steps = end.whole, end.node, end.steps
             if at.value is UNKNOWN and not (whole and is_key):
                 # the template hands in a value, or all that is below
-                given = self._from_values(at, way[steps:], owner.node.at(*way[:steps]), is_key)
+                given = self._from_values(at, way[steps:], owner.node.find(*way[:steps]), is_key)
                 if given is not None and _same(given, node):
                     return Place(given, True)
             if whole and _same(at, node):
@@ -139,7 +139,7 @@ class Origins:
         for path, value, rest in self._added(owner, way):
             if is_key and not rest:
                 return Place(Span(path.source, path.start, path.end), True)
-            end = _follow(value, rest, owner.node.at(*way[: len(way) - len(rest)]), is_key)
+            end = _follow(value, rest, owner.node.find(*way[: len(way) - len(rest)]), is_key)
             if end.whole and _same(end.node, node):
                 return Place(end.node, True)
         return None
@@ -207,7 +207,7 @@ class Origins:
         for source in self._files:
             if re.match(r"values|.*values\.ya?ml$", os.path.basename(source.path)):
                 for root in self._documents(source):
-                    value = root.at(*keys)
+                    value = root.find(*keys)
                     end = _follow(value, rest, model, is_key) if value is not None else None
                     if end is not None and end.whole:
                         return end.node
@@ -250,11 +250,11 @@ def _whole_last(named: list[Object], way: Sequence[Step], owner: Object) -> list
     What is wrong with the key of a mapping is that something is missing in it, or that it is not known: the base
     is the place to say it, once for all overlays.
     """
-    result = owner.node.at(*way)
+    result = owner.node.find(*way)
     if result is None or result.kind != "mapping" or len(named) < 2:
         return named
-    having = [each for each in named if each.node.at(*way) is not None]
-    parts = [each for each in having[:-1] if not _same(each.node.at(*way) or each.node, result)]
+    having = [each for each in named if each.node.find(*way) is not None]
+    parts = [each for each in having[:-1] if not _same(each.node.find(*way) or each.node, result)]
     return [each for each in named if each not in parts]
 
 
@@ -282,7 +282,7 @@ def _follow(node: Node, way: Sequence[Step], model: Node | None, is_key: bool) -
             below = node.key(step) if is_key and taken == len(way) - 1 else node.get(step)
             model = model.get(step) if model is not None else None
         else:
-            model = model.at(step) if model is not None else None
+            model = model.find(step) if model is not None else None
             below = _item(node, step, model)
         if below is None:
             return _End(node, taken, False)
@@ -293,7 +293,7 @@ def _follow(node: Node, way: Sequence[Step], model: Node | None, is_key: bool) -
 def _item(node: Node, index: int, model: Node | None) -> Node | None:
     """What an item of the result's list comes from: an equal one, one of its name, else the one in its place."""
     if node.kind != "sequence" or model is None:
-        return node.at(index)
+        return node.find(index)
     equal = [item for item in node.items if item.plain() == model.plain()]
     if equal:
         return equal[0]
@@ -305,7 +305,7 @@ def _item(node: Node, index: int, model: Node | None) -> Node | None:
                 return same[0]
     # what a template leaves open may follow from its place
     alike = model.parent is not None and len(model.parent.items) == len(node.items)
-    return node.at(index) if alike else None
+    return node.find(index) if alike else None
 
 
 def _same(a: Node, b: Node) -> bool:

@@ -50,7 +50,7 @@ def survey(folder: str) -> Survey:
         elif shown == ".gitlab-ci.yml":
             ci.add("GitLab CI, which runs it already" if _names_us(path, folder) else "GitLab CI")
 
-    def of(about: About) -> tuple[Evidence, ...]:
+    def evidence_about(about: About) -> tuple[Evidence, ...]:
         """What counts for the objects; all that is stated where there are none."""
         some = [e for obj in held for e in _stating(stated, about, obj)]
         counts = dict.fromkeys(some or (e for e in stated.all if e.about == about))
@@ -63,8 +63,8 @@ def survey(folder: str) -> Survey:
         sum(isinstance(obj, EC2NodeClass) for obj in held),
         len({obj.source.path for obj in held}),
         tuple(style for style, _ in styles.most_common()),
-        of("karpenter"),
-        of("kubernetes"),
+        evidence_about("karpenter"),
+        evidence_about("kubernetes"),
         snapshot if os.path.isfile(os.path.join(folder, snapshot)) else None,
         tuple(sorted(ci)),
     )

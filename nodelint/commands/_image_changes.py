@@ -42,7 +42,7 @@ def _of_region(
     facts = [facts_of(snapshot, "the snapshot", region, now(), {}) for snapshot in snapshots]
     contexts: dict[Any, list[Context]] = {}
     for pool in held:
-        if not isinstance(pool, NodePool) or not (releases := target.each(pool)):
+        if not isinstance(pool, NodePool) or not (releases := target.for_object(pool)):
             continue
         one = releases[-1]  # of several releases the newest: nodes run under one
         if not served(pool, one.karpenter):

@@ -134,7 +134,9 @@ class Judging(NamedTuple):
         from nodelint.lint.rule import all_names
 
         rules = self.session.rules
-        return sorted(all_names(rules, (name for name, rule in rules.items() if self.session.selection.has(rule))))
+        return sorted(
+            all_names(rules, (name for name, rule in rules.items() if self.session.selection.enables(rule)))
+        )
 
 
 def judging(

@@ -27,7 +27,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     told to be all that there is. Nothing is read where the run has no pools, lacks the rule, or was asked about less
     than the repository: other pools may be in the rest of it.
     """
-    selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.has(rule)}
+    selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.enables(rule)}
     if not found.workloads or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool

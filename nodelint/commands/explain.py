@@ -76,7 +76,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
-    newest = {o: each[-1] for o in held if isinstance(o, NodePool) and (each := target.each(o))}
+    newest = {o: each[-1] for o in held if isinstance(o, NodePool) and (each := target.for_object(o))}
     pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
     if nodepool is not None:
         pools = _called(nodepool, pools)

@@ -110,7 +110,9 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)
-    newest = {o: each[-1] for o in held if isinstance(o, NodePool) and not o.partial and (each := target.each(o))}
+    newest = {
+        o: each[-1] for o in held if isinstance(o, NodePool) and not o.partial and (each := target.for_object(o))
+    }
     pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
     if not pools:
         stop("no NodePool among the files: name the folder that holds the pools, too")

@@ -126,7 +126,7 @@ def _rows(inventory: Inventory, target: Target, cluster: Cluster | None) -> list
             continue
         told: dict[tuple[object, ...], Row] = {}
         for each in reversed(chosen):
-            one = target.at(each)
+            one = target.for_choice(each)
             if one.karpenter not in bundles:
                 bundles[one.karpenter] = ca_of(cluster, one.karpenter) if cluster is not None else None
             stated = each.karpenter_from.place if each.karpenter_from is not None else None

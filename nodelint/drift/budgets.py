@@ -275,7 +275,7 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
 
     Schedules that go by the date or by the month have other weeks too.
     """
-    node = pool.node.at("spec", "disruption", "budgets")
+    node = pool.node.find("spec", "disruption", "budgets")
     entries: object = [{"nodes": "10%"}]  # what the API server fills in
     if node is not None and not (node.kind == "scalar" and node.value is None):
         if any(isinstance(each.value, UnknownValue) for each in node.walk() if each.kind == "scalar"):

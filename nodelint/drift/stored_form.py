@@ -33,7 +33,7 @@ def placeholder_text(node: Node) -> str:
 
     Two such texts are the same only if the same code stands in both.
     """
-    text = node.written
+    text = node.unquoted
     source = node.source
     if source.built is None or UNSET not in text:
         return text
@@ -102,7 +102,7 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path) -> dict[str, Any]
     value: dict[str, Any] = {}
     for entry in node.entries:
         if entry.name is None:
-            raise Unhashable(path, f"the key `{entry.key.written}` is a placeholder, whose value is not known here")
+            raise Unhashable(path, f"the key `{entry.key.unquoted}` is a placeholder, whose value is not known here")
         child = _child(shape, entry.name)
         if child is None and not (shape is None or shape.preserve or not (shape.type or shape.has_fields)):
             continue

@@ -81,7 +81,7 @@ def _by_value(column: Iterable[str | None]) -> dict[str, TypeSet]:
     for index, value in enumerate(column):
         if value is not None:
             positions.setdefault(value, []).append(index)
-    return {value: TypeSet.at(indices) for value, indices in positions.items()}
+    return {value: TypeSet.from_positions(indices) for value, indices in positions.items()}
 
 
 class Catalog:
@@ -141,7 +141,7 @@ class Catalog:
         with open(path, "rb") as file:
             return cls(read_bundled(file.read()))
 
-    def at(self, version: Version) -> Catalog:
+    def for_release(self, version: Version) -> Catalog:
         """The catalogue as the controller of a release sees it.
 
         A label that the release does not have yet is not a label of any type: requirements on it are
@@ -203,7 +203,7 @@ class Catalog:
         return self._names
 
     @property
-    def all(self) -> TypeSet:
+    def all_types(self) -> TypeSet:
         """The set of all types."""
         return self._all
 
@@ -224,15 +224,15 @@ class Catalog:
     def only(self, name: str) -> TypeSet:
         """The set that holds one type; empty where there is none of that name."""
         position = self._positions().get(name)
-        return NONE if position is None else TypeSet.at((position,))
+        return NONE if position is None else TypeSet.from_positions((position,))
 
     def names_in(self, types: TypeSet) -> list[str]:
         """The names of a set's types, sorted."""
-        return types.of(self._names)
+        return types.select_names(self._names)
 
-    def each_in(self, types: TypeSet) -> Iterator[str]:
+    def iterate_names(self, types: TypeSet) -> Iterator[str]:
         """The same one by one, for a caller that may stop early."""
-        return types.each_of(self._names)
+        return types.iterate_names(self._names)
 
     def starting_with(self, prefix: str) -> TypeSet:
         """The types whose names begin with a text: names are sorted, so these stand side by side."""
@@ -241,7 +241,7 @@ class Catalog:
     def types_of(self, names: Iterable[str]) -> TypeSet:
         """The set of the types of these names; names that are unknown are passed over."""
         positions = self._positions()
-        return TypeSet.at(sorted(positions[name] for name in names if name in positions))
+        return TypeSet.from_positions(sorted(positions[name] for name in names if name in positions))
 
     def values(self, key: str) -> Mapping[str, TypeSet]:
         """The values of a label, each with the set of its types, in the order of the types' names."""
@@ -287,7 +287,7 @@ class Catalog:
 
         def make() -> TypeSet:
             rows = self._snapshot.rows
-            return TypeSet.at([n for n, row in enumerate(rows) if row[2][column] not in (None, "0")])
+            return TypeSet.from_positions([n for n, row in enumerate(rows) if row[2][column] not in (None, "0")])
 
         return self.remembered(("having", resource), make)
 
@@ -332,24 +332,24 @@ class Catalog:
         if key in (CAPACITY_TYPE, NITRO_SANDBOX, TENANCY):
             brought = table("vocabulary")["values"][key].items()
             possible = [value for value, since in brought if Version.parse(since) <= self._version]
-            return self.all if not possible or any(map(requirement.has, possible)) else NONE
+            return self.all_types if not possible or any(map(requirement.admits, possible)) else NONE
         if key in _ALWAYS_THERE:
-            return NONE if requirement.operator == "DoesNotExist" else self.all
+            return NONE if requirement.operator == "DoesNotExist" else self.all_types
         if self._column(key) is None:
-            return self.all
+            return self.all_types
         by_value = self._by_value(key)
         if not requirement.complement:
             kept = union(by_value.get(value, NONE) for value in requirement.values)
-            return kept if requirement.values else self.all - self.having(key)
+            return kept if requirement.values else self.all_types - self.having(key)
         if requirement.greater_equal is None and requirement.less_equal is None:
             refused = union(by_value.get(value, NONE) for value in requirement.values)
-            return self.all - refused if requirement.values else self.having(key)
-        kept = union(types for value, types in by_value.items() if requirement.has(value))
-        return kept | (self.all - self.having(key)) if requirement.absent_allowed else kept
+            return self.all_types - refused if requirement.values else self.having(key)
+        kept = union(types for value, types in by_value.items() if requirement.admits(value))
+        return kept | (self.all_types - self.having(key)) if requirement.absent_allowed else kept
 
     def fitting(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types that all of these requirements keep, one for each key (a `Requirements`)."""
-        kept = self.all
+        kept = self.all_types
         for requirement in requirements:
             kept &= self.select(requirement)
         return kept

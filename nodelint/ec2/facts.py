@@ -102,7 +102,9 @@ class AwsFacts:
             raise Missing(kind, self._why)
         answer = self.region.answers.get(question)
         if answer is None:
-            raise Missing(kind, f"the snapshot holds no answer about {self._of(question)}; `nodelint refresh` asks")
+            raise Missing(
+                kind, f"the snapshot holds no answer about {self._describe(question)}; `nodelint refresh` asks"
+            )
         if answer.failed is not None:
             raise Missing(kind, f"AWS was asked about {WORDS[kind]}: {answer.failed}", answer.transient)
         self._check_age(kind, answer.at)
@@ -128,7 +130,9 @@ class AwsFacts:
             if found is not None:
                 self._check_age("images", answer.at)
                 return Images(_newest_first(found), len(found))
-        raise Missing("images", f"the snapshot holds no answer about {self._of(question)}; `nodelint refresh` asks")
+        raise Missing(
+            "images", f"the snapshot holds no answer about {self._describe(question)}; `nodelint refresh` asks"
+        )
 
     def _narrowed(self, question: Question, asked: Question, answer: Answer) -> list[MachineImage] | None:
         """The images of a question that asks for part of what was asked; None where it is not, or not for sure."""
@@ -156,7 +160,7 @@ class AwsFacts:
         """An owner as images name theirs: `self` for the account that was asked; None where that is not known."""
         if not owner.isdigit():
             return owner
-        there = self._there
+        there = self._known_region
         if there.account is not None and account_hash(owner) == there.account:
             return "self"
         # The accounts behind `amazon` and other aliases have numbers too, which images do not tell.
@@ -164,28 +168,28 @@ class AwsFacts:
 
     def parameter(self, name: str) -> str | None:
         """The value of an SSM parameter; None where there is none. Raises Missing."""
-        found = self.answer(Question.of("parameters", ("name", name))).found
+        found = self.answer(Question.make("parameters", ("name", name))).found
         return found[0] if found else None
 
     def subnets(self, question: Question) -> tuple[Subnet, ...]:
         """The subnets of a question. Raises Missing."""
         found = self.answer(question).found
-        return tuple(self._there.subnets[id] for id in found)
+        return tuple(self._known_region.subnets[id] for id in found)
 
     def groups(self, question: Question) -> tuple[SecurityGroup, ...]:
         """The security groups of a question. Raises Missing."""
         found = self.answer(question).found
-        return tuple(self._there.groups[id] for id in found)
+        return tuple(self._known_region.groups[id] for id in found)
 
     def reservations(self, question: Question) -> tuple[CapacityReservation, ...]:
         """The capacity reservations of a question. Raises Missing."""
         found = self.answer(question).found
-        return tuple(self._there.reservations[id] for id in found)
+        return tuple(self._known_region.reservations[id] for id in found)
 
     def placements(self, question: Question) -> tuple[PlacementGroup, ...]:
         """The placement groups of a question. Raises Missing."""
         found = self.answer(question).found
-        return tuple(self._there.placements[id] for id in found)
+        return tuple(self._known_region.placements[id] for id in found)
 
     def exists(self, question: Question) -> bool:
         """Whether there is a role, or an instance profile, of a name. Raises Missing."""
@@ -196,7 +200,7 @@ class AwsFacts:
         """Every instance type that the region offers, with its zones and capacity types. Raises Missing."""
         self.answer(Question("offerings"))
         self.answer(Question("instance-types"))
-        return self._there.offerings
+        return self._known_region.offerings
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -207,11 +211,11 @@ class AwsFacts:
         return bundled if self.snapshot is None else bundled.extended(self.snapshot)
 
     @property
-    def _there(self) -> Region:
+    def _known_region(self) -> Region:
         assert self.region is not None
         return self.region
 
-    def _of(self, question: Question) -> str:
+    def _describe(self, question: Question) -> str:
         asked = ", ".join(f"{name}={value}" for name, value in question.filters)
         return f"{WORDS[question.kind]} of `{short(asked, 60)}`" if asked else WORDS[question.kind]
 

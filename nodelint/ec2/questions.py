@@ -47,11 +47,11 @@ def image_question(term: SelectorTerm) -> Question | None:
         return None
     if term.name:
         owners = (term.owner,) if term.owner else DEFAULT_OWNERS
-        return Question.of("images", ("name", term.name), *tags, owners=owners)
+        return Question.make("images", ("name", term.name), *tags, owners=owners)
     # An owner alone is refused by the API server, and would be all that Amazon publishes.
     if not tags:
         return None
-    return Question.of("images", *tags, owners=(term.owner,) if term.owner else ())
+    return Question.make("images", *tags, owners=(term.owner,) if term.owner else ())
 
 
 def subnet_question(term: SelectorTerm) -> Question | None:
@@ -62,15 +62,15 @@ def subnet_question(term: SelectorTerm) -> Question | None:
 def group_question(term: SelectorTerm) -> Question | None:
     """What a security group term asks: its id alone, else its name, else its tags."""
     if not term.id and term.name:
-        return Question.of("security-groups", ("group-name", term.name)) if isinstance(term.name, str) else None
+        return Question.make("security-groups", ("group-name", term.name)) if isinstance(term.name, str) else None
     return _id_or_tags("security-groups", "group-id", term)
 
 
 def _id_or_tags(kind: FactKind, id_filter: str, term: SelectorTerm) -> Question | None:
     if term.id:
-        return Question.of(kind, (id_filter, term.id)) if isinstance(term.id, str) else None
+        return Question.make(kind, (id_filter, term.id)) if isinstance(term.id, str) else None
     tags = tag_filters(term.tags)
-    return Question.of(kind, *tags) if tags else None
+    return Question.make(kind, *tags) if tags else None
 
 
 def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
@@ -96,7 +96,7 @@ def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST)
     An entry with an id and with tags asks for each by itself. Before 1.8.0 `instanceMatchCriteria` is not known.
     """
     asked = []
-    terms = node_class.node.at("spec", "capacityReservationSelectorTerms")
+    terms = node_class.node.find("spec", "capacityReservationSelectorTerms")
     for node in terms.items if terms is not None else ():
         if node.kind != "mapping":
             continue
@@ -117,12 +117,12 @@ def _reservations(tags: Iterable[Label], owner: Text | None, match: Text | None)
         return None
     rest = (("owner-id", owner), ("instance-match-criteria", match))
     filters += [(name, value) for name, value in rest if isinstance(value, str) and value]
-    return Question.of("capacity-reservations", *filters)
+    return Question.make("capacity-reservations", *filters)
 
 
 def placement_question(node_class: EC2NodeClass) -> FieldQuestion | None:
     """What placementGroupSelector asks, in every state (Karpenter uses an available group): its id, else its name."""
-    node = node_class.node.at("spec", "placementGroupSelector")
+    node = node_class.node.find("spec", "placementGroupSelector")
     for key, filter in (("id", "group-id"), ("name", "group-name")):
         value = text(node.get(key)) if node is not None and node.kind == "mapping" else None
         if node is not None and value:
@@ -147,13 +147,13 @@ def role_question(node_class: EC2NodeClass) -> FieldQuestion | None:
 
 
 def _field(node_class: EC2NodeClass, field: str, kind: FactKind) -> FieldQuestion | None:
-    node = node_class.node.at("spec", field)
+    node = node_class.node.find("spec", field)
     value = text(node)
     return FieldQuestion(node, _question_by_name(kind, "name", value)) if node is not None and value else None
 
 
 def _question_by_name(kind: FactKind, filter: str, value: Text) -> Question | None:
-    return Question.of(kind, (filter, value)) if isinstance(value, str) else None
+    return Question.make(kind, (filter, value)) if isinstance(value, str) else None
 
 
 class AskedAlias(NamedTuple):
@@ -178,11 +178,11 @@ def alias_of(node_class: EC2NodeClass) -> AskedAlias | None:
             return AskedAlias(parse_alias(term.alias), node, term.alias)
         # The family stands before the `@`; a placeholder behind it leaves the version open and no more.
         written = re.match(r"[\"']?([a-zA-Z0-9]+)@", node.text)
-        return AskedAlias(Alias(written[1], "latest"), node, node.written, known=False) if written else None
-    field = node_class.node.at("spec", "amiSelectorTerms")
+        return AskedAlias(Alias(written[1], "latest"), node, node.unquoted, known=False) if written else None
+    field = node_class.node.find("spec", "amiSelectorTerms")
     if node_class.version != "v1beta1" or node_class.partial or (field is not None and field.items):
         return None
-    at = node_class.node.at("spec", "amiFamily") or node_class.name_node
+    at = node_class.node.find("spec", "amiFamily") or node_class.name_node
     named = (name for name, row in alias_families().items() if row["amiFamily"] == node_class.ami_family)
     return next((AskedAlias(Alias(name, "latest"), at, f"{name}@latest") for name in named), None)
 
@@ -264,12 +264,12 @@ def alias_families() -> dict[str, Any]:
 
 def parameter_question(name: str) -> Question:
     """What asks for an SSM parameter."""
-    return Question.of("parameters", ("name", name))
+    return Question.make("parameters", ("name", name))
 
 
 def id_question(id: str) -> Question:
     """What asks for one image."""
-    return Question.of("images", ("image-id", id))
+    return Question.make("images", ("image-id", id))
 
 
 def _alias_questions(

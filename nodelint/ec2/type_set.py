@@ -24,7 +24,7 @@ class TypeSet:
         return cls((1 << end) - (1 << begin))
 
     @classmethod
-    def at(cls, positions: Sequence[int]) -> TypeSet:
+    def from_positions(cls, positions: Sequence[int]) -> TypeSet:
         """The types at some positions, in ascending order."""
         if len(positions) < 2:
             return cls(1 << positions[0]) if positions else NONE
@@ -57,11 +57,11 @@ class TypeSet:
     def __repr__(self) -> str:
         return f"TypeSet({self._bits:#x})"
 
-    def of(self, names: Sequence[str]) -> list[str]:
+    def select_names(self, names: Sequence[str]) -> list[str]:
         """Those of a catalogue's names that are in the set, in the catalogue's order."""
         return list(compress(names, f"{self._bits:b}"[::-1].encode().translate(_DIGITS)))
 
-    def each_of(self, names: Sequence[str]) -> Iterator[str]:
+    def iterate_names(self, names: Sequence[str]) -> Iterator[str]:
         """The same one by one, for a caller that may stop early."""
         bits = self._bits
         while bits:

@@ -54,17 +54,17 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
     near = sequence.items[max(index, 1) - 1 : max(index, 1)]
     model = near[0] if near else None
 
-    def written(indent: str) -> list[str]:
+    def render_items(indent: str) -> list[str]:
         form, unit, newline = _form(sequence), _unit(sequence), sequence.source.newline
         return [_value(item, indent, model, form, unit, newline) for item in items]
 
     if sequence.items:
-        return _insert(sequence, index, written)
+        return _insert(sequence, index, render_items)
     indent = leading(sequence)
     if any(isinstance(item, Mapping) for item in items):
         indent += _unit(sequence)
-        return _fill(sequence, written(indent), indent)
-    return _fill(sequence, written(indent), None)
+        return _fill(sequence, render_items(indent), indent)
+    return _fill(sequence, render_items(indent), None)
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
@@ -75,7 +75,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
     if previous is not None:
         index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
 
-    def written(indent: str) -> list[str]:
+    def render_items(indent: str) -> list[str]:
         form, unit, newline = _form(mapping), _unit(mapping), mapping.source.newline
         width = _column_of_sign(members[max(index - 1, 0)]) if members else 0
         found = []
@@ -85,9 +85,9 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
         return found
 
     if members:
-        return _insert(mapping, index, written)
+        return _insert(mapping, index, render_items)
     inner = leading(mapping) + _unit(mapping)
-    return _fill(mapping, written(inner), inner)
+    return _fill(mapping, render_items(inner), inner)
 
 
 def remove(node: Node) -> list[Edit]:

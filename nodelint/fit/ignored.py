@@ -45,7 +45,7 @@ def requirements_of(expressions: Iterable[LabelExpression], release: Version) ->
     found = Requirements()
     for each in expressions:
         try:
-            found.add(Requirement.of(each.key, each.operator, each.values, version=release))
+            found.add(Requirement.parse(each.key, each.operator, each.values, version=release))
         except ValueError:
             continue
     return found

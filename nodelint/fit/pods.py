@@ -241,7 +241,7 @@ class _Reader:
 
     def claims(self, node: Node | None) -> Iterator[tuple[str, Node]]:
         for item in self.items(node, "volumes"):
-            name = item.at("persistentVolumeClaim", "claimName")
+            name = item.find("persistentVolumeClaim", "claimName")
             written = _plain(name)
             if name is not None and written is not None:
                 yield written, name
@@ -301,7 +301,7 @@ class _Reader:
         for entry in held.entries if held is not None else ():
             amount = quantities.quantity_of(entry.value)
             if isinstance(entry.value.value, float):
-                amount = quantities.billionths(entry.value.written)
+                amount = quantities.billionths(entry.value.unquoted)
             if entry.name is None or amount is None:
                 self.note(entry.value, f"the amount of {entry.name or 'a resource'} is not known")
             if entry.name is not None:
@@ -316,7 +316,7 @@ def _plain(node: Node | None) -> str | None:
     found = text(node)
     if isinstance(found, str):
         return found
-    return None if node.value is UNKNOWN else node.written
+    return None if node.value is UNKNOWN else node.unquoted
 
 
 def _for_key(key: str | None) -> str:

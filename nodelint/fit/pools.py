@@ -62,13 +62,13 @@ class EmptyPool:
         self.sizes: NodeSizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
         self.template = self._template()
         self.requirements = self.template.copy()
-        self.requirements.add(Requirement.of(HOSTNAME, "In", ("hostname-placeholder",)))
+        self.requirements.add(Requirement.parse(HOSTNAME, "In", ("hostname-placeholder",)))
         self.known = well_known(self.release) | self._open_keys
 
     @property
     def name(self) -> str:
         """Its name, or what stands in its place."""
-        return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.written
+        return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
     def order(self) -> tuple[int, list[int]]:
@@ -86,7 +86,7 @@ class EmptyPool:
         keys = (*(line.key for line in self.pool.requirements), *(label.key for label in self.pool.template_labels))
         if self.pool.partial or UNKNOWN in keys:
             return True
-        metadata = self.pool.node.at("spec", "template", "metadata")
+        metadata = self.pool.node.find("spec", "template", "metadata")
         labels = metadata.get("labels") if metadata is not None else None
         held = (metadata, labels, self.pool.requirements_node)
         return any(node is not None and _holds_placeholder(node) for node in held)
@@ -176,7 +176,7 @@ class EmptyPool:
         places = self.resolution.places
         for each in asked:
             by_offers = places is not None and each.key in places.keys
-            types &= places.kept([each]) if by_offers and places is not None else supply.select(each)
+            types &= places.types_meeting([each]) if by_offers and places is not None else supply.select(each)
         return types
 
     def offered(self, asked: Iterable[Requirement], types: TypeSet) -> TypeSet:
@@ -184,7 +184,7 @@ class EmptyPool:
         supply, places = self.resolution.supply, self.resolution.places
         of_offers = [each for each in asked if each.key in (_OF_OFFERS if places is None else places.keys)]
         if places is not None:
-            return types & places.kept(of_offers) if of_offers else types
+            return types & places.types_meeting(of_offers) if of_offers else types
         for each in of_offers:
             types &= supply.select(each)
         return types

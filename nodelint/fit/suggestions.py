@@ -76,7 +76,7 @@ def _respelt(asked: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
     if asked.operator != "In" or len(asked.values) != 1 or key not in pool.requirements:
         return
     has: Requirement = pool.requirements[key]
-    if has.operator != "In" or has.has(asked.values[0]):
+    if has.operator != "In" or has.admits(asked.values[0]):
         return
     values = Words(sorted(has.values))
     near = next(iter(values.same(asked.values[0])), None) or values.nearest(asked.values[0], abbreviated=False)

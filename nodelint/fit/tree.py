@@ -196,5 +196,5 @@ def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
 
 def _brings(overlay: NodeOverlay) -> list[str]:
     """The resources that an overlay gives to nodes."""
-    capacity = overlay.node.at("spec", "capacity")
+    capacity = overlay.node.find("spec", "capacity")
     return [entry.name for entry in capacity.entries if entry.name] if capacity is not None else []

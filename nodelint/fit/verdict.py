@@ -123,7 +123,7 @@ _FILTERED = "nodepool requirements filtered out all available instance types"
 
 
 def _limits_refusal(pool: EmptyPool) -> PoolRefusal | None:
-    at = pool.pool.meant("spec", "limits") or pool.pool.name_node
+    at = pool.pool.find_field("spec", "limits") or pool.pool.name_node
     if pool.exhausted:
         return PoolRefusal("limits", "node limits have been exhausted for nodepool", at)
     if not pool.allowed:

@@ -49,15 +49,15 @@ class Volumes:
             claim = self._claims.get((workload.namespace, name))
             if claim is not None:
                 yield self._of_claim(claim.node)
-        templates = workload.node.at("spec", "volumeClaimTemplates") if workload.kind == "StatefulSet" else None
+        templates = workload.node.find("spec", "volumeClaimTemplates") if workload.kind == "StatefulSet" else None
         for template in templates.items if templates is not None else ():
             yield self._of_claim(template)
 
     def _of_claim(self, claim: Node) -> list[list[LabelExpression]]:
-        volume = text(claim.at("spec", "volumeName"))
+        volume = text(claim.find("spec", "volumeName"))
         if volume is not None:
             return _of_volume(self._volumes.get((None, volume))) if isinstance(volume, str) else []
-        name = text(claim.at("spec", "storageClassName"))
+        name = text(claim.find("spec", "storageClassName"))
         return _of_class(self._classes.get((None, name))) if isinstance(name, str) else []
 
 
@@ -76,9 +76,9 @@ def _of_class(storage: ClusterObject | None) -> list[list[LabelExpression]]:
 def _of_volume(volume: ClusterObject | None) -> list[list[LabelExpression]]:
     if volume is None or volume.partial:
         return []
-    terms = volume.node.at("spec", "nodeAffinity", "required", "nodeSelectorTerms")
+    terms = volume.node.find("spec", "nodeAffinity", "required", "nodeSelectorTerms")
     found = _known([_expressions(item.get("matchExpressions"), None) for item in (terms.items if terms else ())])
-    if any(volume.node.at("spec", kind) is not None for kind in ("local", "hostPath")):
+    if any(volume.node.find("spec", kind) is not None for kind in ("local", "hostPath")):
         found = [[each for each in term if each.key != HOSTNAME] for term in found]
         return [] if any(not term for term in found) else found
     return found

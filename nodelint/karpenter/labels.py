@@ -287,7 +287,7 @@ def flex_families(catalog: Catalog) -> frozenset[str]:
 
 def flex_types(catalog: Catalog) -> TypeSet:
     """The set of the flex types, as `flex_families`."""
-    return catalog.at(NEWEST).having_value(FLEX, "true")
+    return catalog.for_release(NEWEST).having_value(FLEX, "true")
 
 
 def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:

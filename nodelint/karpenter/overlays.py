@@ -104,7 +104,7 @@ class OverlaidPool:
 
 def _is_for_reserved(wanted: Requirement) -> bool:
     """Whether a requirement leaves reserved capacity alone."""
-    return wanted.key == CAPACITY_TYPE and [kind for kind in CAPACITY_TYPES if wanted.has(kind)] == ["reserved"]
+    return wanted.key == CAPACITY_TYPE and [kind for kind in CAPACITY_TYPES if wanted.admits(kind)] == ["reserved"]
 
 
 CAPACITY_TYPES = ("on-demand", "spot", "reserved")
@@ -124,7 +124,7 @@ def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
         labels = None
     reserves = may_reserve(resolution.node_class, resolution.version)
     if places is None:
-        offers = _unplaced(resolution.catalog.all, zones)
+        offers = _unplaced(resolution.catalog.all_types, zones)
         reserved: Sequence[Offer] = ()
         open_keys = _OF_CLASS | {ZONE_ID} | (RESERVATION_KEYS if reserves else frozenset())
     else:
@@ -138,10 +138,10 @@ def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
 
 def view_unseen_pools(catalog: Catalog, names: Iterable[str], zones: Iterable[str]) -> list[OverlaidPool]:
     """Pools of any class for overlays whose pools are not among the files: one of each name, and another one."""
-    offers = _unplaced(catalog.all, zones)
+    offers = _unplaced(catalog.all_types, zones)
     open_keys = _OF_CLASS | RESERVATION_KEYS | {ZONE_ID}
     return [
-        OverlaidPool(name, None, catalog.all, catalog.select, offers, (), open_keys, True)
+        OverlaidPool(name, None, catalog.all_types, catalog.select, offers, (), open_keys, True)
         for name in (*names, _OTHER)
     ]
 
@@ -173,7 +173,7 @@ def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Req
         if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
             return None
         try:
-            found.add(Requirement.of(line.key, line.operator, line.texts, version=release))
+            found.add(Requirement.parse(line.key, line.operator, line.texts, version=release))
         except ValueError:
             return None
     return found

@@ -54,7 +54,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
         return values[0] if len(values) == 1 else self.node
 
     @property
-    def by(self) -> str:
+    def selector_kind(self) -> str:
         """How it selects: by `id`, by `name`, else by `tags`."""
         first = self.question.filters[0][0] if self.question is not None and self.question.filters else ""
         return "id" if first.endswith("-id") and first != "owner-id" else "name" if first == "group-name" else "tags"
@@ -65,7 +65,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
         return self.found is None and any(each.value is UNKNOWN for each in self.node.walk())
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         """What the term selects by, for messages: an id, a name, or tags."""
         return describe_question(self.question) if self.question is not None else ""
 
@@ -224,13 +224,13 @@ def region_of(zone: str) -> str | None:
 def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:
     """The zones of subnets, each with its id, that the pool's requirements allow, as far as these are known."""
     wanted = [
-        Requirement.of(item.key, item.operator, item.texts)
+        Requirement.parse(item.key, item.operator, item.texts)
         for item in requirements_of(pool)
         if item.key in (ZONE, ZONE_ID) and item.known and item.operator in ("In", "NotIn", "Exists", "DoesNotExist")
     ]
     left = {}
     for subnet in subnets:
         own = {ZONE: subnet.zone, ZONE_ID: subnet.zoneId}
-        if all(each.has(own[each.key]) for each in wanted):
+        if all(each.admits(own[each.key]) for each in wanted):
             left[subnet.zone] = subnet.zoneId
     return dict(sorted(left.items()))

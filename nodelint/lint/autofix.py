@@ -233,7 +233,7 @@ def why_broken(
         # What both texts share is as faulty in the one as in the other.
         same = {id(document) for document in old.documents}.intersection(map(id, new.documents))
         fresh = _schema_faults(new, target, same) - _schema_faults(old, target, same)
-        gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.each(o))]
+        gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.for_object(o))]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
     return _why_twins(before, after, beside)
@@ -268,7 +268,7 @@ def _schema_faults(source: SourceText, target: Target, but: Set[int]) -> Counter
     for obj in objects(source):
         if id(obj.document) in but:
             continue
-        for one in target.each(obj):
+        for one in target.for_object(obj):
             if served(obj, one.karpenter):
                 context = Context([obj], one.karpenter, one.kubernetes, one.schemas)
                 found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")

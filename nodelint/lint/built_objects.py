@@ -76,7 +76,7 @@ class Replacement:
             and (obj.source.masked or not self._is_replaced(obj.source))
         ]
 
-    def seen(self, judged: Sequence[Object]) -> tuple[Object, ...]:
+    def cluster_objects(self, judged: Sequence[Object]) -> tuple[Object, ...]:
         """The objects as the clusters get them; `judged` are those in the files."""
         replaced = {path for each in self._built for path in each.replaces}
         left = [obj for obj in judged if _path(obj.source) not in replaced]
@@ -288,13 +288,13 @@ class _World:
         if not one.by_default:
             wanted = one.asked is None or _path(origin.at.source) in one.asked
             return (origin.at, origin.through) if wanted else (None, ())
-        if not self._is_asked(origin.at):
+        if not self._is_requested(origin.at):
             for step in origin.through:
-                if self._is_asked(step.at):
+                if self._is_requested(step.at):
                     return step.at, (Also(origin.at, origin.role),) if origin.role else ()
         return origin.at, origin.through
 
-    def _is_asked(self, at: Node | Span) -> bool:
+    def _is_requested(self, at: Node | Span) -> bool:
         return id(at.source) in self._asked
 
     def _add_objects(

@@ -97,9 +97,9 @@ class NamelessClasses:
 
     def may_be_meant(self, pool: NodePool) -> bool:
         """Whether one of them may be the class that a pool names."""
-        return any(self._is_for(node_class, pool) for node_class in self._classes)
+        return any(self._may_serve(node_class, pool) for node_class in self._classes)
 
-    def _is_for(self, node_class: Object, pool: NodePool) -> bool:
+    def _may_serve(self, node_class: Object, pool: NodePool) -> bool:
         if node_class.source.cluster or pool.source.cluster:
             return node_class.source.cluster == pool.source.cluster
         folder = os.path.dirname(node_class.source.path)
@@ -171,5 +171,5 @@ def _cluster(node_class: EC2NodeClass | None) -> str | None:
     for term in (*node_class.subnet_terms, *node_class.security_group_terms):
         for tag in term.tags:
             if tag.key == "karpenter.sh/discovery":
-                return tag.value if isinstance(tag.value, str) else tag.node.written
+                return tag.value if isinstance(tag.value, str) else tag.node.unquoted
     return None

@@ -232,13 +232,13 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
         if name not in rules and name not in former and name not in GROUPS and name != "all":
             raise ConfigError(no_rule(name, [*rules, *GROUPS]))
 
-    def named(names: frozenset[str]) -> frozenset[str]:
+    def names_of(names: frozenset[str]) -> frozenset[str]:
         today = {former.get(name, name) for name in names}
         return frozenset(n for n, rule in rules.items() if today & {n, rule.group, "all"})
 
-    select = None if settings.select is None else named(settings.select)
-    by_glob = {glob: named(names) for glob, names in settings.per_path.items()}
-    return Selection(select, named(settings.ignore), by_glob, settings.root, PROFILES[settings.profile])
+    select = None if settings.select is None else names_of(settings.select)
+    by_glob = {glob: names_of(names) for glob, names in settings.per_path.items()}
+    return Selection(select, names_of(settings.ignore), by_glob, settings.root, PROFILES[settings.profile])
 
 
 def named_rules(settings: Settings) -> list[str]:

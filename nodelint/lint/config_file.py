@@ -48,7 +48,7 @@ class ConfigFile(NamedTuple):
         node = self.root and (self.root.key(key) or self.root)
         if not node:
             return f"{self.path} [tool.nodelint]"
-        return self._at(node)
+        return self._position(node)
 
     def place_in(self, key: str, number: int, inner: str, line: int = 1, column: int = 1) -> str:
         """The place of a character (line and column, from 1) of the text at a key, in an item of a list."""
@@ -61,9 +61,9 @@ class ConfigFile(NamedTuple):
             start = node.source.position(node.start).line + line
             text = node.source.text.splitlines()[start - 1]
             return f"{self.path}:{start}:{len(text) - len(text.lstrip()) + column}"
-        return self._at(node, column if node.style in ("single", "double") else column - 1)
+        return self._position(node, column if node.style in ("single", "double") else column - 1)
 
-    def _at(self, node: Node, further: int = 0) -> str:
+    def _position(self, node: Node, further: int = 0) -> str:
         position = node.source.position(node.start)
         return f"{self.path}:{position.line}:{position.column + further}"
 

@@ -84,7 +84,7 @@ class Context:
     @cached_property
     def catalog(self) -> Catalog:
         """The instance types as the target release labels them, the snapshot's among them."""
-        return self.facts.catalog.at(self.karpenter)
+        return self.facts.catalog.for_release(self.karpenter)
 
     @property
     def facts(self) -> AwsFacts:
@@ -126,7 +126,7 @@ class Context:
 
     def user_data(self, node_class: EC2NodeClass) -> UserData | None:
         """The class's user data, read for its image family; None without one, for `Custom`, and for a placeholder."""
-        if node_class.node.at("spec", "userData") is None:
+        if node_class.node.find("spec", "userData") is None:
             return None
         if id(node_class) not in self._user_data:
             from nodelint.karpenter.userdata import read
@@ -138,13 +138,13 @@ class Context:
 
     def script(self, node_class: EC2NodeClass) -> Script | None:
         """The class's user data of any family as scripts; None without one, and for a placeholder."""
-        if node_class.node.at("spec", "userData") is None:
+        if node_class.node.find("spec", "userData") is None:
             return None
         from nodelint.karpenter.userdata import script_of
 
         return script_of(node_class)
 
-    def shaped(self, obj: Object) -> Iterator[tuple[str, Node, SchemaNode]]:
+    def walk_schema(self, obj: Object) -> Iterator[tuple[str, Node, SchemaNode]]:
         """The nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
         shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
         pending = [] if shape is None else [("", obj.node, shape)]
@@ -221,7 +221,7 @@ class Context:
             return own or called
         node = ref.node.get("name")
         nameless = [c for c in self.classes if c.source is pool.source and not isinstance(c.name, str)]
-        return [c for c in nameless if node is not None and c.name_node.written == node.written]
+        return [c for c in nameless if node is not None and c.name_node.unquoted == node.unquoted]
 
     def _why_no_class(self, pool: NodePool) -> str | None:
         """Why a class that a pool names cannot be determined although the run holds one of that name."""
@@ -258,7 +258,7 @@ class Context:
         """The NodePools of the run that point to a class."""
         return self._pools_of.get(id(node_class), [])
 
-    def given_with(self, node_class: EC2NodeClass) -> list[NodePool]:
+    def chart_pair(self, node_class: EC2NodeClass) -> list[NodePool]:
         """The one NodePool that stands beside a class in the values of a chart; empty for all others."""
         holder = node_class.node.parent
         if not node_class.of_values or holder is None or holder.kind != "mapping":
@@ -280,7 +280,7 @@ class Context:
         pools = (obj for obj in objects(pool.source, foreign=True) if isinstance(obj, NodePool))
         return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
 
-    def siblings(self, pool: NodePool) -> list[NodePool]:
+    def interchangeable_pools(self, pool: NodePool) -> list[NodePool]:
         """The other NodePools of the same folder with the same taints: pods that use one can use the others.
 
         Each script, and each text for readers, stands for itself; an object of the same name is another version.
@@ -314,13 +314,15 @@ class Context:
         from nodelint.release_evidence.settings import ControllerFacts
 
         found = self.stated() if self.stated is not None and obj.source.path != "-" else None
-        return ControllerFacts((), self.karpenter) if found is None else found.at(obj.source.path, self.karpenter)
+        return (
+            ControllerFacts((), self.karpenter) if found is None else found.for_path(obj.source.path, self.karpenter)
+        )
 
-    def beside(self, pool: NodePool) -> list[NodePool]:
+    def cluster_pools(self, pool: NodePool) -> list[NodePool]:
         """The other NodePools that go to the same cluster, as far as their files tell (see `lint.clusters`)."""
         return [other for other in self._beside.get(id(pool), ()) if other is not pool]
 
-    def namesakes(self, obj: Object) -> list[Object]:
+    def duplicates(self, obj: Object) -> list[Object]:
         """The objects of one kind and name that are applied together; none for the first (see `lint.clusters`)."""
         return self._namesakes_of.get(id(obj), [])
 
@@ -419,7 +421,7 @@ class Context:
 
         return Relations(self.objects)
 
-    def stored(self, obj: Object) -> Mapping[str, Any] | None:
+    def with_defaults(self, obj: Object) -> Mapping[str, Any] | None:
         """The object as the API server stores it: defaults filled in, fields that the schema lacks dropped.
 
         Placeholders are `UnknownValue`s. None for a part of an object, and for an API version that is not v1: what

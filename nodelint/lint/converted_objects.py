@@ -49,9 +49,9 @@ class Converted:
                 instead.update((id(was), now) for was, now in zip(before, after, strict=True))
                 self.pairs += [(n, w) for w, n in zip(before, after, strict=True) if id(w) in becoming]
         self.pairs = [pair for pair in self.pairs if served(pair[0], context.karpenter)]
-        self.world = [instead.get(id(obj), obj) for obj in context.objects]
+        self.objects = [instead.get(id(obj), obj) for obj in context.objects]
 
-    def told(self, results: Iterable[Result]) -> list[Result]:
+    def map_back(self, results: Iterable[Result]) -> list[Result]:
         """Findings about converted objects as findings about the files; without those about what conversion adds.
 
         They have no edits and suggest none: the object has to be converted first.
@@ -67,7 +67,7 @@ class Converted:
             places = ((each, self._back(each.span)) for each in result.finding.also)
             also = [each._replace(at=place) for each, place in places if place is not None]
             note = result.finding.note
-            if old is not None and old.kind == "AWSNodeTemplate" and old.node.at("spec", "amiFamily") is None:
+            if old is not None and old.kind == "AWSNodeTemplate" and old.node.find("spec", "amiFamily") is None:
                 note = note or (_NO_FAMILY if at is old.name_node and _is_image(now, result.span) else None)
             for place, obj in [(at, old)] if at is not None else self._moved(result.span, now):
                 finding = result.finding._replace(
@@ -94,8 +94,8 @@ class Converted:
         if found is None and now is not None and old is not None:
             # The terms that conversion adds say what the family alone said before, or what none meant.
             if _is_image(now, span):
-                return old.node.at("spec", "amiFamily") or _selector(now, span, old) or old.name_node
-            expiry = now.node.at("spec", "template", "spec", "expireAfter")
+                return old.node.find("spec", "amiFamily") or _selector(now, span, old) or old.name_node
+            expiry = now.node.find("spec", "template", "spec", "expireAfter")
             # A Provisioner's nodes did not expire unless it said when.
             if old.kind == "Provisioner" and _holds(expiry, span):
                 return old.name_node
@@ -104,13 +104,13 @@ class Converted:
 
     def _moved(self, span: Span, now: Object) -> Iterator[tuple[Node, Object]]:
         """The kubelet settings of NodePools that became this one of their class, and these NodePools."""
-        kubelet = now.node.at("spec", "kubelet")
+        kubelet = now.node.find("spec", "kubelet")
         for entry in kubelet.entries if kubelet is not None and span.source is now.source else ():
             if not entry.key.start <= span.start <= entry.value.end:
                 continue
             for _, pool in self.pairs:
-                setting = pool.node.at(*_KUBELET.get(pool.kind, ()), str(entry.name))
-                named = pool.node.at(*_CLASS.get(pool.kind, ()), "name")
+                setting = pool.node.find(*_KUBELET.get(pool.kind, ()), str(entry.name))
+                named = pool.node.find(*_CLASS.get(pool.kind, ()), "name")
                 if setting is not None and named is not None and named.value == now.name:
                     yield setting, pool
 
@@ -134,23 +134,23 @@ def _holds(node: Node | None, span: Span) -> bool:
 
 def _is_image(now: Object, span: Span) -> bool:
     """Whether a place says which images an object takes."""
-    return any(_holds(now.node.at("spec", name), span) for name in ("amiSelectorTerms", "amiFamily"))
+    return any(_holds(now.node.find("spec", name), span) for name in ("amiSelectorTerms", "amiFamily"))
 
 
 def _selector(now: Object, span: Span, old: Object) -> Node | None:
     """The selector of images that became the terms which hold a place."""
-    return old.node.at("spec", "amiSelector") if _holds(now.node.at("spec", "amiSelectorTerms"), span) else None
+    return old.node.find("spec", "amiSelector") if _holds(now.node.find("spec", "amiSelectorTerms"), span) else None
 
 
 def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
     """What an old API says of consolidation in place of a policy, or of a wait that was left open there."""
-    block = now.node.at("spec", "disruption")
+    block = now.node.find("spec", "disruption")
     names = ("consolidationPolicy", "consolidateAfter") if block is not None else ()
     found = [node for name in names if block is not None and (node := block.get(name)) is not None]
     if not any(_holds(node, span) for node in found):
         return None
     spec = old.node.get("spec")
-    policy = old.node.at("spec", "disruption", "consolidationPolicy") or old.node.at(
+    policy = old.node.find("spec", "disruption", "consolidationPolicy") or old.node.find(
         "spec", "consolidation", "enabled"
     )
     if policy is None and spec is not None:

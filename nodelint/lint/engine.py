@@ -53,7 +53,7 @@ class Selection(NamedTuple):
     root: str = ""
     groups: frozenset[Group] = PROFILES["default"]
 
-    def has(self, rule: Rule) -> bool:
+    def enables(self, rule: Rule) -> bool:
         """Whether the rule reports at all."""
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select
         return chosen and rule.name not in self.ignore
@@ -133,7 +133,7 @@ def lint(
         replacement = Replacement(built)
         asked = replacement.left(asked)
     beside = [obj for source in context_sources for obj in objects(source, foreign=True)]
-    reporting = {name for name, rule in rules.items() if selection.has(rule)}
+    reporting = {name for name, rule in rules.items() if selection.enables(rule)}
     setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources))
     shared = (*rules.values(), *asked, *beside), (*sources, *context_sources)
 
@@ -151,7 +151,7 @@ def lint(
 
     kept = apply_suppressions(told, sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in asked if not obj.of_cluster)
-    seen = replacement.seen(ours) if built else ours
+    seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(kept, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for each in built for problem in each.problems))
     return Report(

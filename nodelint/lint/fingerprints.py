@@ -103,7 +103,7 @@ def _step(node: Node, parent: Node) -> str:
     if parent.kind == "sequence":
         return f"[{_name(node)}]"
     entry = next(e for e in (*parent.entries, *parent.merges) if e.value is node or e.key is node)
-    name = entry.key.written if entry.name is None else entry.name
+    name = entry.key.unquoted if entry.name is None else entry.name
     return f".{name}" if re.fullmatch(_BARE, name) else f'["{name}"]'
 
 
@@ -116,7 +116,7 @@ def _text(node: Node) -> str:
     """A scalar's value however it is quoted, a placeholder as it is written; nothing for a collection."""
     if node.kind != "scalar":
         return ""
-    return node.written if node.value is UNKNOWN else str(node.value)
+    return node.unquoted if node.value is UNKNOWN else str(node.value)
 
 
 def _characters(span: Span) -> str:

@@ -50,7 +50,7 @@ Wanted = tuple[str, str, tuple[str, ...]]
 
 def place(pool: NodePool) -> Node:
     """Where to point at when a pool's requirements as a whole are meant: their key, else the pool's name."""
-    spec = pool.node.at("spec", "template", "spec")
+    spec = pool.node.find("spec", "template", "spec")
     return visible_node((spec.key("requirements") if spec is not None else None) or pool.name_node)
 
 
@@ -102,7 +102,7 @@ def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
         items.append(item)
     node = pool.requirements_node
     if node is None:
-        spec = pool.node.at("spec", "template", "spec")
+        spec = pool.node.find("spec", "template", "spec")
         if spec is None:
             raise NotEditable("the NodePool has no spec.template.spec")
         return add_key(spec, "requirements", items)
@@ -173,15 +173,15 @@ def move_alias(
         raise NotEditable("the class has no alias")
     if node.value is UNKNOWN:
         raise NotEditable("the alias is a placeholder")
-    field = node_class.node.at("spec", "amiFamily")
+    field = node_class.node.find("spec", "amiFamily")
     changed = images.alias.family != family
     if (
         changed
         and not (any_script and _script_fits(node_class, ami_family_of(family)))
-        and (node_class.node.at("spec", "userData") is not None)
+        and (node_class.node.find("spec", "userData") is not None)
     ):
         raise NotEditable("the userData is written for the old family")
-    devices = node_class.node.at("spec", "blockDeviceMappings") is not None
+    devices = node_class.node.find("spec", "blockDeviceMappings") is not None
     if changed and devices and "bottlerocket" in (images.alias.family, family):
         raise NotEditable("the volumes are laid out for the old family")
     if field is node:
@@ -227,7 +227,7 @@ def alias_instead(node_class: EC2NodeClass, images: ImageSet) -> tuple[str, list
 
     The version is the one that the names share, `latest` where they are patterns. NotEditable where there is none.
     """
-    field, first = node_class.node.at("spec", "amiSelectorTerms"), images.images[0] if images.images else None
+    field, first = node_class.node.find("spec", "amiSelectorTerms"), images.images[0] if images.images else None
     family = first.family if first is not None else None
     if field is None or family not in alias_families() or any(each.family != family for each in images.images):
         raise NotEditable("the terms name no images of one family")
@@ -313,7 +313,7 @@ def served_by(family: str, catalog: Catalog, version: Version) -> TypeSet:
     served = NONE
     for arch, variants in alias_images(family, version):
         for variant in variants:
-            wanted = [Requirement.of(ARCH, "In", (arch,)), *variant_requirements(variant, version)]
+            wanted = [Requirement.parse(ARCH, "In", (arch,)), *variant_requirements(variant, version)]
             served |= catalog.fitting(wanted)
     return served
 
@@ -331,7 +331,7 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     )
     found = [fact for key, fact in slips if not keys or key in keys]
     if not keys and resolution.node_class is not None:
-        nested = resolution.node_class.node.at("spec", "cpuOptions", "nestedVirtualization")
+        nested = resolution.node_class.node.find("spec", "cpuOptions", "nestedVirtualization")
         found += [each for each in resolution.unknown if each.at is nested or each.reason == RESERVED]
     lines = {id(line.node): line for line in resolution.lines}
     pool = resolution.pool
@@ -343,7 +343,7 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
             continue
         line = lines.get(id(node))
         key = normalize(line.key) if line is not None else "?"
-        if line is not None and key == OS and line.requirement is not None and line.requirement.has("linux"):
+        if line is not None and key == OS and line.requirement is not None and line.requirement.admits("linux"):
             continue  # of a class that is elsewhere: on Windows the line would leave nothing at all
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
             found.append(each)
@@ -364,7 +364,7 @@ def conditional(pool: NodePool) -> set[int]:
 
 def conditional_items(pool: NodePool, *path: str) -> set[int]:
     """The items of a list, by the id of their nodes, that a template writes under a condition or in a loop."""
-    holder, items = pool.node.at(*path[:-1]), pool.node.at(*path)
+    holder, items = pool.node.find(*path[:-1]), pool.node.find(*path)
     key = holder.key(path[-1]) if holder is not None else None
     if key is None or items is None or not pool.source.masked:
         return set()

@@ -96,14 +96,15 @@ class RecordingContext(Context):
     def foreign_group(self, pool: NodePool) -> list[Object]:
         return self._note("foreign_group", pool, lambda: super(RecordingContext, self).foreign_group(pool))
 
-    def siblings(self, pool: NodePool) -> list[NodePool]:
-        return self._note("siblings", pool, lambda: super(RecordingContext, self).siblings(pool))
+    def interchangeable_pools(self, pool: NodePool) -> list[NodePool]:
+        work = super().interchangeable_pools
+        return self._note("interchangeable_pools", pool, lambda: work(pool))
 
-    def beside(self, pool: NodePool) -> list[NodePool]:
-        return self._note("beside", pool, lambda: super(RecordingContext, self).beside(pool))
+    def cluster_pools(self, pool: NodePool) -> list[NodePool]:
+        return self._note("cluster_pools", pool, lambda: super(RecordingContext, self).cluster_pools(pool))
 
-    def namesakes(self, obj: Object) -> list[Object]:
-        return self._note("namesakes", obj, lambda: super(RecordingContext, self).namesakes(obj))
+    def duplicates(self, obj: Object) -> list[Object]:
+        return self._note("duplicates", obj, lambda: super(RecordingContext, self).duplicates(obj))
 
     def conversion(self, obj: Object) -> Conversion:
         return self._note("conversion", obj, lambda: super(RecordingContext, self).conversion(obj))
@@ -130,8 +131,8 @@ class CachedResults(NamedTuple):
     rules: Sequence[Rule]
     results: dict[str, list[Result]]
     skipped: dict[str, list[Skipped]]
-    asked: dict[Dependency, tuple[object, set[str]]]
-    told: list[Result]
+    dependencies: dict[Dependency, tuple[object, set[str]]]
+    reported: list[Result]
     """One finding for each cause."""
 
 
@@ -180,24 +181,24 @@ class ResultCache:
             if rule.name in again:
                 faults += _rerun_rule(said, rule, context, run)
         if again:
-            said.told[:] = drop_superseded([each for rule in rules for each in said.results.get(rule.name, ())])
+            said.reported[:] = drop_superseded([each for rule in rules for each in said.results.get(rule.name, ())])
         if not faults:
             self._said[id(obj)] = self._now[id(obj)] = said
-        return said.told, [skip for skips in said.skipped.values() for skip in skips], faults
+        return said.reported, [skip for skips in said.skipped.values() for skip in skips], faults
 
     def _otherwise(self, said: CachedResults, context: RecordingContext) -> set[str]:
         """The rules that would be told other things than they were; what they have asked is forgotten."""
         again: set[str] = set()
-        for question, (answer, names) in said.asked.items():
+        for question, (answer, names) in said.dependencies.items():
             if again and names <= again:
                 continue
             now = question.ask(context)
             if now is not answer and not self._same(answer, now):
                 again |= names
-        for question, (_, names) in list(said.asked.items()) if again else ():
+        for question, (_, names) in list(said.dependencies.items()) if again else ():
             names -= again
             if not names:
-                del said.asked[question]
+                del said.dependencies[question]
         return again
 
     def _same(self, one: object, other: object) -> bool:
@@ -222,7 +223,7 @@ class ResultCaches:
     def __init__(self) -> None:
         self._kept: dict[object, ResultCache] = {}
 
-    def of(self, release: object) -> ResultCache:
+    def for_release(self, release: object) -> ResultCache:
         """What is kept for one release."""
         return self._kept.setdefault(release, ResultCache())
 
@@ -245,7 +246,7 @@ def _rerun_rule(said: CachedResults, rule: Rule, context: RecordingContext, run:
         if found:
             kept[rule.name] = found  # type: ignore[assignment]
     for question, answer in noted.items():
-        said.asked.setdefault(question, (answer, set()))[1].add(rule.name)
+        said.dependencies.setdefault(question, (answer, set()))[1].add(rule.name)
     return faults
 
 
@@ -275,7 +276,7 @@ def _move_results(said: CachedResults, moved: Moved) -> bool:
             known[id(result)] = kept = result if finding is result.finding else result._replace(finding=finding)
             new.append(kept)
         said.results[name] = new
-    said.told[:] = [known[id(result)] for result in said.told]
+    said.reported[:] = [known[id(result)] for result in said.reported]
     return True
 
 
@@ -289,7 +290,7 @@ def _move_finding(finding: Finding, moved: Moved, later: bool) -> Finding | None
     def place(given: _Place) -> _Place:
         if given.source is not moved.source:
             return given
-        by = moved.of(given.start, given.end, later)
+        by = moved.shift_of(given.start, given.end, later)
         if by is None:
             raise _Gone
         return given._replace(start=given.start + by, end=given.end + by) if by else given

@@ -53,16 +53,16 @@ class Target(NamedTuple):
     choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
     stated: Callable[[], StatedSettings] | None = None
 
-    def at(self, chosen: Chosen) -> Target:
+    def for_choice(self, chosen: Chosen) -> Target:
         """The same for releases that were chosen for an object."""
         return self._replace(karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None)
 
-    def each(self, obj: Object) -> tuple[Target, ...]:
+    def for_object(self, obj: Object) -> tuple[Target, ...]:
         """All that an object is judged for; nothing where it is not judged."""
         if self.choose is None:
             return (self,)
         chosen = self.choose(obj)
-        return () if isinstance(chosen, str) else tuple(map(self.at, chosen))
+        return () if isinstance(chosen, str) else tuple(map(self.for_choice, chosen))
 
 
 class RuleSetup(NamedTuple):
@@ -112,12 +112,12 @@ def judge_objects(
     chosen, skipped = _choose_releases(asked, target)
     # A finding about a file as a whole does not depend on the release.
     runs = [run(target, asked if target.choose is None else (), files)]
-    told = runs[0].told
+    told = runs[0].results
     if target.choose is not None:
         by_release = []
         for release, some in _group_by_release(asked, chosen):
-            runs.append(run(target.at(release), some))
-            by_release.append((release, runs[-1].told))
+            runs.append(run(target.for_choice(release), some))
+            by_release.append((release, runs[-1].results))
         told = downgrade_severity([*told, *merge_releases(by_release, chosen)], chosen)
     skipped += [skip for made in runs for skip in made.skipped]
     return Outcome(told, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
@@ -147,12 +147,12 @@ def share_objects(
 
 
 def judge_in_turn(pause: Callable[[], None]) -> ObjectMap:
-    def each(judge: Callable[[Object], RuleOutput], asked: Sequence[Object]) -> Iterator[RuleOutput]:
+    def judge_each(judge: Callable[[Object], RuleOutput], asked: Sequence[Object]) -> Iterator[RuleOutput]:
         for obj in asked:
             pause()
             yield judge(obj)
 
-    return each
+    return judge_each
 
 
 def start_run(
@@ -179,7 +179,7 @@ def start_run(
         return ReleaseRun(target, Context(*asked), reporting, strict=setup.strict)
     from nodelint.lint.incremental import RecordingContext
 
-    kept = memory.of((target.karpenter, target.kubernetes))
+    kept = memory.for_release((target.karpenter, target.kubernetes))
     kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), setup.strict, *setup.running))
     return ReleaseRun(target, RecordingContext(*asked), reporting, kept, setup.strict)
 
@@ -201,7 +201,7 @@ class ReleaseRun:
         context.stated = target.stated
         context.strict = strict
         self.reporting = reporting
-        self.told: list[Result] = []
+        self.results: list[Result] = []
         self.skipped: list[Skipped] = []
         self.faults: list[str] = []
 
@@ -210,7 +210,7 @@ class ReleaseRun:
     ) -> None:
         """Let the rules look at objects, and at files as a whole; `each` calls a function with every object."""
         target = self.target
-        about_objects = [r for r in running if issubclass(r.on, Object) and r.speaks_of(target.karpenter)]
+        about_objects = [r for r in running if issubclass(r.on, Object) and r.applies_to_release(target.karpenter)]
         if not target.facts:
             self.skipped += _skip_for_missing_facts(
                 [r for r in about_objects if r.name in self.reporting], asked, target
@@ -222,30 +222,32 @@ class ReleaseRun:
             accepted = served(obj, target.karpenter)
             alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
             if alike not in about:
-                about[alike] = [r for r in about_objects if r.is_about(obj) and (accepted or r.on is Object)]
+                about[alike] = [r for r in about_objects if r.applies_to(obj) and (accepted or r.on is Object)]
             if self._kept is not None:
-                return RuleOutput(*self._kept.judge(obj, about[alike], self.context, partial(self._said, obj=obj)))
+                return RuleOutput(
+                    *self._kept.judge(obj, about[alike], self.context, partial(self._output_of, obj=obj))
+                )
             said = RuleOutput([], [], [])
             for rule in about[alike]:
-                self._run(rule, obj, obj, obj.source.path, said)
+                self._run_rule(rule, obj, obj, obj.source.path, said)
             return said._replace(raw=drop_superseded(said.raw))
 
         of_files = RuleOutput([], [], [])
         for rule in running:
             if rule.on is Source:
                 for source in sources:
-                    self._run(rule, source, None, source.path, of_files)
+                    self._run_rule(rule, source, None, source.path, of_files)
         for said in (*each(judged, asked), of_files._replace(raw=drop_superseded(of_files.raw))):
-            self.told += [r for r in said.raw if r.rule.name in self.reporting]
+            self.results += [r for r in said.raw if r.rule.name in self.reporting]
             self.skipped += said.skipped
             self.faults += said.faults
         if self._kept is not None:
             self._kept.end()
 
-    def _said(self, rule: Rule, obj: Object) -> RuleOutput:
+    def _output_of(self, rule: Rule, obj: Object) -> RuleOutput:
         """What one rule says of an object."""
         said = RuleOutput([], [], [])
-        self._run(rule, obj, obj, obj.source.path, said)
+        self._run_rule(rule, obj, obj, obj.source.path, said)
         return said
 
     def judge_converted(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
@@ -258,14 +260,14 @@ class ReleaseRun:
         became = Converted(old, self.context)
         one = self.target
         context = Context(
-            became.world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts
+            became.objects, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts
         )
         made = ReleaseRun(one, context, self.reporting, strict=self.context.strict)
         made.judge([new for new, _ in became.pairs], running, ())
-        said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
+        said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
         # Rules about objects of any API have looked at the old ones.
-        moved = became.told(made.told)
-        self.told += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in said]
+        moved = became.map_back(made.results)
+        self.results += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in said]
         self.faults += made.faults
 
     def judge_branches(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
@@ -275,17 +277,17 @@ class ReleaseRun:
             return
         from nodelint.lint.template_branches import rounds
 
-        one, said = self.target, {(r.rule.name, r.span.source.path, r.span.start) for r in self.told}
+        one, said = self.target, {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
         for some in rounds(templated):
             instead = {id(each.original): each.obj for each in some}
             world = [instead.get(id(obj), obj) for obj in self.context.objects]
             context = Context(world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts)
             made = ReleaseRun(one, context, self.reporting, strict=self.context.strict)
             made.judge([each.obj for each in some], running, ())
-            self.told += [result for each in some for result in each.told(made.told, said)]
+            self.results += [result for each in some for result in each.map_back(made.results, said)]
             self.faults += made.faults
 
-    def _run(self, rule: Rule, subject: object, obj: Object | None, path: str, into: RuleOutput) -> None:
+    def _run_rule(self, rule: Rule, subject: object, obj: Object | None, path: str, into: RuleOutput) -> None:
         told = 0
         try:
             for said in rule.check(subject, self.context):

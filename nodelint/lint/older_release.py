@@ -57,9 +57,9 @@ def older(
     others = [*(source for source in sources if source not in ours), *context_sources]
     known = {_key(result) for result in report.results}
 
-    def more(names: frozenset[str], release: Version) -> list[Result]:
+    def find_more(names: frozenset[str], release: Version) -> list[Result]:
         def choose(obj: Object) -> tuple[Chosen, ...] | str:
-            kubernetes = report.target.each(obj)[0].kubernetes if _place(obj) in places else None
+            kubernetes = report.target.for_object(obj)[0].kubernetes if _place(obj) in places else None
             return (Chosen(only(release), kubernetes),) if _place(obj) in places else "another object"
 
         chosen = selection._replace(select=names)
@@ -67,8 +67,8 @@ def older(
         return [each for each in found if each.severity != "info" and each.object and _key(each) not in known]
 
     probe = target(_WIDELY_RUN)
-    names = {n for n, rule in rules.items() if selection.has(rule) and (n in BY_RELEASE or _ends(rule))}
-    found = more(frozenset(names), probe) if ours else []
+    names = {n for n, rule in rules.items() if selection.enables(rule) and (n in BY_RELEASE or _ends(rule))}
+    found = find_more(frozenset(names), probe) if ours else []
     if not found:
         return None
     last = min(_last(rule) for rule in (each.rule for each in found))
@@ -77,7 +77,7 @@ def older(
         wanted = {_key(each) for each in unbound}
         rest = frozenset(each.rule.name for each in unbound)
         after = runs(release for release in RELEASES if probe <= release <= last)
-        last = _newest(after, lambda release: wanted <= {_key(each) for each in more(rest, release)})
+        last = _newest(after, lambda release: wanted <= {_key(each) for each in find_more(rest, release)})
     return Older(last, len(found), len(taken) > len(places))
 
 
@@ -101,7 +101,7 @@ def _assumed(report: Report, obj: Object) -> bool:
 
 def _ends(rule: Rule) -> bool:
     """Whether a rule is about releases up to one, and says nothing of those after it."""
-    return not rule.speaks_of(RELEASES[-1])
+    return not rule.applies_to_release(RELEASES[-1])
 
 
 def _last(rule: Rule) -> Version:

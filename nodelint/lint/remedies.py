@@ -84,7 +84,7 @@ def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) ->
     for other in _other_classes(node_class, others):
         if (tags := _only_tags(other, field)) is not None:
             yield f"as EC2NodeClass `{other.name}` does", tags
-    role = node_class.node.at("spec", "role")
+    role = node_class.node.find("spec", "role")
     written = role.value if role is not None and isinstance(role.value, str) else ""
     if (named_so := re.fullmatch(rf"{ROLE_PREFIX}([\w-]+)", written)) is not None:
         yield "of the cluster in the name of the role, as Karpenter's guide tags it", {DISCOVERY: named_so[1]}
@@ -97,7 +97,7 @@ def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple
         return
     for other in _other_classes(node_class, others):
         for name in ("role", "instanceProfile"):
-            value = other.node.at("spec", name)
+            value = other.node.find("spec", name)
             if value is not None and isinstance(value.value, str):
                 title = f"{name} `{value.value}`, as EC2NodeClass `{other.name}` has"
                 yield title, if_editable(add_key, spec, name, value.value)
@@ -115,7 +115,7 @@ def _other_classes(node_class: Object, others: Sequence[Object]) -> list[Object]
 
 def _only_tags(node_class: Object, field: str) -> dict[str, str] | None:
     """The tags of the one term of a field, where it holds nothing else and none is a pattern or not known."""
-    terms = node_class.node.at("spec", field)
+    terms = node_class.node.find("spec", field)
     tags = terms.items[0].get("tags") if terms is not None and len(terms.items) == 1 else None
     if terms is None or tags is None or len(terms.items[0].entries) != 1 or not tags.entries:
         return None

@@ -132,13 +132,13 @@ class Rule(NamedTuple):
         """Its name, and those that it had before."""
         return (self.name, *self.renamed)
 
-    def is_about(self, obj: Object) -> bool:
+    def applies_to(self, obj: Object) -> bool:
         """Whether the rule is shown an object: by its kind, and of a NodePool by its provider."""
         if obj.of_cluster and self.on is Object:
             return False
         return isinstance(obj, self.on) and (not isinstance(obj, NodePool) or obj.provider in self.providers)
 
-    def speaks_of(self, release: Version) -> bool:
+    def applies_to_release(self, release: Version) -> bool:
         """Whether the rule is about this release of Karpenter."""
         return releases_match(self.releases, release)
 
@@ -167,13 +167,13 @@ def rule(
     grave = severity or ("error" if group == "correctness" else "warning")
     sources = (source,) if isinstance(source, str) else tuple(source)
 
-    def made(check: Callable[..., Findings]) -> Rule:
+    def make_rule(check: Callable[..., Findings]) -> Rule:
         ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
         found = tuple(Option(name, defaults[name], text) for name, text in options.items())
         rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found, tuple(may_need)
         return Rule("", str, on, grave, fix, releases, ways, group, check, *rest)
 
-    return made
+    return make_rule
 
 
 def former_names(rules: Mapping[str, Rule]) -> dict[str, str]:

@@ -31,7 +31,7 @@ def _is_suppressed(result: Result, scopes: SpanIndex) -> bool:
     hit = False
     for place in (result.span, *result.through):
         for comment in scopes.near(place):
-            if comment.silences(result.rule.names, result.finding._replace(at=place)):
+            if comment.matches(result.rule.names, result.finding._replace(at=place)):
                 comment.used.update(result.rule.names)
                 hit = True
     return hit

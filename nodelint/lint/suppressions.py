@@ -35,7 +35,7 @@ class Suppression:
     def source(self) -> SourceText:
         return self.span.source
 
-    def silences(self, names: Sequence[str], finding: Finding) -> bool:
+    def matches(self, names: Sequence[str], finding: Finding) -> bool:
         """Whether the comment is about this finding of a rule that has, or has had, these names."""
         at = finding.span
         return (

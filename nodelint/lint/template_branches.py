@@ -27,7 +27,7 @@ class Alternative:
         self.branch = branch
         self.obj = type(original)(node, original.document, original.api_version, original.kind, original.partial)
 
-    def told(self, results: Iterable[Result], said: set[tuple[str, str, int]]) -> Iterator[Result]:
+    def map_back(self, results: Iterable[Result], said: set[tuple[str, str, int]]) -> Iterator[Result]:
         """The findings in the branch that are not said of the same place, as findings about the object.
 
         They have no edits: the node that an edit would change holds another branch too.

@@ -30,7 +30,7 @@ class Templates:
         if names[:2] != ["", "Values"]:
             return None
         values = self.values(source)
-        return None if values is None else values.at(*names[2:])
+        return None if values is None else values.find(*names[2:])
 
     def values(self, source: SourceText) -> Node | None:
         """The default values of the chart that a template is of; None where it is of none, or has none."""
@@ -105,7 +105,7 @@ class Templates:
 
         return self._read_once("guarded", source, guarded)
 
-    def without(self, field: str) -> str | None:
+    def default_of(self, field: str) -> str | None:
         """What holds where a truth value is left out, if that is not what `false` means."""
         from nodelint.data import table
 

@@ -63,7 +63,7 @@ def shared(judge: Callable[[Any], _Said], objects: Sequence[Any], count: int, na
         others.extend(_Worker(part, judge, names) for part in parts[1:])
         said += [judge(each) for part in parts[:1] for each in part]
         for other in others:
-            said += other.said()
+            said += other.results()
     finally:
         for other in others:
             other.end()
@@ -91,7 +91,7 @@ class Names:
     def _trees(self) -> dict[int, int]:
         return {id(root): number for number, root in enumerate(self._roots)}
 
-    def of(self, thing: Any) -> Name | None:
+    def name_of(self, thing: Any) -> Name | None:
         """The name of a thing; None for what is no such thing. Raises PicklingError for one that only one has."""
         place = self._places.get(id(thing))
         if place is not None:
@@ -120,10 +120,10 @@ class Names:
         tree, steps = name
         node = self._roots[tree]
         for step in steps:
-            node = self._held(node)[step]
+            node = self._children(node)[step]
         return node
 
-    def _held(self, node: Node) -> list[Node]:
+    def _children(self, node: Node) -> list[Node]:
         """The nodes that a collection holds itself, always in the same order."""
         found = self._within.get(id(node))
         if found is None:
@@ -135,7 +135,7 @@ class Names:
         """The number of a node among those that its parent holds; None where it is not there."""
         numbers = self._numbers.get(id(parent))
         if numbers is None:
-            numbers = {id(each): number for number, each in enumerate(self._held(parent))}
+            numbers = {id(each): number for number, each in enumerate(self._children(parent))}
             self._numbers[id(parent)] = numbers
         return numbers.get(id(node))
 
@@ -143,7 +143,7 @@ class Names:
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, names: Names) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.persistent_id = names.of  # type: ignore[method-assign]
+        self.persistent_id = names.name_of  # type: ignore[method-assign]
 
 
 class _Unpickler(pickle.Unpickler):
@@ -190,7 +190,7 @@ class _Worker:
             return None
         return file.getvalue()
 
-    def said(self) -> list[Any]:
+    def results(self) -> list[Any]:
         """What it says of each object. Where it came to an end before it could, the objects are judged here."""
         data = self._answers.read()
         ended = self._process is not None and self._ended() == 0

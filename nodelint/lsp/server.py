@@ -112,7 +112,7 @@ class Server(LanguageServer):
         """A text that is now open. Where the client does not watch the disk, this is when it is read again."""
         if speaks_of_files(uri):
             self._published.pop(uri, None)
-            self._changed(self._with(uri, version, text), disk=not self._watches)
+            self._changed(self._with_buffer(uri, version, text), disk=not self._watches)
 
     def edited(self, params: types.DidChangeTextDocumentParams) -> None:
         """Changes of an open text."""
@@ -120,7 +120,7 @@ class Server(LanguageServer):
         before = self.state.buffers.get(uri)
         if before is not None:
             lines = changed(before.lines, params.content_changes, self.encoding)
-            buffers = self._with(uri, params.text_document.version, lines.text)
+            buffers = self._with_buffer(uri, params.text_document.version, lines.text)
             buffers[uri].take_lines(lines)
             self._changed(buffers)
 
@@ -143,7 +143,7 @@ class Server(LanguageServer):
         self.state = self.state._replace(folders=tuple(folder for folder in folders if folder))
         self._changed(self.state.buffers)
 
-    def _with(self, uri: str, version: int | None, text: str) -> dict[str, Buffer]:
+    def _with_buffer(self, uri: str, version: int | None, text: str) -> dict[str, Buffer]:
         return {**self.state.buffers, uri: Buffer(uri, version, text, self.encoding)}
 
     def _changed(self, buffers: Mapping[str, Buffer], disk: bool = False) -> None:

@@ -52,7 +52,7 @@ class ClusterObject(Object):
     @cached_property
     def namespace(self) -> str | None:
         """The namespace that is written; None where there is none or a placeholder."""
-        node = self.node.at("metadata", "namespace")
+        node = self.node.find("metadata", "namespace")
         return node.value if node is not None and isinstance(node.value, str) else None
 
 
@@ -62,13 +62,13 @@ class Workload(ClusterObject):
     @cached_property
     def pod_spec(self) -> Node | None:
         """The spec of its pods; None where it is written elsewhere, or is a placeholder."""
-        found = self.node.at(*WORKLOAD_KINDS[self.kind])
+        found = self.node.find(*WORKLOAD_KINDS[self.kind])
         return found if found is not None and found.kind == "mapping" else None
 
     @cached_property
     def pod_metadata(self) -> Node | None:
         """The metadata of its pods."""
-        return self.node.at(*WORKLOAD_KINDS[self.kind][:-1], "metadata")
+        return self.node.find(*WORKLOAD_KINDS[self.kind][:-1], "metadata")
 
     @property
     def is_daemon(self) -> bool:
@@ -88,7 +88,7 @@ def _is_part(node: Node, document: Document) -> bool:
     """Whether an object may have more fields than are written here."""
     if document.part or document.templated or any(entry.name is None for entry in node.entries):
         return True
-    named = node.at("metadata", "name") or node.at("metadata", "generateName")
+    named = node.find("metadata", "name") or node.find("metadata", "generateName")
     return node.get("$patch") is not None or named is None
 
 

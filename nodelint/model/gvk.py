@@ -73,10 +73,10 @@ def _api_version(node: Node) -> str | None:
     kind = _text(node.get("kind"))
     if written is None or written.value is not UNKNOWN or kind not in GROUPS:
         return _text(written)
-    group, slash, _ = written.written.strip("\"'").rpartition("/")
+    group, slash, _ = written.unquoted.strip("\"'").rpartition("/")
     if slash and "{" not in group and "$" not in group and group != GROUPS[kind]:
         return None  # another API has a kind of that name
-    if kind == "NodePool" and node.at("spec", "template", "spec") is None:
+    if kind == "NodePool" and node.find("spec", "template", "spec") is None:
         return None
     return f"{GROUPS[kind]}/v1"
 

@@ -184,7 +184,7 @@ class Object:
     @property
     def live(self) -> bool:
         """Whether it is an object as an API server has stored it: with a `uid` or `resourceVersion`."""
-        given = (self.node.at("metadata", name) for name in ("uid", "resourceVersion"))
+        given = (self.node.find("metadata", name) for name in ("uid", "resourceVersion"))
         return any(node is not None and node.kind == "scalar" and node.value not in (None, "") for node in given)
 
     @property
@@ -202,11 +202,11 @@ class Object:
     @property
     def name_node(self) -> Node:
         """Where to point at when the object as a whole is meant: its name, else its kind."""
-        return self.node.at("metadata", "name") or self.node.get("kind") or self.node
+        return self.node.find("metadata", "name") or self.node.get("kind") or self.node
 
     @cached_property
     def name(self) -> Text | None:
-        return text(self.node.at("metadata", "name"))
+        return text(self.node.find("metadata", "name"))
 
     @cached_property
     def label(self) -> str:
@@ -241,18 +241,18 @@ class NodePool(Object):
         """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
         return self.provider != "aws"
 
-    def meant(self, *path: str) -> Node | None:
+    def find_field(self, *path: str) -> Node | None:
         """The node at a path; where there is none, a field of the last name that stands at a wrong depth.
 
         The API server refuses a misplaced field. What its author meant is judged all the same, and its absence from
         where it belongs is no finding beside that.
         """
-        found = self.node.at(*path)
+        found = self.node.find(*path)
         if found is not None:
             return found
         spec = self.node.get("spec")
         for home in _HOMES:
-            found = spec.at(*home, path[-1]) if spec is not None else None
+            found = spec.find(*home, path[-1]) if spec is not None else None
             if found is not None:
                 return found
         return self.node.get(path[-1])
@@ -263,23 +263,23 @@ class NodePool(Object):
 
     @cached_property
     def requirements_node(self) -> Node | None:
-        return self.meant(*_TEMPLATE, "requirements")
+        return self.find_field(*_TEMPLATE, "requirements")
 
     @cached_property
     def template_labels(self) -> tuple[Label, ...]:
-        return labels(self.node.at("spec", "template", "metadata", "labels"))
+        return labels(self.node.find("spec", "template", "metadata", "labels"))
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        return tuple(_taint(n) for n in _items(self.meant(*_TEMPLATE, "taints")))
+        return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "taints")))
 
     @cached_property
     def startup_taints(self) -> tuple[Taint, ...]:
-        return tuple(_taint(n) for n in _items(self.meant(*_TEMPLATE, "startupTaints")))
+        return tuple(_taint(n) for n in _items(self.find_field(*_TEMPLATE, "startupTaints")))
 
     @cached_property
     def class_ref(self) -> ClassRef | None:
-        node = self.node.at("spec", "template", "spec", "nodeClassRef")
+        node = self.node.find("spec", "template", "spec", "nodeClassRef")
         if node is None or node.kind != "mapping":
             return None
         return ClassRef(node, text(node.get("group")), text(node.get("kind")), text(node.get("name")))
@@ -287,11 +287,11 @@ class NodePool(Object):
     @cached_property
     def static(self) -> bool:
         """Whether it keeps a number of nodes whatever pods there are: `spec.replicas` (since 1.8.0)."""
-        return self.node.at("spec", "replicas") is not None
+        return self.node.find("spec", "replicas") is not None
 
     @cached_property
     def weight(self) -> int | None:
-        node = self.meant("spec", "weight")
+        node = self.find_field("spec", "weight")
         value = node.value if node is not None and node.kind == "scalar" else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -301,7 +301,7 @@ class EC2NodeClass(Object):
 
     @cached_property
     def ami_family(self) -> Text | None:
-        return text(self.node.at("spec", "amiFamily"))
+        return text(self.node.find("spec", "amiFamily"))
 
     @cached_property
     def ami_terms(self) -> tuple[SelectorTerm, ...]:
@@ -320,7 +320,7 @@ class EC2NodeClass(Object):
         return self._terms("capacityReservationSelectorTerms")
 
     def _terms(self, name: str) -> tuple[SelectorTerm, ...]:
-        return tuple(_term(n) for n in _items(self.node.at("spec", name)))
+        return tuple(_term(n) for n in _items(self.node.find("spec", name)))
 
 
 class NodeOverlay(Object):
@@ -328,12 +328,12 @@ class NodeOverlay(Object):
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
-        return tuple(requirement_line(n) for n in _items(self.node.at("spec", "requirements")))
+        return tuple(requirement_line(n) for n in _items(self.node.find("spec", "requirements")))
 
     @cached_property
     def weight(self) -> int | None:
         """0 where none is written, None where it is not known."""
-        node = self.node.at("spec", "weight")
+        node = self.node.find("spec", "weight")
         if node is None or node.value is None:
             return 0
         return node.value if isinstance(node.value, int) else None
@@ -346,13 +346,13 @@ class NodeOverlay(Object):
 
     @cached_property
     def _priced(self) -> Node | None:
-        nodes = (self.node.at("spec", field) for field in ("price", "priceAdjustment"))
+        nodes = (self.node.find("spec", field) for field in ("price", "priceAdjustment"))
         return next((node for node in nodes if node is not None and node.value is not None), None)
 
     @cached_property
     def capacity(self) -> dict[str, Node] | None:
         """The resources that it brings, each with its amount; None where it brings none, not even an empty list."""
-        node = self.node.at("spec", "capacity")
+        node = self.node.find("spec", "capacity")
         if node is None or node.kind != "mapping":
             return None
         return {entry.name: entry.value for entry in node.entries if entry.name is not None}
@@ -360,7 +360,7 @@ class NodeOverlay(Object):
     @cached_property
     def effects_known(self) -> bool:
         """Whether name and resources are written out: no placeholder is in their place."""
-        node = self.node.at("spec", "capacity")
+        node = self.node.find("spec", "capacity")
         keys = node is None or (node.value is not UNKNOWN and all(entry.name is not None for entry in node.entries))
         return keys and isinstance(self.name, str)
 

@@ -34,7 +34,7 @@ _NEEDED = {
 def adds(patch: Node, whole: Node) -> bool:
     """Whether a patch has a field of `spec`, or of a NodePool's template, that an object lacks."""
     for path in (("spec",), ("spec", "template", "spec")):
-        given, there = patch.at(*path), whole.at(*path)
+        given, there = patch.find(*path), whole.find(*path)
         if given is not None and any(there is None or there.key(entry.name or "") is None for entry in given.entries):
             return True
     return False
@@ -42,7 +42,7 @@ def adds(patch: Node, whole: Node) -> bool:
 
 def supplies(patch: Node, path: str) -> bool:
     """Whether a patch brings the field of a path such as `spec.limits.cpu`, or the list that holds it."""
-    return patch.at(*path.partition("[")[0].split(".")) is not None
+    return patch.find(*path.partition("[")[0].split(".")) is not None
 
 
 _BODIES = (("spec",), ("spec", "template"), ("spec", "template", "spec"))
@@ -56,12 +56,12 @@ def is_part(node: Node, kind: str, document: Document) -> bool:
     """
     if node.source.part or document.part or document.target or node.get("$patch") is not None:
         return True
-    if any(below is not None and below.value is UNKNOWN for below in (node.at(*path) for path in _BODIES)):
+    if any(below is not None and below.value is UNKNOWN for below in (node.find(*path) for path in _BODIES)):
         return True  # a placeholder or an expression stands for what an object consists of
     if (node.source.part is False and document.part is False) or kind not in _HEARTS:
         return False
     if document.host == "markdown":
-        return any(node.at(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
+        return any(node.find(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
     spec = node.get("spec")
     return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
 
@@ -114,7 +114,7 @@ def _after(node: Node) -> int:
 def _loops(node: Node, end: int) -> Iterator[tuple[int, int]]:
     """Where the values of requirements are that a template fills in by a loop, which ends before anything else."""
     text = node.source.text
-    requirements = node.at("spec", "template", "spec", "requirements")
+    requirements = node.find("spec", "template", "spec", "requirements")
     for line in requirements.items if requirements is not None else ():
         key, values = line.key("values"), line.get("values")
         if key is None or values is None or not any(item.value is UNKNOWN for item in values.items):

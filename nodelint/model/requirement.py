@@ -95,7 +95,7 @@ class Requirement(NamedTuple):
     exclusive: bool = False
 
     @classmethod
-    def of(
+    def parse(
         cls,
         key: str,
         operator: str,
@@ -164,7 +164,7 @@ class Requirement(NamedTuple):
         """Whether it is met where the label is missing: by NotIn and DoesNotExist, not by bounds alone."""
         return self.operator in _ABSENT_ALLOWED
 
-    def has(self, value: str) -> bool:
+    def admits(self, value: str) -> bool:
         """Whether a label of this value meets the requirement."""
         return (value in self.values) != self.complement and _within(value, self.greater_equal, self.less_equal)
 
@@ -248,7 +248,7 @@ class Requirements:
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Requirements:
         """The requirements that a map of labels stands for: each label In its value."""
-        return cls(Requirement.of(key, "In", (value,)) for key, value in labels.items())
+        return cls(Requirement.parse(key, "In", (value,)) for key, value in labels.items())
 
     def add(self, *requirements: Requirement) -> None:
         """Narrow these requirements by more."""

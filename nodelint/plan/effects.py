@@ -177,9 +177,9 @@ def _both(old: dict[str, Any], new: dict[str, Any], field: str) -> tuple[Any, An
 def _effect(pools: Stored, path: Path, what: str, removes: bool = False) -> Effect:
     at = pools.new.name_node
     for length in range(len(path), 0, -1):
-        node = pools.new.node.at(*path[:length])
+        node = pools.new.node.find(*path[:length])
         if node is not None:
-            holder = pools.new.node.at(*path[: length - 1]) if length > 1 else pools.new.node
+            holder = pools.new.node.find(*path[: length - 1]) if length > 1 else pools.new.node
             key = holder.key(str(path[length - 1])) if holder is not None else None
             at = node if node.kind == "scalar" or key is None else key
             break

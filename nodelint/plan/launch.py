@@ -51,7 +51,7 @@ def _only(one: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
     if one is None or one is other:
         return ()
     if other is not None and other.catalog.names == one.catalog.names:
-        return tuple(one.catalog.each_in(one.launchable - other.launchable))
+        return tuple(one.catalog.iterate_names(one.launchable - other.launchable))
     names = one.catalog.names_in(one.launchable)
     if other is None:
         return tuple(sorted(names))

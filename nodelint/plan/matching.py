@@ -60,7 +60,7 @@ def written_name(obj: Object) -> str | None:
     """The name of an object as it is written, a placeholder too; None where it has none."""
     if isinstance(obj.name, str):
         return obj.name
-    return obj.name_node.written if obj.name is not None and obj.name_node.kind == "scalar" else None
+    return obj.name_node.unquoted if obj.name is not None and obj.name_node.kind == "scalar" else None
 
 
 def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str]) -> Iterator[tuple[_O, _O]]:

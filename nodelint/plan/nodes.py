@@ -84,7 +84,7 @@ def requirements_of(pool: NodePool, release: Version) -> Requirements:
     for line in pool.requirements:
         if line.known:
             try:
-                found.add(Requirement.of(str(line.key), str(line.operator), line.texts, None, release))
+                found.add(Requirement.parse(str(line.key), str(line.operator), line.texts, None, release))
             except ValueError:
                 continue
     return found

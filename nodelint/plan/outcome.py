@@ -99,7 +99,7 @@ class PoolPlan(NamedTuple):
     @property
     def name(self) -> str:
         """Its name; a placeholder as it is written."""
-        return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.written
+        return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
     def change(self) -> Change:
@@ -116,7 +116,7 @@ class PoolPlan(NamedTuple):
         return self.change in ("removed", "renamed")
 
     @property
-    def held(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether its nodes drift and no budget ever lets one of them go."""
         return self.pace is not None and all(stretch.closed for stretch in self.pace.stretches)
 

@@ -379,7 +379,7 @@ def _as_v1(side: Side, aim: Aim) -> _Objects:
     beside = [obj for source in side.beside for obj in objects(source)]
     context = Context([*asked, *beside], aim.release, aim.kubernetes, aim.schemas)
     converted = Converted(old, context)
-    return _Objects(converted.world[: len(asked)], converted.find_origin)
+    return _Objects(converted.objects[: len(asked)], converted.find_origin)
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:
@@ -402,7 +402,7 @@ def _class_name(pool: NodePool) -> object:
     if ref is None or isinstance(ref.name, str) or ref.name is None:
         return ref.name if ref is not None else None
     name = ref.node.get("name")
-    return name.written if name is not None else None
+    return name.unquoted if name is not None else None
 
 
 def _is_ours(obj: Object | None) -> bool:

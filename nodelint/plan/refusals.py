@@ -58,7 +58,7 @@ def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal
         steps = rule["field"].split(".")
         was, now = _value(old, steps), _value(new, steps)
         if _BROKEN[rule["rule"]](was, now, old, new):
-            at = new.node.at(*steps) or _nearest(new, steps)
+            at = new.node.find(*steps) or _nearest(new, steps)
             yield Refusal(at, rule["field"], rule["message"])
 
 
@@ -75,7 +75,7 @@ def _nearest(obj: Object, steps: list[str]) -> Node:
 
 
 def _value(obj: Object, steps: list[str]) -> Any:
-    node = obj.node.at(*steps)
+    node = obj.node.find(*steps)
     return None if node is None else node.plain()
 
 

@@ -88,7 +88,7 @@ def _requirement(line: RequirementLine, release: Version) -> Requirement | None:
     if not line.known:
         return None
     try:
-        return Requirement.of(str(line.key), str(line.operator), line.texts, line.min_values, release)
+        return Requirement.parse(str(line.key), str(line.operator), line.texts, line.min_values, release)
     except ValueError:
         return None
 
@@ -105,15 +105,15 @@ def _label(key: str, old: Resolution, before: Requirements, release: Version) ->
     """What nodes of the old pool can carry under a key that is not a property of instance types."""
     written = {normalize(str(label.key)): label.value for label in old.pool.template_labels}
     if key == NODEPOOL and isinstance(old.pool.name, str):
-        return Requirement.of(key, "In", (old.pool.name,))
+        return Requirement.parse(key, "In", (old.pool.name,))
     ref = old.pool.class_ref
     if key == NODE_CLASS and ref is not None and isinstance(ref.name, str) and behaves("class-label", release):
-        return Requirement.of(key, "In", (ref.name,))
+        return Requirement.parse(key, "In", (ref.name,))
     own = before.get(key) if key in before else None
     offered = _offered(key, old, release)
     if key in written:
         value = written[key]
-        return Requirement.of(key, "In", (value,)) if isinstance(value, str) else Requirement(key, True)
+        return Requirement.parse(key, "In", (value,)) if isinstance(value, str) else Requirement(key, True)
     if offered is not None:
         return offered if own is None else offered.intersect(own)
     if own is None or own.length == 0:
@@ -124,14 +124,14 @@ def _label(key: str, old: Resolution, before: Requirements, release: Version) ->
 def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:
     """The values of a label that comes from an offering; None for a label of the user's own."""
     if key == CAPACITY_TYPE:
-        return Requirement.of(key, "In", capacity_types(old.node_class, release))
+        return Requirement.parse(key, "In", capacity_types(old.node_class, release))
     if key == TENANCY and key in well_known(release):
-        return Requirement.of(key, "In", _TENANCIES)
+        return Requirement.parse(key, "In", _TENANCIES)
     if key == REGION and old.region is not None:
-        return Requirement.of(key, "In", (old.region,))
+        return Requirement.parse(key, "In", (old.region,))
     if key in (ZONE, ZONE_ID) and old.zones:
         zones: Mapping[str, str] = old.zones
-        return Requirement.of(key, "In", zones if key == ZONE else zones.values())
+        return Requirement.parse(key, "In", zones if key == ZONE else zones.values())
     if key in (REGION, ZONE, ZONE_ID):
         return Requirement(key, True)
     return None
@@ -144,7 +144,7 @@ def _of_label(wanted: Requirement, values: Values, old: Resolution) -> Covered:
     if values is None:
         return "none" if wanted.absent_allowed else "all"
     if not values.complement:
-        failing = [value for value in values.values if not wanted.has(value)]
+        failing = [value for value in values.values if not wanted.admits(value)]
         if not failing:
             return "none"
         return "all" if len(failing) == len(values.values) else "some"
@@ -162,7 +162,7 @@ def _within(values: Requirement, wanted: Requirement) -> bool:
     bounded = (values.greater_equal, values.less_equal)
     lower = wanted.greater_equal is None or (bounded[0] is not None and bounded[0] >= wanted.greater_equal)
     upper = wanted.less_equal is None or (bounded[1] is not None and bounded[1] <= wanted.less_equal)
-    return lower and upper and not any(map(values.has, wanted.values))
+    return lower and upper and not any(map(values.admits, wanted.values))
 
 
 def _of_reservation(wanted: Requirement, old: Resolution) -> Covered:

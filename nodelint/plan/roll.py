@@ -168,7 +168,7 @@ def _cheapest_as_large(claim: Claim, after: Resolution, region: str) -> float | 
     least = _size(after, claim.labels[INSTANCE_TYPE])
     large = (
         name
-        for name in catalog.each_in(after.launchable)
+        for name in catalog.iterate_names(after.launchable)
         if all(a >= b for a, b in zip(_size(after, name), least, strict=True))
     )
     return min((price for name in large if (price := catalog.price(name, region)) is not None), default=None)

@@ -94,7 +94,7 @@ def unclear_class(
         reason = f"several classes are named `{ref.name}`, and none is nearer to the pool than the others"
         moved = any(candidate is each for candidate in candidates for each in changed)
         return Uncompared(node, _label(pool), reason, moved)
-    reason = f"its class is chosen by `{node.written}`, which is filled in later"
+    reason = f"its class is chosen by `{node.unquoted}`, which is filled in later"
     return Uncompared(node, _label(pool), reason, bool(changed))
 
 
@@ -116,4 +116,4 @@ def _is_unserved(obj: Object, release: Version) -> bool:
 
 
 def _label(obj: Object) -> str:
-    return f"{obj.kind} {obj.name if isinstance(obj.name, str) else obj.name_node.written}"
+    return f"{obj.kind} {obj.name if isinstance(obj.name, str) else obj.name_node.unquoted}"

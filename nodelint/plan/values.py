@@ -33,7 +33,7 @@ def change_of(old: Object, new: Object, difference: ValueDifference) -> ValueCha
 
 
 def _text_at(obj: Object, path: Path | None) -> str | None:
-    node = obj.node.at(*path) if path is not None else None
+    node = obj.node.find(*path) if path is not None else None
     return None if node is None else text_of(node)
 
 
@@ -69,8 +69,8 @@ def json_value(node: Node) -> object:
 
 
 def _plain(node: Node) -> str:
-    return placeholder_text(node) if isinstance(node.value, UnknownValue) else node.written
+    return placeholder_text(node) if isinstance(node.value, UnknownValue) else node.unquoted
 
 
 def _key(key: Node) -> str:
-    return key.written if isinstance(key.value, UnknownValue) else str(key.plain())
+    return key.unquoted if isinstance(key.value, UnknownValue) else str(key.plain())

@@ -193,7 +193,7 @@ def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schema
     gone = alive - after.alive
     if not gone:
         return [], NONE
-    at = sides.now_class.node.at("spec", "subnetSelectorTerms") or sides.now_class.name_node
+    at = sides.now_class.node.find("spec", "subnetSelectorTerms") or sides.now_class.name_node
     return [Reason("InstanceTypeNotFound", at, at.path, "all" if gone == alive else "some")], gone
 
 
@@ -252,20 +252,20 @@ def _other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) 
     An alias that comes or goes is a change of the class itself.
     Source: provider pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
     """
-    before = {alias.written for alias in _aliases(old)}
+    before = {alias.unquoted for alias in _aliases(old)}
     return [
-        Reason("AMIDrift", alias, alias.path, "all", ValueChange(*(f"{alias.written} on {each}" for each in moved)))
+        Reason("AMIDrift", alias, alias.path, "all", ValueChange(*(f"{alias.unquoted} on {each}" for each in moved)))
         for alias in _aliases(new)
-        if alias.written in before
+        if alias.unquoted in before
     ]
 
 
 def _aliases(node_class: EC2NodeClass) -> list[Node]:
     """What stands for images of the cluster's version: aliases, or the family of a class without terms."""
-    terms = node_class.node.at("spec", "amiSelectorTerms")
+    terms = node_class.node.find("spec", "amiSelectorTerms")
     if terms is not None and terms.items:
         return [alias for term in terms.items if (alias := term.get("alias")) is not None]
-    family = node_class.node.at("spec", "amiFamily")
+    family = node_class.node.find("spec", "amiFamily")
     return [family] if family is not None and family.value != "Custom" else []
 
 
@@ -338,7 +338,7 @@ def _kubelet(sides: Sides, before: Resolution, old: dict[str, Any], new: dict[st
 
 
 def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
-    noted = pool.node.at("metadata", "annotations", _KUBELET)
+    noted = pool.node.find("metadata", "annotations", _KUBELET)
     if noted is not None and isinstance(noted.value, str):
         try:
             return json.loads(noted.value)
@@ -354,11 +354,11 @@ def _reason(reason: str, each: ValueDifference, old: Object, new: Object, covere
 def _place(new: Object, each: ValueDifference) -> Node:
     """Where a difference stands in the new object; for what was removed, the key of what held it."""
     path = each.path
-    node = new.node.at(*path) if each.new is not None else None
+    node = new.node.find(*path) if each.new is not None else None
     if node is not None:
         return _announced(new, path, node)
     for length in range(len(path) - 1, 0, -1):
-        holder = new.node.at(*path[:length])
+        holder = new.node.find(*path[:length])
         if holder is not None:
             return _announced(new, path[:length], holder)
     return new.name_node
@@ -368,7 +368,7 @@ def _announced(obj: Object, path: Path, node: Node) -> Node:
     """A scalar itself; of a collection its key, for its own span may begin a line further down."""
     if node.kind == "scalar" or not path or not isinstance(path[-1], str):
         return node
-    holder = obj.node.at(*path[:-1])
+    holder = obj.node.find(*path[:-1])
     key = holder.key(path[-1]) if holder is not None else None
     return key if key is not None else node
 

@@ -79,7 +79,7 @@ def _of_object(root: Node, by: str) -> Iterator[_Said]:
     name = word(root.get("metadata"), "name") or ""
     if kind == "HelmRelease":
         # A patch of an overlay: the chart's name stands in the base.
-        chart = root.at("spec", "chart", "spec")
+        chart = root.find("spec", "chart", "spec")
         about = re.fullmatch(CHART, name)
         if chart is not None and chart.get("chart") is None and about:
             yield from ((node, _node_text(node), about[1] is not None, by) for node in _values(chart, ("version",)))
@@ -94,7 +94,7 @@ def _of_object(root: Node, by: str) -> Iterator[_Said]:
         version = root.get("version")
         if version is not None and _node_text(version) == word(root, "appVersion"):
             yield version, _node_text(version), False, "Karpenter's own chart"
-    label = root.at("metadata", "labels", "helm.sh/chart")  # what `helm template` has written
+    label = root.find("metadata", "labels", "helm.sh/chart")  # what `helm template` has written
     if label is not None and (rendered := re.fullmatch(_RENDERED, _node_text(label))):
         yield label, rendered[1], False, "the rendered chart"
 
@@ -128,7 +128,7 @@ def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
     if of_values is not None:
         path = of_values[1].split(".")
         held = [default_values(root.source.path), *more_values(root.source.path)]
-        found = [value for each in held if each is not None and (value := each.at(*path)) is not None]
+        found = [value for each in held if each is not None and (value := each.find(*path)) is not None]
         yield from ((value, _node_text(value)) for value in found if value.kind == "scalar")
         if of_values[2] and not found:
             yield node, of_values[2]
@@ -137,7 +137,7 @@ def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
     if parameter is None:
         yield node, text
         return
-    generators = root.at("spec", "generators")
+    generators = root.find("spec", "generators")
     if word(root, "kind") != "ApplicationSet" or generators is None:
         return
     name = parameter[1].rpartition(".")[2]
@@ -169,7 +169,7 @@ def _called(root: Node) -> str:
 
 
 def _kubernetes(root: Node) -> Iterator[Evidence]:
-    version = root.at("metadata", "version")
+    version = root.find("metadata", "version")
     api = word(root, "apiVersion") or ""
     if word(root, "kind") == "ClusterConfig" and api.startswith("eksctl.io/") and version is not None:
         source = root.source
@@ -192,4 +192,4 @@ def _values(node: Node | None, keys: Iterable[str]) -> Iterator[Node]:
 
 
 def _node_text(node: Node) -> str:
-    return node.written.strip()
+    return node.unquoted.strip()

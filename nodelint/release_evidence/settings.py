@@ -79,7 +79,7 @@ class StatedSettings:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._all = [each for source in sources for each in stated_settings(source)]
 
-    def at(self, path: str, release: Version) -> ControllerFacts:
+    def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Those of the files that share the deepest folder with a path."""
         folders = _folders(path)
         near: dict[int, list[StatedSetting]] = {}
@@ -126,14 +126,16 @@ def chart_values(source: Source) -> Iterator[Node]:
     for root in _roots(source):
         kind = text(root.get("kind"))
         if kind == "HelmRelease":
-            chart = text(root.at("spec", "chart", "spec", "chart")) or text(root.at("spec", "chartRef", "name"))
-            yield from _if_ours(chart, root.at("spec", "values"))
+            chart = text(root.find("spec", "chart", "spec", "chart")) or text(root.find("spec", "chartRef", "name"))
+            yield from _if_ours(chart, root.find("spec", "values"))
         elif kind == "Application":
-            listed = root.at("spec", "sources")
-            for each in (root.at("spec", "source"), *(listed.items if listed is not None else ())):
+            listed = root.find("spec", "sources")
+            for each in (root.find("spec", "source"), *(listed.items if listed is not None else ())):
                 if each is not None:
                     chart = text(each.get("chart")) or text(each.get("repoURL"))
-                    yield from _if_ours(chart, each.at("helm", "valuesObject") or _block(each.at("helm", "values")))
+                    yield from _if_ours(
+                        chart, each.find("helm", "valuesObject") or _block(each.find("helm", "values"))
+                    )
         elif kind is None:
             yield from _plain(root)
         charts = root.get("helmCharts")
@@ -195,7 +197,7 @@ def _containers(source: Source) -> Iterator[Node]:
         root = document.root
         if root is None or text(root.get("kind")) != "Deployment":
             continue
-        listed = root.at("spec", "template", "spec", "containers")
+        listed = root.find("spec", "template", "spec", "containers")
         for container in listed.items if listed is not None else ():
             image = text(container.get("image"))
             if isinstance(image, str) and re.search(r"karpenter/controller\b", image):

@@ -73,7 +73,7 @@ class Coverage(NamedTuple):
 
 def cover(report: Report) -> Coverage:
     """What of a run was judged."""
-    classes = {(obj.source.cluster, obj.name_node.written) for obj in report.seen if isinstance(obj, EC2NodeClass)}
+    classes = {(obj.source.cluster, obj.name_node.unquoted) for obj in report.seen if isinstance(obj, EC2NodeClass)}
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
     return Coverage(report.seen, found, tuple(partly.values()), tuple(_not_judged(report)), report.unbuilt)
@@ -85,7 +85,7 @@ def _unknown_fields(obj: Object, classes: set[tuple[str, str]]) -> Iterator[Unkn
         field, node = pending.pop()
         if node.kind == "mapping":
             for entry in reversed(node.entries):
-                name = entry.name if entry.name is not None else entry.key.written
+                name = entry.name if entry.name is not None else entry.key.unquoted
                 below = f"{field}.{name}" if field else name
                 pending.append((below, entry.value))
                 if entry.name is None:
@@ -93,7 +93,7 @@ def _unknown_fields(obj: Object, classes: set[tuple[str, str]]) -> Iterator[Unkn
         elif node.kind == "sequence":
             pending += [(f"{field}[{n}]", node.items[n]) for n in reversed(range(len(node.items)))]
         elif node.value is UNKNOWN:
-            known = field.endswith("nodeClassRef.name") and (obj.source.cluster, node.written) in classes
+            known = field.endswith("nodeClassRef.name") and (obj.source.cluster, node.unquoted) in classes
             yield UnknownField(obj, field, node, _excerpt_of(node), not known and _decides(obj.kind, field))
 
 

@@ -128,9 +128,9 @@ def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
 def _label(fit: WorkloadFit) -> str:
     """Kind and name; what stands in the place of a name that is not known."""
     workload = fit.workload
-    if isinstance(workload.name, str) or workload.node.at("metadata", "name") is None:
+    if isinstance(workload.name, str) or workload.node.find("metadata", "name") is None:
         return workload.label
-    return f"{workload.kind}/{short(workload.name_node.written)}"
+    return f"{workload.kind}/{short(workload.name_node.unquoted)}"
 
 
 def _headline(fit: WorkloadFit) -> str:

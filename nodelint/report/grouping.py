@@ -19,7 +19,7 @@ class FindingGroup(NamedTuple):
     lines: tuple[Line, ...]
 
     @property
-    def shown(self) -> Line:
+    def first_line(self) -> Line:
         return self.lines[0]
 
     @property

@@ -55,7 +55,7 @@ def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
         return ""
     kept: set[int] = set()
     room = _FOR_ROWS
-    for number in sorted(range(len(rows)), key=lambda n: SEVERITIES.index(rows[n][0].shown[0].severity)):
+    for number in sorted(range(len(rows)), key=lambda n: SEVERITIES.index(rows[n][0].first_line[0].severity)):
         room -= len(rows[number][1])
         if room < 0:
             break
@@ -67,10 +67,10 @@ def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
 
 
 def _row(group: FindingGroup, run: Run) -> str:
-    result = group.shown[0]
+    result = group.first_line[0]
     address = rule_page(result.rule)
     rule = f"[{result.rule.name}]({address})" if address else result.rule.name
-    said = "<br>".join(inline(printable(each.message)) for each in group.shown)
+    said = "<br>".join(inline(printable(each.message)) for each in group.first_line)
     if group.extent:
         said += f" ({group.extent})"
     offered = [f"suggestion: {suggestion.name}" for suggestion in result.finding.suggestions]

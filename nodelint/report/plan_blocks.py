@@ -92,7 +92,7 @@ def headline(pool: PoolPlan) -> str:
     if pool.after is None and pool.verdict.replaced == "none":
         return "no node is replaced, and none can be launched: its EC2NodeClass is gone"
     if pool.replaced in ("all", "some"):
-        if pool.held:
+        if pool.is_blocked:
             return f"{pool.replaced} nodes drift, and a budget lets none of them go: {reasons}"
         return f"{pool.replaced} nodes are replaced: {reasons}"
     if pool.replaced == "unknown":
@@ -150,7 +150,7 @@ def pool_place(pool: PoolPlan) -> str:
 _COUNTED: tuple[tuple[str, Callable[[PoolPlan], bool]], ...] = (
     ("deleted", lambda pool: pool.deleted),
     ("refused", lambda pool: bool(pool.refused)),
-    ("held by budgets", lambda pool: pool.replaced in ("all", "some") and pool.held),
+    ("held by budgets", lambda pool: pool.replaced in ("all", "some") and pool.is_blocked),
     ("replaced", lambda pool: pool.replaced == "all"),
     ("replaced in part", lambda pool: pool.replaced == "some"),
     ("perhaps replaced", lambda pool: pool.replaced == "unknown"),

@@ -103,7 +103,7 @@ def _block(number: int, block: PoolBlock) -> str:
 
 def _class(plan: ClassPlan) -> str:
     name = plan.node_class.name
-    text = name if isinstance(name, str) else plan.node_class.name_node.written
+    text = name if isinstance(name, str) else plan.node_class.name_node.unquoted
     sign = _text(SIGNS[plan.pair.change])
     return (
         f'<section class="pool {plan.verdict.replaced}">'

@@ -81,7 +81,7 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
         "change": each.change,
         "from": each.renamed_from,
         "replaced": each.replaced,
-        "held": each.held,
+        "held": each.is_blocked,
         "reasons": [_reason(reason) for reason in each.verdict.reasons],
         "effects": [
             {**_place(effect.at), "field": effect.field, **_change(effect.change), "what": effect.what}
@@ -156,7 +156,7 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 def _class(each: ClassPlan) -> dict[str, Any]:
     name = each.node_class.name
     return {
-        "name": name if isinstance(name, str) else each.node_class.name_node.written,
+        "name": name if isinstance(name, str) else each.node_class.name_node.unquoted,
         **_place(each.at),
         "change": each.pair.change,
         "replaced": each.verdict.replaced,

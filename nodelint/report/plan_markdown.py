@@ -110,7 +110,7 @@ class _Comment:
 
     def _class_row(self, plan: ClassPlan) -> str:
         name = plan.node_class.name
-        text = name if isinstance(name, str) else plan.node_class.name_node.written
+        text = name if isinstance(name, str) else plan.node_class.name_node.unquoted
         what = f"{_MARKS[plan.verdict.replaced]} {inline(class_headline(plan))}"
         what += "".join(f"<br>{self._cause(reason)}" for reason in plan.verdict.reasons[:3])
         sign = SIGNS[plan.pair.change].strip()

@@ -135,7 +135,7 @@ def _class(plan: ClassPlan, look: TextStyle) -> Iterator[str]:
 
 def _name(plan: ClassPlan) -> str:
     name = plan.node_class.name
-    return printable(name if isinstance(name, str) else plan.node_class.name_node.written)
+    return printable(name if isinstance(name, str) else plan.node_class.name_node.unquoted)
 
 
 def _uncompared(places: Sequence[Uncompared], look: TextStyle) -> Iterator[str]:

@@ -31,7 +31,7 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
     """
     shown: set[tuple[Edit, ...]] = set()
     named: set[str] | None = set() if hints else None
-    ordered = sorted(entries(results), key=lambda entry: SEVERITIES.index(entry.shown[0].severity))
+    ordered = sorted(entries(results), key=lambda entry: SEVERITIES.index(entry.first_line[0].severity))
     return ["\n".join(_entry(entry, look, shown, named)) for entry in ordered]
 
 
@@ -68,14 +68,14 @@ def concise_text(result: Result, look: TextStyle = PLAIN) -> str:
 def _entry(
     entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]], named: set[str] | None
 ) -> Iterator[str]:
-    first = entry.shown[0]
-    for number, result in enumerate(entry.shown):
+    first = entry.first_line[0]
+    for number, result in enumerate(entry.first_line):
         yield from _headline(result, look, f" ({entry.extent})" if entry.extent and not number else "")
     colour = _COLOURS[first.severity]
-    marks = [Mark(result.span, own=True, colour=colour) for result in entry.shown]
+    marks = [Mark(result.span, own=True, colour=colour) for result in entry.first_line]
     marks += [Mark(also.span, also.message) for also in first.finding.also if also.span.source is first.span.source]
     margin = max(len(str(mark.span.source.position(mark.span.start).line)) for mark in marks)
-    for result in entry.shown:
+    for result in entry.first_line:
         yield f"{' ' * margin}{look.style('-->', fg='blue')} {place(result.span)}"
     yield from excerpt(first.span.source, marks, look)
     yield from _elsewhere(first, look)
@@ -131,10 +131,10 @@ def _elsewhere(result: Result, look: TextStyle) -> Iterator[str]:
 
 
 def _fix(entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]]) -> Iterator[str]:
-    first = entry.shown[0]
+    first = entry.first_line[0]
     if not first.fixable:
         return
-    edits = tuple(dict.fromkeys(edit for result in entry.shown for edit in result.finding.edits))
+    edits = tuple(dict.fromkeys(edit for result in entry.first_line for edit in result.finding.edits))
     about = [] if first.safety == "safe" else [UNSAFE]
     if len(entry.lines) > 1 and edits not in shown:
         texts = {tuple(edit.text for result in line for edit in result.finding.edits) for line in entry.lines}

@@ -88,7 +88,7 @@ def steps(outcome: Upgrade) -> Iterator[str]:
 
 
 def _entries(outcome: Upgrade, when: str | None) -> list[_PrintedChange]:
-    entries = [_of_note(note) for note in outcome.notes if note.when == when]
+    entries = [_of_note(note) for note in outcome.notes if note.change_time == when]
     entries += [_of_shift(shift) for shift in outcome.settings if _change_time(shift) == when]
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry.severity))
 
@@ -292,7 +292,7 @@ def _note_json(note: Note) -> dict[str, Any]:
         **_change_json(note.change, note.release),
         "severity": note.severity,
         "do": note.change.do,
-        "when": note.when,
+        "when": note.change_time,
         "drift": note.change.drift,
         "places": [{**_position_json(place.span), "object": place.label or None} for place in note.places],
         "findings": [_shifted_json(each) for each in note.findings],

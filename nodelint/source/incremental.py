@@ -34,7 +34,7 @@ class Moved(NamedTuple):
     by: int
     fresh: Sequence[Document]
 
-    def of(self, start: int, end: int, later: bool) -> int | None:
+    def shift_of(self, start: int, end: int, later: bool) -> int | None:
         """By how much a range has moved; None where it is gone, or in part.
 
         `later` says that what it belongs to stands behind the change: at its border a range may be of either side.

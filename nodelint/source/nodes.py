@@ -157,7 +157,7 @@ class Node:
                 return entry.key
         return None
 
-    def at(self, *path: str | int) -> Node | None:
+    def find(self, *path: str | int) -> Node | None:
         """The node at the end of a path of keys and indices, None where the path ends early."""
         node = self
         for step in path:
@@ -191,7 +191,7 @@ class Node:
         return self.source.text[self.start : self.end]
 
     @property
-    def written(self) -> str:
+    def unquoted(self) -> str:
         """The same, less the quotes: what a placeholder is shown as."""
         return self.text[1:-1] if self.style in ("single", "double") else self.text
 
@@ -229,7 +229,7 @@ class Node:
 
 def _key_text(entry: MappingEntry) -> str:
     """A key's name; of a placeholder its characters, less its quotes."""
-    return entry.key.written if entry.name is None else entry.name
+    return entry.key.unquoted if entry.name is None else entry.name
 
 
 _NO_ENTRIES: list[MappingEntry] = []

@@ -42,7 +42,7 @@ class Note(NamedTuple):
     findings: tuple[Shifted, ...] = ()
 
     @property
-    def when(self) -> When | None:
+    def change_time(self) -> When | None:
         return self.change.when
 
     @property
@@ -97,7 +97,7 @@ def upgrade(
     `beside` are sources that are read only so that others can refer to them. `judge` is what judges the files, where
     what is built of them is not known from them alone; no fix is tried then.
     """
-    return _Move(inventory, old, target, rules, selection, beside, judge).told()
+    return _Move(inventory, old, target, rules, selection, beside, judge).summarize()
 
 
 class _Move:
@@ -122,7 +122,7 @@ class _Move:
         context = Context(held, self._old, target.kubernetes, target.schemas, tuple(rules), target.facts)
         self._places = Matcher(results, context, self._settings)
 
-    def told(self) -> Upgrade:
+    def summarize(self) -> Upgrade:
         judged = self._runs.compare(self._old, self._target.karpenter)
         left = list(judged.shifted)
         notes: list[Note] = []
@@ -153,9 +153,9 @@ class _Move:
 
     def _note(self, change: ReleaseChange, release: Version | None, shifted: Sequence[Shifted]) -> Note | None:
         """A change as it is reported; None where it concerns nothing that is there."""
-        if change.unless is not None and self._places.of(change.unless):
+        if change.unless is not None and self._places.find_places(change.unless):
             return None
-        if change.also is not None and not self._places.of(change.also):
+        if change.also is not None and not self._places.find_places(change.also):
             return None
         if change.tell == "always":
             return Note(change, release, ())
@@ -164,7 +164,9 @@ class _Move:
             return None if policies is None else Note(change, release, tuple(self._in_files(policies)))
         if change.tell not in ("found", "policy"):
             return None
-        places = self._in_files([place for condition in change.where for place in self._places.of(condition)])
+        places = self._in_files(
+            [place for condition in change.where for place in self._places.find_places(condition)]
+        )
         if not places:
             return None
         findings = [each for each in shifted if _same(each, change, release, places)]

@@ -45,7 +45,7 @@ class Matcher:
         paths = {source.path for source in asked}
         self._held = [obj for obj in context.objects if obj.source.path in paths]
 
-    def of(self, condition: Condition) -> list[Site]:
+    def find_places(self, condition: Condition) -> list[Site]:
         """The places that a condition finds, in the order of the files; KeyError for one that is not known."""
         on = condition["on"]
         if on in _OBJECTS:
@@ -56,7 +56,7 @@ class Matcher:
             "policy": self._policies,
             "text": lambda condition: resources.texts(self._asked, condition),
             "chart": self._settings.charts_with,
-            "setting": self._settings.named,
+            "setting": self._settings.find_variable,
             "gate": self._settings.gates,
         }
         return list(finders[on](condition))
@@ -232,7 +232,7 @@ def _entry_passes(value: Node | None, wanted: str | None) -> bool:
 
 
 def _name(node: Node) -> Node:
-    return node.at("metadata", "name") or node.get("kind") or node
+    return node.find("metadata", "name") or node.get("kind") or node
 
 
 # -- requirements
@@ -263,18 +263,18 @@ _Ask = tuple[Node, str, str, Sequence[str]]
 def _asks(thing: ClusterResource) -> Iterator[_Ask]:
     """What a pool or an overlay asks of nodes: its requirements."""
     path = ("spec", "template", "spec", "requirements") if thing.kind == "NodePool" else ("spec", "requirements")
-    yield from _expressions(thing.node.at(*path))
+    yield from _expressions(thing.node.find(*path))
 
 
 def _pod_asks(thing: ClusterResource) -> Iterator[_Ask]:
     """What a pod asks of its node: its selector and its required affinity."""
-    selector = thing.node.at("spec", "nodeSelector")
+    selector = thing.node.find("spec", "nodeSelector")
     for entry in selector.entries if selector is not None else ():
         value = text(entry.value)
         if entry.name is not None and isinstance(value, str):
             yield entry.key, entry.name, "In", (value,)
     affinity = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    terms = thing.node.at(*affinity, "nodeSelectorTerms")
+    terms = thing.node.find(*affinity, "nodeSelectorTerms")
     for term in terms.items if terms is not None else ():
         yield from _expressions(term.get("matchExpressions"))
 

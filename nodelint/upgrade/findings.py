@@ -73,7 +73,7 @@ class Runs:
         self._target = target
         self._judge = judge
 
-    def at(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
+    def report_for(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
         """What the rules say in a release; of other sources where these are given."""
         target = self._target._replace(karpenter=release)
         files = sources or self._sources
@@ -84,7 +84,7 @@ class Runs:
     def compare(self, old: Version, new: Version) -> Judged:
         """What differs from one release to another."""
         steps = [*turns(self._rules, old, new)]
-        reports = {release: self.at(release) for release in dict.fromkeys((old, *steps, new))}
+        reports = {release: self.report_for(release) for release in dict.fromkeys((old, *steps, new))}
         marks = {release: _marked(report) for release, report in reports.items()}
         first, last = marks[old], marks[new]
         new_ones = [(mark, result) for mark, result in last.items() if mark not in first]
@@ -108,7 +108,7 @@ class Runs:
             # A fix of a file shows in what is rendered when that is rendered anew: it is not tried.
             if each.appears and each.result.fixable and tried < _MOST_TRIED and self._judge is None:
                 tried += 1
-                after = self.at(before.target.karpenter, self._fixed(each.result))
+                after = self.report_for(before.target.karpenter, self._fixed(each.result))
                 # A hazard that shows only in the converted object was there before: an error alone has to wait.
                 worse = any(severity == "error" for _, _, severity in _count_findings(after) - known)
                 each = each._replace(early=not worse)

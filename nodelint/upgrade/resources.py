@@ -68,7 +68,7 @@ def _resources_in(node: Node, document: Document, owner: str) -> Iterator[Cluste
         return
     kind, group = text(node.get("kind")), text(node.get("apiVersion"))
     if isinstance(kind, str) and isinstance(group, str):
-        name = text(node.at("metadata", "name"))
+        name = text(node.find("metadata", "name"))
         owner = f"{kind}/{name}" if isinstance(name, str) else kind
         if group.startswith(KINDS.get(kind, "-")):
             yield ClusterResource(node, kind, owner, document.templated)

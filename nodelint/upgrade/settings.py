@@ -43,7 +43,7 @@ class ControllerSettings:
             self.found += settings_of_deployments(source)
         self.found += [gate for setting in self.found for gate in gates_of(setting)]
 
-    def named(self, condition: dict[str, Any]) -> Iterator[Site]:
+    def find_variable(self, condition: dict[str, Any]) -> Iterator[Site]:
         """Where a variable is set, in whatever way; with `is`, to this value."""
         row = next(row for row in table("settings")["settings"] if row.get("variable") == condition["name"])
         names = {row["variable"], row["flag"], row.get("value")}

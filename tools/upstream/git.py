@@ -35,7 +35,7 @@ class Repository:
         """A file at a revision. Raises Unreadable where it is not there."""
         return self.git("show", f"{revision}:{path}")
 
-    def has(self, revision: str, path: str) -> bool:
+    def contains(self, revision: str, path: str) -> bool:
         return bool(self.git("ls-tree", "--name-only", revision, path).strip())
 
     def files(self, revision: str, folder: str) -> list[str]:

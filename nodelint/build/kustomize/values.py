@@ -280,4 +280,4 @@ def written_text(node: Node) -> str:
                 return str(event.value)
     except ruamel.YAMLError:
         pass
-    return node.written
+    return node.unquoted

@@ -240,7 +240,7 @@ def _answer(line: dict[str, Any], at: object) -> tuple[Question, Answer]:
         raise ValueError
     if not texts(owners) or not all(texts(pair) and len(pair) == 2 for pair in filters):
         raise TypeError
-    question = Question.of(line["ask"], *((name, value) for name, value in filters), owners=owners)
+    question = Question.make(line["ask"], *((name, value) for name, value in filters), owners=owners)
     found = line.get("found", [])
     plain = {"at": line.get("at", at), "found": found, "total": line.get("total", len(found))}
     plain |= {key: line[key] for key in ("failed", "transient") if key in line}

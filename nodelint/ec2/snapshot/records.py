@@ -80,7 +80,7 @@ class Question(NamedTuple):
     owners: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, kind: FactKind, *filters: tuple[str, str], owners: Iterable[str] = ()) -> Question:
+    def make(cls, kind: FactKind, *filters: tuple[str, str], owners: Iterable[str] = ()) -> Question:
         """A question, its filters brought into order."""
         return cls(kind, tuple(sorted(filters)), tuple(owners))
 
@@ -208,9 +208,9 @@ class Region(NamedTuple):
             {**self.placements, **newer.placements},
             newer.offerings or self.offerings,
         )
-        return whole._named()
+        return whole._only_answered()
 
-    def _named(self) -> Region:
+    def _only_answered(self) -> Region:
         named = {id for answer in self.answers.values() for id in answer.found}
         tables: dict[str, Any] = {
             field: {id: record for id, record in getattr(self, field).items() if id in named}

@@ -132,7 +132,7 @@ def _template_label(label: Label, version: Version) -> Iterator[ControllerProble
 
 
 def _annotations(pool: NodePool) -> Iterator[ControllerProblem]:
-    annotations = pool.node.at("spec", "template", "metadata", "annotations")
+    annotations = pool.node.find("spec", "template", "metadata", "annotations")
     for entry in annotations.entries if annotations is not None else ():
         key = text(entry.key)
         # Of annotations the API server does not mind capitals in front of the slash.
@@ -232,14 +232,14 @@ def _durations(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:
     if pool.version == "v1beta1":
         nillable[1] = ("spec", "disruption", "expireAfter")
     for path in nillable:
-        node = pool.node.at(*path)
+        node = pool.node.find(*path)
         written = text(node)
         if node is None or not isinstance(written, str) or written == "Never":
             continue
         form = re.fullmatch if anchored else re.search
         if is_one_step(written) or form(_ANCHORED_DURATION if anchored else _UNANCHORED_DURATION, written):
             yield from _readable(node, written)
-    node = pool.node.at("spec", "template", "spec", "terminationGracePeriod")
+    node = pool.node.find("spec", "template", "spec", "terminationGracePeriod")
     written = text(node)
     if node is not None and isinstance(written, str) and re.fullmatch(r"([0-9]+(s|m|h))+", written):
         yield from _readable(node, written)
@@ -257,7 +257,7 @@ def _readable(node: Node, written: str) -> Iterator[ControllerProblem]:
 
 
 def _budgets(pool: NodePool) -> Iterator[ControllerProblem]:
-    budgets = pool.node.at("spec", "disruption", "budgets")
+    budgets = pool.node.find("spec", "disruption", "budgets")
     for budget in budgets.items if budgets is not None else ():
         node = budget.get("schedule")
         schedule = text(node)
@@ -305,7 +305,7 @@ def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
 
 
 def _limits(pool: NodePool) -> Iterator[ControllerProblem]:
-    limits = pool.node.at("spec", "limits")
+    limits = pool.node.find("spec", "limits")
     for entry in limits.entries if limits is not None else ():
         node = entry.value
         value = node.value if node.kind == "scalar" else None

@@ -55,7 +55,7 @@ class Lifetime(NamedTuple):
 def lifetime(pool: NodePool) -> Lifetime | None:
     """How long a NodePool of Auto Mode lets a node live; None where it does not say so in a form that is read."""
     facts = table("auto_mode")
-    spec = pool.node.at("spec", "template", "spec")
+    spec = pool.node.find("spec", "template", "spec")
     node = spec.get("expireAfter") if spec is not None else None
     written = text(node)
     if spec is None or node is None or not isinstance(written, str):

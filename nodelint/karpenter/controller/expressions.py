@@ -65,7 +65,7 @@ class ExpressionFailure(NamedTuple):
 
 def expressions(node_class: EC2NodeClass) -> list[Expression]:
     """The expressions of a class in the order of its text. A text with a placeholder is not one."""
-    kubelet = node_class.node.at("spec", "kubelet")
+    kubelet = node_class.node.find("spec", "kubelet")
     found = []
     for entry in kubelet.entries if kubelet is not None else ():
         if entry.name == "maxPods" and isinstance(entry.value.value, str):
@@ -140,7 +140,7 @@ def _variables(node_class: EC2NodeClass, name: str, catalog: Catalog) -> dict[st
     limits = catalog.network(name)
     cards = limits.cards if limits is not None else ()
     vcpus = int(catalog.label(name, CPU) or 0)
-    stated = node_class.node.at("spec", "kubelet", "maxPods")
+    stated = node_class.node.find("spec", "kubelet", "maxPods")
     written = stated.value if stated is not None else None
     pods: int | None
     if isinstance(written, int) or written is UNKNOWN:
@@ -163,7 +163,7 @@ def _variables(node_class: EC2NodeClass, name: str, catalog: Catalog) -> dict[st
 
 
 def _per_core(node_class: EC2NodeClass, pods: int, vcpus: int) -> int:
-    node = node_class.node.at("spec", "kubelet", "podsPerCore")
+    node = node_class.node.find("spec", "kubelet", "podsPerCore")
     each = node.value if node is not None else None
     if isinstance(each, int) and each > 0 and family_of(node_class) != "Bottlerocket":
         return min(each * vcpus, pods)
@@ -172,7 +172,7 @@ def _per_core(node_class: EC2NodeClass, pods: int, vcpus: int) -> int:
 
 def _without_addresses(node_class: EC2NodeClass) -> int:
     """Interfaces of the default card that carry no addresses for pods."""
-    interfaces = node_class.node.at("spec", "networkInterfaces")
+    interfaces = node_class.node.find("spec", "networkInterfaces")
     kinds = [
         (each.get("networkCardIndex"), each.get("interfaceType"))
         for each in (interfaces.items if interfaces is not None else ())

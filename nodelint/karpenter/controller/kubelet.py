@@ -50,7 +50,7 @@ def family_of(node_class: EC2NodeClass) -> str | None:
 
 def problems(node_class: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
     """What the controller refuses in spec.kubelet, less its expressions."""
-    kubelet = node_class.node.at("spec", "kubelet")
+    kubelet = node_class.node.find("spec", "kubelet")
     if kubelet is None or kubelet.kind != "mapping" or not is_open(version):
         return
     for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(version), version):

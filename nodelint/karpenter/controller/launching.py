@@ -47,7 +47,7 @@ def node_class(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProble
 
 
 def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
-    node = obj.node.at("spec", "instanceProfile")
+    node = obj.node.find("spec", "instanceProfile")
     profile = text(node)
     if node is not None and isinstance(profile, str):
         if profile.startswith("arn:"):
@@ -67,7 +67,7 @@ def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 
 def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
-    node = obj.node.at("spec", "role")
+    node = obj.node.find("spec", "role")
     role = text(node)
     if node is None or not isinstance(role, str):
         return
@@ -154,7 +154,7 @@ def _all_hold(terms: Sequence[SelectorTerm], first: str, others: Sequence[str]) 
 
 
 def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
-    terms = obj.node.at("spec", "capacityReservationSelectorTerms")
+    terms = obj.node.find("spec", "capacityReservationSelectorTerms")
     items = [item for item in terms.items if item.kind == "mapping"] if terms is not None else []
     beside = ("tags", "ownerID", "instanceMatchCriteria")
     every = all(_is_set(item, "id") and any(_is_set(item, name) for name in beside) for item in items)
@@ -253,7 +253,7 @@ def _ignored(term: SelectorTerm, name: str, beside: str) -> ControllerProblem:
 
 
 def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
-    kubelet = obj.node.at("spec", "kubelet")
+    kubelet = obj.node.find("spec", "kubelet")
     if kubelet is None:
         return
     from nodelint.karpenter.controller.kubelet import lost_fields, problems
@@ -289,7 +289,7 @@ def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]
 
 
 def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
-    node = obj.node.at("spec", "userData")
+    node = obj.node.find("spec", "userData")
     data = text(node)
     if node is None or not isinstance(data, str):
         return
@@ -307,7 +307,7 @@ def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 
 def _tags(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
-    tags = obj.node.at("spec", "tags")
+    tags = obj.node.find("spec", "tags")
     for entry in tags.entries if tags is not None else ():
         key, value = text(entry.key), text(entry.value)
         if isinstance(key, str):

@@ -30,7 +30,7 @@ _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
 
 def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     """What is wrong with the class's `blockDeviceMappings`, in their order."""
-    mappings = obj.node.at("spec", "blockDeviceMappings")
+    mappings = obj.node.find("spec", "blockDeviceMappings")
     devices: set[str] = set()
     for mapping in mappings.items if mappings is not None else ():
         node = mapping.get("deviceName")

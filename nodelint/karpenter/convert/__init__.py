@@ -53,7 +53,7 @@ def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
         edits = _joined(pair, [found[id(each)].edits for each in pair], relations)
         found = {key: own._replace(edits=edits) for key, own in found.items()}
     elif obj.kind == "Provisioner" and not obj.partial and not relations.classes_of(obj):
-        name = plain_with_placeholders(obj.node.at(*reference_path(obj), "name") or obj.node)
+        name = plain_with_placeholders(obj.node.find(*reference_path(obj), "name") or obj.node)
         named = f"the AWSNodeTemplate {name}" if isinstance(name, str) else "the AWSNodeTemplate"
         why = f"{named} that it names is not among the files: both become v1 together, or neither"
         found[id(obj)] = Conversion(blocked=found[id(obj)].blocked or why, alone=found[id(obj)].edits)
@@ -207,7 +207,7 @@ def _converted(obj: Object, relations: Relations) -> Conversion:
 
 def _why_no_class(pool: Object, relations: Relations) -> str:
     """Why the class of a pool is not known."""
-    name = text(pool.node.at(*reference_path(pool), "name"))
+    name = text(pool.node.find(*reference_path(pool), "name"))
     if not isinstance(name, str) or not name:
         return "and it names none" if not name else "whose name is a placeholder"
     several = len(relations.classes_of(pool))

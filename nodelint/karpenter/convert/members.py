@@ -168,7 +168,7 @@ def _carry(member: Member, draft: Draft, target: dict[str, Any]) -> None:
             _ = draft.lift(source) if home == source[:-1] else draft.move(source, home)
     elif kind == "NodePool":
         draft.move(("spec", "disruption", "expireAfter"), (*_TEMPLATE, "expireAfter"))
-        reference = draft.node.at(*_TEMPLATE, "nodeClassRef")
+        reference = draft.node.find(*_TEMPLATE, "nodeClassRef")
         if reference is not None and reference.get("group") is None:
             draft.rename((*_TEMPLATE, "nodeClassRef", "apiVersion"), "group")
         _carry_annotations(draft)
@@ -177,7 +177,7 @@ def _carry(member: Member, draft: Draft, target: dict[str, Any]) -> None:
         _carry_annotations(draft)
     elif kind == "AWSNodeTemplate":
         for name in _SELECTORS:
-            node = draft.node.at("spec", name)
+            node = draft.node.find("spec", name)
             terms = field(target, "spec").get(f"{name}Terms")
             if node is None or terms is None:
                 continue
@@ -193,11 +193,11 @@ def _carry(member: Member, draft: Draft, target: dict[str, Any]) -> None:
 
 def _carry_annotations(draft: Draft) -> None:
     path = ("spec", "template", "metadata", "annotations")
-    node = draft.node.at(*path)
+    node = draft.node.find(*path)
     for name in ("karpenter.sh/do-not-consolidate", "karpenter.sh/do-not-evict"):
         if node is not None and node.get("karpenter.sh/do-not-disrupt") is None:
             draft.rename((*path, name), "karpenter.sh/do-not-disrupt")
-            node = draft.node.at(*path)
+            node = draft.node.find(*path)
 
 
 def _carry_provisioner(draft: Draft) -> None:
@@ -206,9 +206,9 @@ def _carry_provisioner(draft: Draft) -> None:
     moves = [move for move in _PROVISIONER_MOVES if move[0] in order]
     for name, target in sorted(moves, key=lambda move: ("metadata" not in move[1], order.index(move[0]))):
         draft.move(("spec", name), target)
-    if draft.node.at("spec", "limits", "resources") is not None:
+    if draft.node.find("spec", "limits", "resources") is not None:
         draft.lift(("spec", "limits", "resources"))
-    if draft.node.at("spec", "consolidation", "enabled") is not None:
+    if draft.node.find("spec", "consolidation", "enabled") is not None:
         draft.rename(("spec", "consolidation", "enabled"), "consolidationPolicy")
         draft.rename(("spec", "consolidation"), "disruption")
     draft.move(("spec", "ttlSecondsAfterEmpty"), ("spec", "disruption", "consolidateAfter"))
@@ -229,7 +229,7 @@ def kubelet_to_move(pool: Object) -> dict[str, Any] | None:
 
 def kubelet_of_class(cls: Object) -> Any:
     """The kubelet settings that a class has; None where it has none, or no mapping."""
-    node = cls.node.at("spec", "kubelet")
+    node = cls.node.find("spec", "kubelet")
     return plain_with_placeholders(node) if node is not None and node.kind == "mapping" else None
 
 

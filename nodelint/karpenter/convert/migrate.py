@@ -55,7 +55,7 @@ def plain_with_placeholders(node: Node) -> Any:
     if node.kind == "sequence":
         return [plain_with_placeholders(item) for item in node.items]
     if node.value is UNKNOWN:
-        return PlaceholderText(node.written)
+        return PlaceholderText(node.unquoted)
     return node.plain()
 
 

@@ -18,7 +18,7 @@ class Relations:
         self._classes: dict[str, list[Object]] = {}
         self._pools: dict[str, list[Object]] = {}
         for obj in world:
-            if is_class(obj) and (key := _key(obj.node.at("metadata", "name"))) is not None:
+            if is_class(obj) and (key := _key(obj.node.find("metadata", "name"))) is not None:
                 self._classes.setdefault(key, []).append(obj)
             elif is_pool(obj) and (key := _reference(obj)) is not None:
                 self._pools.setdefault(key, []).append(obj)
@@ -68,7 +68,7 @@ class Relations:
                 yield other
 
     def _naming(self, cls: Object) -> list[Object]:
-        key = _key(cls.node.at("metadata", "name"))
+        key = _key(cls.node.find("metadata", "name"))
         return self._pools.get(key, []) if key is not None else []
 
 
@@ -80,12 +80,12 @@ def _key(node: Node | None) -> str | None:
     """The part of a name that differs from others; None where there is none."""
     name = text(node)
     if node is not None and name is UNKNOWN:
-        return _HELD + node.written
+        return _HELD + node.unquoted
     return name if isinstance(name, str) else None
 
 
 def _reference(pool: Object) -> str | None:
-    return _key(pool.node.at(*reference_path(pool), "name"))
+    return _key(pool.node.find(*reference_path(pool), "name"))
 
 
 def reference_path(pool: Object) -> tuple[str, ...]:

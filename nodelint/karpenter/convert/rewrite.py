@@ -73,7 +73,7 @@ class Draft:
 
     def rename(self, path: Path, key: str) -> bool:
         """Give the key at a path another name."""
-        parent = self.node.at(*path[:-1])
+        parent = self.node.find(*path[:-1])
         node = parent.key(path[-1]) if parent is not None else None
         if node is None:
             return False
@@ -82,7 +82,7 @@ class Draft:
     def move(self, source: Path, target: Path) -> bool:
         """Move an entry, its comments with it, to another path; mappings on the way there are made."""
         entry = self._entry(source)
-        if entry is None or self.node.at(*target) is not None:
+        if entry is None or self.node.find(*target) is not None:
             return False
         first, last = self._extent(entry)
         lines = self._lines()
@@ -91,7 +91,7 @@ class Draft:
 
     def paste(self, block: EntryLines, target: Path) -> bool:
         """Put an entry of another document at a path."""
-        return self.node.at(*target) is None and self._put(block, target, None)
+        return self.node.find(*target) is None and self._put(block, target, None)
 
     def cut(self, path: Path) -> EntryLines | None:
         """The lines of a block entry; None where it shares its lines with others."""
@@ -163,9 +163,9 @@ class Draft:
 
     def _put(self, block: EntryLines, target: Path, source: tuple[int, int] | None) -> bool:
         depth = len(target) - 1
-        while depth and not _block(self.node.at(*target[:depth])):
+        while depth and not _block(self.node.find(*target[:depth])):
             depth -= 1
-        home = self.node.at(*target[:depth])
+        home = self.node.find(*target[:depth])
         if home is None or not _block(home):
             return False
         if depth < len(target) - 1 and home.get(target[depth]) is not None:
@@ -204,9 +204,9 @@ class Draft:
         return max(last for _, last in spans)
 
     def _entry(self, path: Path) -> MappingEntry | None:
-        parent = self.node.at(*path[:-1])
+        parent = self.node.find(*path[:-1])
         entry = parent.entry(path[-1]) if parent is not None and _block(parent) else None
-        if entry is None or entry.merged or entry.key.written != entry.name:
+        if entry is None or entry.merged or entry.key.unquoted != entry.name:
             return None
         if entry.value.alias or entry.value.shared:
             return None
@@ -249,7 +249,7 @@ class Draft:
         roots = [document.root for document in source.documents if document.root is not None]
         if source.problems or source.set_aside or len(roots) != 1:
             return None
-        return roots[0].at(*self._steps)
+        return roots[0].find(*self._steps)
 
     def _take(self, text: str) -> bool:
         if not self._final:

@@ -111,7 +111,7 @@ def _of_spec(
     node_class: EC2NodeClass, version: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> ImageSet:
     family = node_class.ami_family
-    field = node_class.node.at("spec", "amiSelectorTerms")
+    field = node_class.node.find("spec", "amiSelectorTerms")
     asked = alias_of(node_class)
     if asked is not None:
         from nodelint.karpenter.images.aliases import of_alias
@@ -135,8 +135,11 @@ def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
     They are in its order, each with what it asks of an instance type (Karpenter 1.0.0 and newer). None where
     the status is of an older spec.
     """
-    field = node_class.node.at("status", "amis")
-    generation, conditions = node_class.node.at("metadata", "generation"), node_class.node.at("status", "conditions")
+    field = node_class.node.find("status", "amis")
+    generation, conditions = (
+        node_class.node.find("metadata", "generation"),
+        node_class.node.find("status", "conditions"),
+    )
     for node in conditions.items if conditions is not None and conditions.kind == "sequence" else ():
         seen = node.get("observedGeneration")
         if text(node.get("type")) == "AMIsReady" and seen is not None and generation is not None:
@@ -147,7 +150,7 @@ def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
             continue
         lines = [requirement_line(item) for item in wanted.items if item.kind == "mapping"]
         asked = [
-            Requirement.of(line.key, line.operator, line.texts)
+            Requirement.parse(line.key, line.operator, line.texts)
             for line in lines
             if isinstance(line.key, str) and isinstance(line.operator, str) and line.known
         ]
@@ -168,7 +171,7 @@ def _text(value: Text | None) -> str | None:
 
 
 def _without_terms(node_class: EC2NodeClass, family: Text | None) -> ImageSet:
-    at = node_class.node.at("spec", "amiFamily") or node_class.name_node
+    at = node_class.node.find("spec", "amiFamily") or node_class.name_node
     if node_class.partial:
         return _unknown(at, "the image terms are not in this part of the class", family)
     if node_class.version == "v1beta1" and family == "Ubuntu":

@@ -157,6 +157,6 @@ def _looked_up(
 def _choice(arch: str, variant: str, build: str | None, version: Version) -> Requirements:
     requirements = of_arch(arch)
     if build is not None:
-        requirements.add(Requirement.of(OS, "In", ("windows",)), Requirement.of(WINDOWS_BUILD, "In", (build,)))
+        requirements.add(Requirement.parse(OS, "In", ("windows",)), Requirement.parse(WINDOWS_BUILD, "In", (build,)))
     requirements.add(*variant_requirements(variant, version))
     return requirements

@@ -160,13 +160,13 @@ def variant_requirements(variant: str, version: Version) -> tuple[Requirement, .
     """
     for row in table("images")["variants"]:
         if releases_match(row["releases"], version):
-            return tuple(Requirement.of(key, operator) for key, operator in row.get(variant, ()))
+            return tuple(Requirement.parse(key, operator) for key, operator in row.get(variant, ()))
     raise KeyError(variant)
 
 
 def of_arch(arch: str) -> Requirements:
     """What an image for an architecture asks of an instance type."""
-    return Requirements([Requirement.of(ARCH, "In", (arch,))])
+    return Requirements([Requirement.parse(ARCH, "In", (arch,))])
 
 
 def devices_of(ami_family: str | None) -> tuple[str, str | None] | None:

@@ -162,7 +162,7 @@ def resolve(
     places = places_of(node_class, view, facts)
     supply = Supply(view, node_class, images, places, pool.static)
     class_removed, open_questions = _left_out(supply, pool)
-    alive = view.all - union(types for types, _ in class_removed)
+    alive = view.all_types - union(types for types, _ in class_removed)
     folded, lines = funnel(pool, supply, alive)
     candidates = lines[-1].final if lines else alive
     types_by_image = _match(images, view, candidates)
@@ -199,7 +199,7 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
         reasons += unfit
     removed = []
-    alive = supply.view.all
+    alive = supply.view.all_types
     for types, reason in reasons:
         if types & alive:
             removed.append((types & alive, reason))
@@ -254,7 +254,7 @@ def _unused(pool: NodePool, facts: AwsFacts) -> Iterable[tuple[Node, str]]:
 
 @lru_cache(maxsize=16)
 def _view(catalog: Catalog, version: Version, build: str | None) -> Catalog:
-    view = catalog.at(version)
+    view = catalog.for_release(version)
     return view.on_windows(build) if build is not None else view
 
 
@@ -293,12 +293,12 @@ def _on_enclaves(
     lines: Sequence[LineEffect], node_class: EC2NodeClass | None, version: Version
 ) -> Iterable[UnknownFact]:
     """A class with enclaves, and lines on their label: which types have them is in no published table."""
-    enabled = node_class.node.at("spec", "enclaveOptions", "enabled") if node_class is not None else None
+    enabled = node_class.node.find("spec", "enclaveOptions", "enabled") if node_class is not None else None
     if enabled is not None and enabled.value is True and behaves("checks-enclaves", version):
         yield UnknownFact(enabled, ENCLAVES)
     for line in lines if NITRO_SANDBOX in well_known(version) else ():
         asked = line.requirement
-        if asked is not None and asked.key == NITRO_SANDBOX and asked.has("true") != asked.has("false"):
+        if asked is not None and asked.key == NITRO_SANDBOX and asked.admits("true") != asked.admits("false"):
             yield UnknownFact(line.node, ENCLAVES)
 
 
@@ -342,7 +342,7 @@ def _gaps(
         return
     gpu, accelerator = view.having(GPU_COUNT), view.having(ACCELERATOR_COUNT)
     needs = (
-        ("standard", view.all - gpu - accelerator, "types without GPU"),
+        ("standard", view.all_types - gpu - accelerator, "types without GPU"),
         ("nvidia", gpu, "types with a GPU"),
         ("neuron", accelerator, "types with an accelerator"),
     )

@@ -50,7 +50,7 @@ def lacking(
     kubelet = spec.get("kubelet")
     if kubelet is not None and kubelet.kind == "mapping":
         if _number(kubelet, "maxPods") == 0 and not static:
-            yield NoCapacity(view.all, "maxPods 0 leaves no room for a pod", kubelet.get("maxPods"))
+            yield NoCapacity(view.all_types, "maxPods 0 leaves no room for a pod", kubelet.get("maxPods"))
         yield from _without_cpu(kubelet, view)
     soft = family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
     yield from _without_memory(spec, kubelet, family, view, soft)
@@ -151,7 +151,7 @@ def _without_storage(
     policy = spec.get("instanceStorePolicy")
     disks = view.values(LOCAL_NVME) if policy is not None and policy.value == "RAID0" else {}
     if spent(size):
-        types = view.all - union(disks.values())
+        types = view.all_types - union(disks.values())
         yield NoCapacity(
             types, f"kubelet, system and eviction take all storage of a volume of {shown}", at or kubelet
         )
@@ -169,14 +169,14 @@ def _number(kubelet: Node | None, field: str) -> int | None:
 
 def kept_amount(kubelet: Node | None, field: str, resource: str) -> int | None:
     """What a setting keeps of a resource, in billionths; None where it says nothing of it."""
-    node = kubelet.at(field, resource) if kubelet is not None else None
+    node = kubelet.find(field, resource) if kubelet is not None else None
     return None if node is None else max(quantities.quantity_of(node) or 0, 0)
 
 
 def thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
     """The thresholds of a signal that count: billionths, or a float for percent; none where the default does."""
     fields = ("evictionHard", "evictionSoft") if soft else ("evictionHard",)
-    nodes = [kubelet.at(field, signal) for field in fields] if kubelet is not None else []
+    nodes = [kubelet.find(field, signal) for field in fields] if kubelet is not None else []
     return [_threshold(node) for node in nodes if node is not None]
 
 

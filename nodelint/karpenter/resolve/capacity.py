@@ -59,7 +59,7 @@ class NodeCapacity:
             return self._efas(name)
         return quantities.billionths(self._view.resources(name).get(resource, "0"))
 
-    def shown(self, resource: str, name: str) -> str:
+    def format_amount(self, resource: str, name: str) -> str:
         """The amount as the class or the type states it: `16Gi`, `110`."""
         if resource == "memory":
             return f"{int(self._view.label(name, MEMORY) or '0') / 1024:g}Gi"
@@ -171,7 +171,7 @@ def volumes_known(spec: Node) -> bool:
     if mappings.kind != "sequence" or any(item.kind != "mapping" for item in mappings.items):
         return False
     parts = [item.get(key) for item in mappings.items for key in ("deviceName", "rootVolume", "ebs")]
-    parts += [item.at("ebs", "volumeSize") for item in mappings.items]
+    parts += [item.find("ebs", "volumeSize") for item in mappings.items]
     return not any(part is not None and part.value is UNKNOWN for part in parts)
 
 
@@ -196,7 +196,7 @@ def volume(spec: Node, ami_family: str) -> Node | None:
 
 
 def _size(mapping: Node) -> Node | None:
-    node = mapping.at("ebs", "volumeSize")
+    node = mapping.find("ebs", "volumeSize")
     return node if node is not None and quantities.quantity_of(node) is not None else None
 
 

@@ -59,7 +59,7 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
                 values=values,
                 min_values=min_values,
                 requirement=requirement,
-                kept=supply.view.all if requirement is None else kept(requirement),
+                kept=supply.view.all_types if requirement is None else kept(requirement),
                 before=steps[index],
                 after=steps[index + 1],
                 without=without.get(index, final),
@@ -74,12 +74,12 @@ def _remembering(supply: Supply) -> Callable[..., TypeSet]:
     """`keeping` of a supply, worked out once for each set of requirements."""
     known: dict[tuple[Requirement, ...], TypeSet] = {}
 
-    def kept(*requirements: Requirement) -> TypeSet:
+    def types_meeting(*requirements: Requirement) -> TypeSet:
         if requirements not in known:
             known[requirements] = supply.keeping(requirements)
         return known[requirements]
 
-    return kept
+    return types_meeting
 
 
 def _group(requirement: Requirement, supply: Supply) -> str:
@@ -217,7 +217,7 @@ def _read(at: RequirementLine | Label, version: Version, provider: Provider) -> 
     """The requirement that a line or label is; None where it cannot be judged."""
     if isinstance(at, Label):
         if isinstance(at.key, str) and isinstance(at.value, str):
-            return Requirement.of(karpenters_key(at.key, provider), "In", (at.value,))
+            return Requirement.parse(karpenters_key(at.key, provider), "In", (at.value,))
         return None
     if not isinstance(at.key, str) or not isinstance(at.operator, str):
         return None
@@ -225,7 +225,7 @@ def _read(at: RequirementLine | Label, version: Version, provider: Provider) -> 
     if not at.known and at.operator != "NotIn":
         return None
     try:
-        return Requirement.of(karpenters_key(at.key, provider), at.operator, at.texts, at.min_values, version)
+        return Requirement.parse(karpenters_key(at.key, provider), at.operator, at.texts, at.min_values, version)
     except ValueError:
         return None
 
@@ -238,5 +238,5 @@ def _requirement_parts(
     if isinstance(at, Label):
         return key, "In", (at.value if isinstance(at.value, str) else "?",), None
     operator = at.operator if isinstance(at.operator, str) else "?"
-    values = tuple(value.text if isinstance(value.text, str) else value.node.written for value in at.values)
+    values = tuple(value.text if isinstance(value.text, str) else value.node.unquoted for value in at.values)
     return key, operator, values, at.min_values

@@ -32,7 +32,7 @@ class Limit(NamedTuple):
 
 def limits(pool: NodePool) -> Iterator[Limit]:
     """The limits of a pool, in the order written, less those whose resource is a placeholder."""
-    for entry in labels(pool.meant("spec", "limits")):
+    for entry in labels(pool.find_field("spec", "limits")):
         if isinstance(entry.key, str):
             yield Limit(entry, entry.key, quantities.quantity_of(entry.node))
 
@@ -66,7 +66,7 @@ def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
         has = [(capacity.amount(resource, name), amount) for resource, amount in wanted]
         return all(own is None or own <= amount for own, amount in has)
 
-    return any(map(fits, catalog.each_in(resolution.candidates)))
+    return any(map(fits, catalog.iterate_names(resolution.candidates)))
 
 
 def switched_off(limits: Iterable[Limit], resolution: Resolution) -> bool:
@@ -120,7 +120,7 @@ def largest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str,
 def _sized(resource: str, types: TypeSet, resolution: Resolution) -> list[tuple[int, str, str]]:
     capacity = resolution.capacity
     return [
-        (capacity.amount(resource, name) or 0, name, capacity.shown(resource, name))
+        (capacity.amount(resource, name) or 0, name, capacity.format_amount(resource, name))
         for name in resolution.catalog.names_in(types)
     ]
 

@@ -107,7 +107,7 @@ class NodeSizes:
         key = frozenset(requests.items())
         judged, holding = self._judged.get(key, (NONE, NONE))
         if new := types - judged:  # pools of one class ask the same of nearly the same types
-            holding |= self._where(lambda size: size.holds(requests), new)
+            holding |= self._types_meeting(lambda size: size.holds(requests), new)
             self._judged[key] = judged | new, holding
         return types & holding
 
@@ -118,12 +118,12 @@ class NodeSizes:
             amounts = ((size.capacity.get(resource, 0), most) for resource, most in limits.items())
             return all(amount <= most or amount == _ENOUGH for amount, most in amounts)
 
-        return self._where(allowed, types)
+        return self._types_meeting(allowed, types)
 
-    def _where(self, meets: Callable[[NodeSize], bool], types: TypeSet) -> TypeSet:
+    def _types_meeting(self, meets: Callable[[NodeSize], bool], types: TypeSet) -> TypeSet:
         if not types:
             return NONE
-        return self._view.types_of(name for name in self._view.each_in(types) if meets(self.of_type(name)))
+        return self._view.types_of(name for name in self._view.iterate_names(types) if meets(self.of_type(name)))
 
     def _overhead(self, name: str, capacity: Resources) -> dict[str, int]:
         if self._pods is None:

@@ -31,7 +31,7 @@ class Supply(NamedTuple):
 
     def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
-        types = self.view.all
+        types = self.view.all_types
         asked = []
         for written in requirements:
             each = written.on_claim() if self.static else written
@@ -39,7 +39,7 @@ class Supply(NamedTuple):
                 asked.append(each)
             else:
                 types &= self.select(each)
-        return types & self.places.kept(asked) if asked and self.places is not None else types
+        return types & self.places.types_meeting(asked) if asked and self.places is not None else types
 
     def told_apart(self, key: str) -> frozenset[str]:
         """The values of a key that `select` tells from others, of keys that are not asked of places: no fewer."""
@@ -51,17 +51,17 @@ class Supply(NamedTuple):
 
     def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, what the class decides about their offers included."""
-        key, every = requirement.key, self.view.all
+        key, every = requirement.key, self.view.all_types
         if key in (OS, WINDOWS_BUILD) and self.images.os is None:
             return every
         if key == REGION and self.places is not None:
-            return every if requirement.has(self.places.region) else NONE
+            return every if requirement.admits(self.places.region) else NONE
         if key in PLACE_KEYS:
             # Every type is offered somewhere, and no place is a number.
             numbers = requirement.greater_equal is not None or requirement.less_equal is not None
             return NONE if numbers or requirement.length == 0 else every
         if key == CAPACITY_TYPE:
-            return every if any(map(requirement.has, capacity_types(self.node_class, self.view.version))) else NONE
+            return every if any(map(requirement.admits, capacity_types(self.node_class, self.view.version))) else NONE
         reservations = RESERVATION_KEYS & well_known(self.view.version)
         if key in reservations and not may_reserve(self.node_class, self.view.version):
             return every if requirement.absent_allowed else NONE

@@ -43,7 +43,7 @@ def may_reserve(node_class: EC2NodeClass | None, version: Version) -> bool:
         return False
     if node_class is None or node_class.partial:
         return True
-    terms = node_class.node.at("spec", "capacityReservationSelectorTerms")
+    terms = node_class.node.find("spec", "capacityReservationSelectorTerms")
     return terms is not None and (bool(terms.items) or terms.value is UNKNOWN)
 
 
@@ -59,7 +59,7 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
     if not may_reserve(node_class, view.version):
         return False
     if key == CAPACITY_TYPE:
-        return [kind for kind in capacity_types(node_class, view.version) if wanted.has(kind)] == ["reserved"]
+        return [kind for kind in capacity_types(node_class, view.version) if wanted.admits(kind)] == ["reserved"]
     return key in RESERVATION_KEYS and key in well_known(view.version) and not wanted.absent_allowed
 
 
@@ -110,9 +110,9 @@ def class_rules(
         unknown.append(UnknownFact(interfaces, "which old types have no ENA interface is known to AWS only"))
     tracking = spec.get("connectionTracking")
     if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", version):
-        types = view.all - view.having_value(HYPERVISOR, "nitro")
+        types = view.all_types - view.having_value(HYPERVISOR, "nitro")
         removed.append((types, "connectionTracking needs the nitro hypervisor"))
-    nested = spec.at("cpuOptions", "nestedVirtualization")
+    nested = spec.find("cpuOptions", "nestedVirtualization")
     nests = nested is not None and nested.value in ("enabled", UNKNOWN)
     if nested is not None and nests and behaves("checks-nested-virtualization", version):
         unknown.append(UnknownFact(nested, "which types can nest virtual machines is known to AWS only"))

@@ -25,8 +25,8 @@ Taints = frozenset[tuple[str, str, str]]
 def taints(pool: NodePool) -> Taints | None:
     """The taints without whose toleration no pod fits a pool; None where one is not known."""
     found = set()
-    if pool.node.at("spec", "template", "spec", "taints") is not None and not pool.taints:
-        node = pool.node.at("spec", "template", "spec", "taints")
+    if pool.node.find("spec", "template", "spec", "taints") is not None and not pool.taints:
+        node = pool.node.find("spec", "template", "spec", "taints")
         if node is not None and node.kind == "scalar" and node.value is UNKNOWN:
             return None
     for taint in pool.taints:
@@ -40,7 +40,7 @@ def taints(pool: NodePool) -> Taints | None:
 
 def comparable(resolution: Resolution) -> bool:
     """Whether enough is known of a pool to compare it: every requirement, the taints, the weight."""
-    node = resolution.pool.node.at("spec", "weight")
+    node = resolution.pool.node.find("spec", "weight")
     if node is not None and node.kind == "scalar" and node.value is UNKNOWN:
         return False
     if resolution.pool.partial or taints(resolution.pool) is None:
@@ -126,7 +126,7 @@ def flex_before(first: Resolution, second: Resolution) -> bool:
 def within(inner: Requirement, outer: Requirement) -> bool:
     """Whether every value that one requirement allows is allowed by another."""
     if not inner.complement:
-        return all(outer.has(value) for value in inner.values)
+        return all(outer.admits(value) for value in inner.values)
     both = inner.intersect(outer)
     return both.complement and (both.values, both.greater_equal, both.less_equal) == (
         inner.values,
@@ -141,5 +141,5 @@ def _subnets(resolution: Resolution) -> object:
     if node_class is None:
         ref = resolution.pool.class_ref
         return ref.name if ref is not None else None
-    node = node_class.node.at("spec", "subnetSelectorTerms")
+    node = node_class.node.find("spec", "subnetSelectorTerms")
     return node.plain() if node is not None else None

@@ -34,7 +34,7 @@ def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     steps = [("no room for a pod", left - sizes.holding({"pods": ONE}, left))]
     for limit in limits(resolution.pool):
-        amount = text(limit.at.node) if isinstance(limit.at.node.value, str) else limit.at.node.written
+        amount = text(limit.at.node) if isinstance(limit.at.node.value, str) else limit.at.node.unquoted
         steps.append((f"spec.limits, {limit.resource}: {amount}", beyond(limit, resolution)))
     for words, types in steps:
         removed = types & left

@@ -201,8 +201,8 @@ class Resolution:
         if self.places is None:
             return NONE
         wanted = Requirements(each for each in self.folded if each.key in self.places.keys)
-        wanted.add(Requirement.of(ZONE, "In", (zone,)))
-        return self.places.kept(wanted) & self.launchable
+        wanted.add(Requirement.parse(ZONE, "In", (zone,)))
+        return self.places.types_meeting(wanted) & self.launchable
 
     @property
     def wanted(self) -> TypeSet:
@@ -231,7 +231,7 @@ class Resolution:
         """The pool's requirements and labels as the scheduler has them, the NodePool's own label included."""
         found = self.folded.copy()
         if isinstance(self.pool.name, str):
-            found.add(Requirement.of("karpenter.sh/nodepool", "In", (self.pool.name,)))
+            found.add(Requirement.parse("karpenter.sh/nodepool", "In", (self.pool.name,)))
         return found
 
     @cached_property
@@ -244,7 +244,7 @@ class Resolution:
     def capacity_types(self) -> tuple[str, ...]:
         """The capacity types that the requirements leave of those that the class can have."""
         wanted = self.folded.get(CAPACITY_TYPE)
-        return tuple(kind for kind in capacity_types(self.node_class, self.version) if wanted.has(kind))
+        return tuple(kind for kind in capacity_types(self.node_class, self.version) if wanted.admits(kind))
 
     def families(self, types: TypeSet) -> tuple[str, ...]:
         """The instance families of a set of types, sorted."""
@@ -330,10 +330,10 @@ class Resolution:
     @property
     def alive(self) -> TypeSet:
         """The types that the class does not leave out: where the requirements begin."""
-        return self.catalog.all - union(removed for removed, _ in self.class_removed)
+        return self.catalog.all_types - union(removed for removed, _ in self.class_removed)
 
     def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> TypeSet:
-        return self.catalog.select(Requirement.of(*wanted))
+        return self.catalog.select(Requirement.parse(*wanted))
 
     @cached_property
     def clash(self) -> tuple[LineEffect, LineEffect] | None:
@@ -353,7 +353,7 @@ class Resolution:
             return types
         keys = (first.requirement.key, second.requirement.key)
         apart = keys[0] == keys[1] or not self.places.keys.issuperset(keys)
-        return types if apart else self.places.kept((first.requirement, second.requirement))
+        return types if apart else self.places.types_meeting((first.requirement, second.requirement))
 
     @cached_property
     def dead_lines(self) -> tuple[LineEffect, ...]:
@@ -406,7 +406,7 @@ class Resolution:
         for size in range(len(offers) + 1):
             for asked in combinations(offers, size):
                 requirements = self.requirements.copy()
-                requirements.add(*(Requirement.of(*each) for each in asked))
+                requirements.add(*(Requirement.parse(*each) for each in asked))
                 if self._loose(requirements) == (index,):
                     return list(asked)
         return None

@@ -80,7 +80,7 @@ class LaunchPlaces(NamedTuple):
         """Whether it is known which capacity reservations the class has."""
         return not any(offer.labels.get(RESERVATION_ID) is OPEN for offer in self.offers)
 
-    def kept(self, requirements: Iterable[Requirement]) -> TypeSet:
+    def types_meeting(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types with an offer that meets all of these requirements on `keys` together.
 
         A type with reservations has to have one that meets what is asked of reservations, even where it is
@@ -107,7 +107,7 @@ def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
     if value is None:
         return requirement.absent_allowed
     if isinstance(value, str):
-        return requirement.has(value)
+        return requirement.admits(value)
     # No zone id and no reservation is a number.
     return requirement.length > 0 and requirement.greater_equal is None and requirement.less_equal is None
 
@@ -145,7 +145,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
         if at is not None:
             unknown.append(UnknownFact(at, f"which types the zones offer is not known: {missing.reason}", missing))
     common = _zone_labels(zones or (sold.offered if sold is not None else ()), facts.region)
-    offered = {zone: view.all if sold is None else sold.offered.get(zone, NONE) for zone in common}
+    offered = {zone: view.all_types if sold is None else sold.offered.get(zone, NONE) for zone in common}
     keys = frozenset({ZONE, ZONE_ID, CAPACITY_TYPE} | (RESERVATION_KEYS & well_known(view.version)))
     reserved = _reserved(node_class, view, facts)
     offers = [
@@ -209,7 +209,7 @@ def _notes(
     reserved: Sequence[_Reserved] | None,
 ) -> Iterator[tuple[Node, str]]:
     """What the numbers do not show."""
-    terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
+    terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None
     if terms is not None and reserved:
         yield from _about_reservations(terms, reserved, view)
     at = _subnet_terms(node_class)
@@ -259,7 +259,7 @@ def _removed(
     region: str, view: Catalog, sold: _Sold, offered: Mapping[str, TypeSet], offers: Iterable[Offer]
 ) -> Iterable[tuple[TypeSet, str]]:
     """The types that no pool of the class can have, each with the first reason."""
-    alive = view.all
+    alive = view.all_types
     for kept, reason in (
         (union(sold.offered.values()), f"not offered in {region}"),
         (union(offered.values()), "not offered in the zones of the class's subnets"),
@@ -273,7 +273,7 @@ def _removed(
 def _subnet_terms(node_class: EC2NodeClass | None) -> Node | None:
     if node_class is None:
         return None
-    return node_class.node.at("spec", "subnetSelectorTerms") or node_class.name_node
+    return node_class.node.find("spec", "subnetSelectorTerms") or node_class.name_node
 
 
 _UNREAD = "the class's zones are not known: what its subnet terms find cannot be determined from the file"
@@ -313,7 +313,7 @@ def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
     """The reservations of a class that the controller takes; None where they are not known."""
     if not may_reserve(node_class, view.version):
         return []
-    terms = node_class.node.at("spec", "capacityReservationSelectorTerms") if node_class is not None else None
+    terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None
     if node_class is None or terms is None or terms.kind != "sequence":
         return None
     if any(item.kind != "mapping" for item in terms.items):

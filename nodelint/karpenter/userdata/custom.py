@@ -63,7 +63,7 @@ class CustomUserData(UserData):
         for call in self.calls():
             yield call.start, call.end
         for part, root in self._node_configs():
-            cluster = root.at("spec", "cluster") if root is not None else None
+            cluster = root.find("spec", "cluster") if root is not None else None
             for entry in cluster.entries if cluster is not None else ():
                 yield part.start + entry.value.start, part.start + entry.value.end
         settings = self.toml.get("settings") if self.toml is not None else None
@@ -145,7 +145,7 @@ class CustomUserData(UserData):
             yield UserDataProblem(*first_line(self, self.parts[0]), message, _NO_JOIN, help=_way_out(self.image))
 
     def _without_cluster(self, configs: list[tuple[Part, Node]]) -> Iterator[UserDataProblem]:
-        told = {key for _, root in configs for key in _keys(root.at("spec", "cluster"))}
+        told = {key for _, root in configs for key in _keys(root.find("spec", "cluster"))}
         lacking = [key for key in table("nodeconfig")["joins"] if key not in told]
         part, root = configs[0]
         if lacking and None not in told:
@@ -165,7 +165,7 @@ def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData |
 
     None for other families, without user data, and for a placeholder.
     """
-    node = node_class.node.at("spec", "userData")
+    node = node_class.node.find("spec", "userData")
     written = text(node)
     if node_class.ami_family != "Custom" or node is None or not isinstance(written, str) or not written.strip():
         return None

@@ -207,7 +207,7 @@ class UserData:
         """What NodeConfig does with a node's local disks, such as `RAID0`, and where it says so."""
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
-            strategy = root.at("spec", "instance", "localStorage", "strategy") if root is not None else None
+            strategy = root.find("spec", "instance", "localStorage", "strategy") if root is not None else None
             if strategy is not None and isinstance(strategy.value, str):
                 return strategy.value, part.start + strategy.start, part.start + strategy.end
         return None
@@ -268,7 +268,7 @@ def read(node_class: EC2NodeClass, family: str | None) -> UserData | None:
     None where there is none, it is a placeholder, or the family is `Custom` or not known: nothing of it is
     Karpenter's to judge then.
     """
-    node = node_class.node.at("spec", "userData")
+    node = node_class.node.find("spec", "userData")
     written = text(node)
     if node is None or not isinstance(written, str) or not written.strip():
         return None

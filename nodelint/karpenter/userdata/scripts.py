@@ -146,14 +146,14 @@ class Script(CustomUserData):
 
     def downloads(self) -> list[ScriptAction]:
         """What scripts fetch from the internet and do not pin, kind by kind."""
-        return self._told("downloads")
+        return self._find_actions("downloads")
 
     def waits(self) -> list[ScriptAction]:
         """What delays the start of the node up to where it joins its cluster, kind by kind."""
         join = min((call.start for call in self.calls()), default=len(self.text))
-        return [each for each in self._told("waits") if each.start < join]
+        return [each for each in self._find_actions("waits") if each.start < join]
 
-    def _told(self, kind: str) -> list[ScriptAction]:
+    def _find_actions(self, kind: str) -> list[ScriptAction]:
         found: list[ScriptAction] = []
         for fact in table("user_data")[kind]:
             unless = fact.get("unless")
@@ -190,7 +190,7 @@ class Script(CustomUserData):
 
 def script_of(node_class: EC2NodeClass) -> Script | None:
     """The user data of a class as scripts; None without one, and for a placeholder."""
-    node = node_class.node.at("spec", "userData")
+    node = node_class.node.find("spec", "userData")
     written = text(node)
     if node is None or not isinstance(written, str) or not written.strip():
         return None

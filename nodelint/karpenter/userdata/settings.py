@@ -95,7 +95,7 @@ class BootstrapCall(NamedTuple):
 def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
     """The kubelet's settings of a NodeConfig, by field and by flag."""
     facts = table("nodeconfig")
-    config = root.at("spec", "kubelet", "config")
+    config = root.find("spec", "kubelet", "config")
     base = part.start
     for entry in config.entries if config is not None else ():
         if entry.name is not None:
@@ -103,7 +103,7 @@ def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
             yield KubeletSetting(
                 entry.name, entry.name, "config", base + key.start, base + key.end, entry.value, entry.value.plain()
             )
-    flags = root.at("spec", "kubelet", "flags")
+    flags = root.find("spec", "kubelet", "flags")
     names = {flag: name for name, (_, flag) in facts["planned"].items()}
     for item in flags.items if flags is not None and flags.kind == "sequence" else ():
         flag = item.value.partition("=")[0].strip() if isinstance(item.value, str) else ""

@@ -26,7 +26,7 @@ class ScalarPlaces:
         offsets = _offsets(node, text)
         self._offsets = None if offsets is None else [each - node.start for each in offsets]
 
-    def at(self, start: int, end: int) -> Node | Span:
+    def locate(self, start: int, end: int) -> Node | Span:
         """Where a range of the text stands; the scalar itself where that is not known."""
         if self._offsets is None:
             return self.node

@@ -61,7 +61,7 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
     """
     real = place(path)
     _sweep_once(os.path.dirname(real))
-    old = Old.of(real)
+    old = Old.read(real)
     if before is not None:
         if old is None:
             raise FileNotFoundError(errno.ENOENT, "removed since it was read", path)
@@ -105,11 +105,11 @@ def _replace_unchanged(temporary: str, real: str, old: Old) -> None:
     ours = _identity(temporary)
     if not exchange(temporary, real):
         # The next best: as late as possible.
-        if Old.of(real) != old:
+        if Old.read(real) != old:
             raise OSError(errno.EBUSY, _CHANGED)
         os.replace(temporary, real)
         return
-    if Old.of(temporary) == old:
+    if Old.read(temporary) == old:
         os.unlink(temporary)
         return
     # Theirs goes back. Where it was saved once more meanwhile, that is what comes out, and it goes back instead.
@@ -160,7 +160,7 @@ class Old(NamedTuple):
     attributes: Mapping[str, bytes]
 
     @classmethod
-    def of(cls, path: str) -> Old | None:
+    def read(cls, path: str) -> Old | None:
         """The file of a path; None where there is none. Raises OSError for what may not be written."""
         try:
             about = os.stat(path)

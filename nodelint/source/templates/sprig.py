@@ -142,7 +142,7 @@ def _index(value: object, *steps: object) -> object:
         value = as_node(value) if isinstance(value, dict | list) else value
         if not isinstance(value, Node) or not isinstance(step, int | str):
             raise Unresolved
-        value = value.at(step)
+        value = value.find(step)
     return value
 
 

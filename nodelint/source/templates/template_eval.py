@@ -100,7 +100,7 @@ def fill(
 ) -> Filled:
     """Fill a template that was parsed. Raises `TooLong`."""
     filler = _Filler(text, values, holes, definitions or {})
-    filler.all(parts)
+    filler.fill_parts(parts)
     segments = tuple(filler.segments)
     given = sum(segment.node is not None for segment in segments)
     return Filled("".join(filler.out), segments, given, filler.left_out, tuple(filler.broken))
@@ -151,7 +151,7 @@ class _Filler:
 
     # -- parts
 
-    def all(self, parts: Iterable[Part]) -> None:
+    def fill_parts(self, parts: Iterable[Part]) -> None:
         for part in parts:
             self.parts += 1
             if self.parts > _MOST_PARTS:
@@ -260,7 +260,7 @@ class _Filler:
         self.scopes.append(dict.fromkeys(branch.variables, value))
         if as_dot:
             self.dot = value
-        self.all(branch.body)
+        self.fill_parts(branch.body)
         self.dot = dot
         self.scopes.pop()
 
@@ -277,7 +277,7 @@ class _Filler:
             given = (key, item) if len(branch.variables) > 1 else (item,)
             self.scopes.append(dict(zip(branch.variables, given, strict=False)))
             self.dot = item
-            self.all(branch.body)
+            self.fill_parts(branch.body)
             self.scopes.pop()
         self.dot = dot
 
@@ -296,7 +296,7 @@ class _Filler:
             dot = self.dot
             if branch.word in ("with", "range"):
                 self.dot = _OPEN
-            self.all(branch.body)
+            self.fill_parts(branch.body)
             self.dot = dot
             self.scopes.pop()
         self.verbatim(block.end.outer_start, block.end.outer_end)
@@ -384,8 +384,13 @@ class _Filler:
     def tpl(self, args: list[object]) -> object:
         """What a text of the values prints that is a template itself."""
         value = args[0]
-        if isinstance(value, Node) and value.value is UNKNOWN and "{{" in value.written and "\\" not in value.written:
-            rope = Rope([(value.written, value)])
+        if (
+            isinstance(value, Node)
+            and value.value is UNKNOWN
+            and "{{" in value.unquoted
+            and "\\" not in value.unquoted
+        ):
+            rope = Rope([(value.unquoted, value)])
         else:
             rope = printed(value)
         text = str(rope)
@@ -406,7 +411,7 @@ class _Filler:
         inner = _Filler(text, self.values, "nothing", self.definitions)
         inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
         inner.parts, inner.length = self.parts, self.length
-        inner.all(parts)
+        inner.fill_parts(parts)
         self.parts = inner.parts
         if inner.unresolved or inner.left_out:
             raise Unresolved

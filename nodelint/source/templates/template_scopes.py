@@ -95,7 +95,7 @@ class Scopes:
         self._named: dict[Path, bool] = {}  # fields that a function names by a text, and whether all of them is used
         self._variables: list[dict[str, Path | None]] = [{"$": ()}]
         self._dot: Path | None = ()
-        self._all(parts)
+        self._walk_parts(parts)
 
     def within(self, start: int, end: int) -> list[Branched]:
         """The regions that hold some characters, outermost first."""
@@ -172,7 +172,7 @@ class Scopes:
 
     # -- reading
 
-    def _all(self, parts: Iterable[Part]) -> None:
+    def _walk_parts(self, parts: Iterable[Part]) -> None:
         for part in parts:
             if isinstance(part, Action):
                 self._action(part)
@@ -225,7 +225,7 @@ class Scopes:
         self._variables.append(dict.fromkeys(names[:-1]) | dict.fromkeys(names[-1:], value))
         if branch.word in ("range", "with"):
             self._dot = value
-        self._all(branch.body)
+        self._walk_parts(branch.body)
         self._dot = dot
         self._variables.pop()
 

@@ -179,7 +179,7 @@ class ExpressionReader:
     def primary(self, depth: int) -> HclExpression:
         kind = self.peek()
         if kind == "id":
-            return self.named(depth)
+            return self.name_or_call(depth)
         token = self.take("num", "str", "heredoc", "(", "[", "{")
         if kind == "num":
             return HclExpression("literal", token.start, token.end, _number(self.text[token.start : token.end]))
@@ -262,7 +262,7 @@ class ExpressionReader:
         token = self.take("id")
         return self.text[token.start : token.end]
 
-    def named(self, depth: int) -> HclExpression:
+    def name_or_call(self, depth: int) -> HclExpression:
         token = self.take("id")
         name = self.text[token.start : token.end]
         while self.tokens[self.at : self.at + 3] and self.is_scoped():

@@ -174,25 +174,25 @@ class ExpressionEvaluator:
             return self.place(expression)
         self.budget.depth += 1
         try:
-            method: Callable[[HclExpression], Node] = getattr(self, f"_{expression.kind}")
+            method: Callable[[HclExpression], Node] = getattr(self, f"_eval_{expression.kind}")
             return method(expression)
         finally:
             self.budget.depth -= 1
 
-    def _literal(self, expression: HclExpression) -> Node:
+    def _eval_literal(self, expression: HclExpression) -> Node:
         source, value = self.scope.source, expression.value
         assert value is None or isinstance(value, str | int | float | bool)
         quoted = isinstance(value, str) and source.text[expression.start : expression.start + 1] == '"'
         return Node(source, expression.start, expression.end, "scalar", "double" if quoted else "plain", value)
 
-    def _template(self, expression: HclExpression) -> Node:
+    def _eval_template(self, expression: HclExpression) -> Node:
         return self.place(expression)
 
-    def _name(self, expression: HclExpression) -> Node:
+    def _eval_name(self, expression: HclExpression) -> Node:
         found = self.scope.names.get(str(expression.value))
         return self.place(expression) if found is None else found
 
-    def _attribute(self, expression: HclExpression) -> Node:
+    def _eval_attribute(self, expression: HclExpression) -> Node:
         of, name = expression.parts[0], str(expression.value)
         if of.kind == "name" and of.value not in self.scope.names:
             found = self.scope.lookup(str(of.value), name)
@@ -221,7 +221,7 @@ class ExpressionEvaluator:
             raise EvaluationFailure
         return self.place(at)
 
-    def _index(self, expression: HclExpression) -> Node:
+    def _eval_index(self, expression: HclExpression) -> Node:
         value, index = map(self.strict, expression.parts)
         if index.value is UNKNOWN:
             return self.place(expression)
@@ -229,7 +229,7 @@ class ExpressionEvaluator:
             return self._item(value, index.value, expression)
         return self.member(value, text_of(index.value), expression)
 
-    def _splat(self, expression: HclExpression) -> Node:
+    def _eval_splat(self, expression: HclExpression) -> Node:
         of, each = expression.parts
         value = self.strict(of)
         if is_unknown(value):
@@ -245,7 +245,7 @@ class ExpressionEvaluator:
         """The same with more names."""
         return type(self)(self.scope.within(names), self.budget)
 
-    def _call(self, expression: HclExpression) -> Node:
+    def _eval_call(self, expression: HclExpression) -> Node:
         name, at = str(expression.value), self.place(expression)
         if name in ("try", "can"):
             return self._attempt(name, expression)
@@ -277,17 +277,17 @@ class ExpressionEvaluator:
             return found if name == "try" or is_unknown(found) else scalar(at, True)
         return scalar(at, False) if name == "can" else at
 
-    def _spread(self, expression: HclExpression) -> Node:
+    def _eval_spread(self, expression: HclExpression) -> Node:
         return self.place(expression)
 
-    def _list(self, expression: HclExpression) -> Node:
+    def _eval_list(self, expression: HclExpression) -> Node:
         made = sequence(self.place(expression), map(self.part, expression.parts))
         for item in made.items:
             if item.parent is None:
                 item.parent = made
         return made
 
-    def _object(self, expression: HclExpression) -> Node:
+    def _eval_object(self, expression: HclExpression) -> Node:
         made = Node(self.scope.source, expression.start, expression.end, "mapping", "hcl")
         found: dict[str, MappingEntry] = {}
         loose: list[MappingEntry] = []
@@ -310,7 +310,7 @@ class ExpressionEvaluator:
             return scalar(self.place(key), str(key.value))
         return self.strict(key)
 
-    def _for(self, expression: HclExpression) -> Node:
+    def _eval_for(self, expression: HclExpression) -> Node:
         loop, at = expression.value, self.place(expression)
         assert isinstance(loop, ForLoop)
         over = self.strict(loop.over)
@@ -338,14 +338,14 @@ class ExpressionEvaluator:
         made = ((n, k, sequence(at, v) if loop.grouped else v[-1]) for n, (k, v) in sorted(members.items()))
         return mapping(at, made)
 
-    def _condition(self, expression: HclExpression) -> Node:
+    def _eval_condition(self, expression: HclExpression) -> Node:
         test, then, other = expression.parts
         found = self.strict(test).value
         if not isinstance(found, bool):
             return self.place(expression)
         return self.strict(then if found else other)
 
-    def _operation(self, expression: HclExpression) -> Node:
+    def _eval_operation(self, expression: HclExpression) -> Node:
         at, sign = self.place(expression), str(expression.value)
         operands = [self.strict(part) for part in expression.parts]
         if sign in ("==", "!="):
