@@ -507,3 +507,81 @@ def test_the_json_is_what_its_schema_says(here: Path, nodelint: Run) -> None:
     for text in ("", "nodeSelector: {team: ml}", "nodeSelector: {team: '{{ x }}'}", "nodeSelector: {tem: ml}"):
         write(here, pod(text))
         jsonschema.Draft202012Validator(schema).validate(fit_json(nodelint))
+
+
+def fpga(**more: Any) -> str:
+    spec = {
+        "requirements": [{"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m6i"]}],
+        **more,
+    }
+    return json.dumps(
+        {"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "fpga"}, "spec": spec}
+    )
+
+
+GATE = "settings:\n  clusterName: main\n  featureGates:\n    nodeOverlay: %s\n"
+
+
+def test_overlays_bring_resources_and_prices_where_their_gate_is_on(here: Path, nodelint: Run) -> None:
+    write(here, pod("containers: [{name: a, resources: {limits: {example.com/fpga: 2}}}]"))
+    (here / "overlay.yaml").write_text(fpga(capacity={"example.com/fpga": "2"}, price="0.001"))
+    (here / "values.yaml").write_text(GATE % "true")
+    (found,) = fit_json(nodelint, code=0)["workloads"]
+    assert [each["name"] for each in found["pools"] if each["fits"]] == ["general"]
+    cheapest = next(each["cheapest"] for each in found["pools"] if each["fits"])
+    assert (cheapest["pricePerHour"], cheapest["allocatable"]["example.com/fpga"]) == (0.001, "2")
+    # Too few for the pod, gate off, and not known.
+    (here / "overlay.yaml").write_text(fpga(capacity={"example.com/fpga": "1"}))
+    assert not fit_json(nodelint, code=1)["workloads"][0]["possible"]
+    (here / "overlay.yaml").write_text(fpga(capacity={"example.com/fpga": "2"}))
+    (here / "values.yaml").write_text(GATE % "false")
+    assert not fit_json(nodelint, code=1)["workloads"][0]["possible"]
+    (here / "values.yaml").unlink()
+    assert fit_json(nodelint, code=0)["skipped"]
+
+
+def test_huge_pages_of_an_overlay_are_taken_off_the_memory(here: Path, nodelint: Run) -> None:
+    write(
+        here,
+        pod(
+            "nodeSelector: {node.kubernetes.io/instance-type: m6i.large}\n"
+            "containers: [{name: a, resources: {requests: {memory: 6Gi}}}]"
+        ),
+    )
+    (here / "values.yaml").write_text(GATE % "true")
+    assert "general" in taking(fit_json(nodelint))
+    (here / "overlay.yaml").write_text(fpga(capacity={"hugepages-2Mi": "1Gi"}))
+    assert "general" not in taking(fit_json(nodelint))
+
+
+@pytest.mark.parametrize(
+    ("setting", "takes"), [("minValuesPolicy: BestEffort", True), ("minValuesPolicy: Strict", False)]
+)
+def test_the_stated_policy_about_min_values_counts(here: Path, nodelint: Run, setting: str, takes: bool) -> None:
+    write(here, pod("nodeSelector: {karpenter.k8s.aws/instance-family: c5}"))
+    (here / "values.yaml").write_text(f"settings:\n  clusterName: main\n  {setting}\n")
+    assert ("varied" in taking(fit_json(nodelint, code=None))) is takes
+
+
+def test_preferences_do_not_count_where_the_controller_ignores_them(here: Path, nodelint: Run) -> None:
+    # Karpenter relaxes required terms before preferences: the first term is gone when the preference goes.
+    write(
+        here,
+        pod(
+            """
+            affinity:
+              nodeAffinity:
+                requiredDuringSchedulingIgnoredDuringExecution:
+                  nodeSelectorTerms:
+                    - matchExpressions: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}]
+                    - matchExpressions: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [nothing]}]
+                preferredDuringSchedulingIgnoredDuringExecution:
+                  - weight: 1
+                    preference:
+                      matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]
+            """
+        ),
+    )
+    assert not taking(fit_json(nodelint))
+    (here / "values.yaml").write_text("settings:\n  clusterName: main\n  preferencePolicy: Ignore\n")
+    assert taking(fit_json(nodelint)) == ["general"]

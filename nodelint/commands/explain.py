@@ -102,15 +102,8 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
 
 def _resolve(context: Context, pool: NodePool, target: Target) -> Resolution:
     """What a pool can launch; with the overlays of its cluster, unless the files turn their feature gate off."""
-    from nodelint.model.manifest import NodeOverlay
-
     context.stated = target.stated
-    if (
-        not any(isinstance(o, NodeOverlay) for o in context.objects)
-        or context.settings(pool).gate("NodeOverlay") is False
-    ):
-        return context.resolution(pool)
-    return context.overlays.apply(pool)
+    return context.resolution_with_overlays(pool)
 
 
 def _called(name: str, pools: Sequence[NodePool]) -> list[NodePool]:

@@ -118,15 +118,16 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
         stop("no NodePool among the files: name the folder that holds the pools, too")
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(asked, session, paths, classes, choose)
-    contexts = {
-        one[:2]: Context([*held, *beside], one.karpenter, one.kubernetes, facts=facts) for one in newest.values()
-    }
-    resolutions = [contexts[newest[pool][:2]].resolution(pool) for pool in pools]
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     overlays = [o for o in others if isinstance(o, NodeOverlay)]
-    return Tree(
-        resolutions, [o for o in others if isinstance(o, ClusterObject)], overlays, read_texts(found.node_groups)
-    )
+    world = [*held, *beside, *overlays]
+    contexts = {one[:2]: Context(world, one.karpenter, one.kubernetes, facts=facts) for one in newest.values()}
+    for context in contexts.values():
+        context.stated = target.stated
+    resolutions = [contexts[newest[pool][:2]].resolution_with_overlays(pool) for pool in pools]
+    workloads = [o for o in others if isinstance(o, ClusterObject)]
+    texts = read_texts(found.node_groups)
+    return Tree(resolutions, workloads, overlays, texts, lambda pool: contexts[newest[pool][:2]].policies(pool))
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

@@ -10,7 +10,7 @@ from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import HostPort, Pod, Toleration, add_requests
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
-from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
+from nodelint.karpenter.resolve.node_size import sizes_of
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.manifest import NodePool, Taint
@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
+    from nodelint.release_evidence.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
 """The first release that reserves room for daemons type by type, and counts room only where there is an offer."""
@@ -37,6 +38,29 @@ def _holds_placeholder(node: Node) -> bool:
     if node.value is UNKNOWN or any(entry.name is None for entry in node.entries):
         return True
     return any(item.value is UNKNOWN for item in node.items)
+
+
+class Policies(NamedTuple):
+    """What the controller's settings decide, as far as files state them; else its defaults.
+
+    `overlays_in_effect`: whether the feature gate of NodeOverlays is on; None where no file says so.
+    """
+
+    min_values_relaxed: bool = False
+    preferences_ignored: bool = False
+    overlays_in_effect: bool | None = None
+
+
+def read_policies(settings: ControllerFacts) -> Policies:
+    """The policies that settings state."""
+    return Policies(
+        settings.setting("MIN_VALUES_POLICY") == "BestEffort",
+        settings.setting("PREFERENCE_POLICY") == "Ignore",
+        settings.gate("NodeOverlay"),
+    )
+
+
+DEFAULT_POLICIES = Policies()
 
 
 class DaemonGroup(NamedTuple):
@@ -55,11 +79,13 @@ class EmptyPool:
     them that the limits let through. Where something is not known, both are upper bounds.
     """
 
-    def __init__(self, resolution: Resolution) -> None:
+    def __init__(self, resolution: Resolution, policies: Policies = DEFAULT_POLICIES) -> None:
         self.resolution = resolution
+        self.policies = policies
         self.pool: NodePool = resolution.pool
         self.release = resolution.version
-        self.sizes: NodeSizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
+        sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
+        self.sizes = sizes.with_overlays(resolution.overlay_capacity, policies.overlays_in_effect is True)
         self.template = self._template()
         self.requirements = self.template.copy()
         self.requirements.add(Requirement.parse(HOSTNAME, "In", ("hostname-placeholder",)))
@@ -136,8 +162,8 @@ class EmptyPool:
         return self.unmet_among(self.candidates)
 
     def unmet_among(self, types: TypeSet) -> str | None:
-        """The first key whose minValues some types do not meet."""
-        for least in self.resolution.min_values if types else ():
+        """The first key whose minValues some types do not meet, where the controller does not relax them."""
+        for least in self.resolution.min_values if types and not self.policies.min_values_relaxed else ():
             if not self.resolution.meets(least, types):
                 return least.key
         return None

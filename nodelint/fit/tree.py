@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.caching import cached_property
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import Pod, pod_of, unknown_of
-from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
 from nodelint.fit.volumes import Volumes
 from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
-from nodelint.model.manifest import NodeOverlay
+from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import normalize, well_known
 from nodelint.tuples import NamedTuple
@@ -54,13 +54,18 @@ class Tree:
         objects: Iterable[ClusterObject],
         overlays: Iterable[NodeOverlay] = (),
         node_groups: Sequence[str] = (),
+        policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
     ) -> None:
-        self.pools = sorted((EmptyPool(each) for each in resolutions), key=lambda pool: pool.order)
+        pools = (EmptyPool(each, policies(each.pool)) for each in resolutions)
+        self.pools = sorted(pools, key=lambda pool: pool.order)
         self.objects = list(objects)
         self.workloads = [each for each in self.objects if isinstance(each, Workload)]
         self.volumes = Volumes(self.objects)
         self._node_groups = node_groups
-        self._overlaid = {each: overlay for overlay in overlays for each in _brings(overlay)}
+        self._bringing: dict[str, list[NodeOverlay]] = {}
+        for overlay in overlays:
+            for resource in _brings(overlay):
+                self._bringing.setdefault(resource, []).append(overlay)
         self._groups: dict[tuple[int, tuple[int, ...]], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
 
@@ -85,25 +90,42 @@ class Tree:
         pod = pod_of(workload)
         if pod is None:
             return WorkloadFit(workload, (), unknown_of(workload))
-        brought = [each for each in pod.requests if each in self._overlaid]
-        if brought:
-            pod = pod._replace(requests={k: v for k, v in pod.requests.items() if k not in brought})
+        brought = [each for each in pod.requests if each in self._bringing]
         verdicts = []
+        unsure: dict[str, NodeOverlay] = {}
         release = self.pools[0].release if self.pools else NEWEST
         ignored: IgnoredPod | None = None
         for pool in self.pools_for(workload):
             groups = self._daemon_groups(pool, workload)
+            unsure |= {each: overlay for each in brought if (overlay := self._unsure_overlay(each, pool))}
+            if pool.policies.overlays_in_effect is None:
+                unsure |= {each: self._bringing[each][0] for each in brought}
+            asked = self._without_unsure(pod, pool)
             if workload.is_daemon:
-                verdicts.append(judge_daemon(pod, pool, groups))
+                verdicts.append(judge_daemon(asked, pool, groups))
                 continue
             ignored = ignored or ignored_because(pod, pool.release)
             volumes = self.volumes.alternatives(workload, pool.release)
-            verdicts.append(judge_pod(pod, pool, groups, ignored, volumes))
+            verdicts.append(judge_pod(asked, pool, groups, ignored, volumes))
         other = wanted_elsewhere(pod)
         if ignored is None and other is not None and not any(verdict.fits for verdict in verdicts):
             ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
-        unknown = tuple(self._left_open(workload, pod, brought))
+        unknown = tuple(self._left_open(workload, pod, unsure))
         return WorkloadFit(workload, tuple(verdicts), unknown, ignored, self._may_run_elsewhere(pod, release))
+
+    def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
+        """An overlay that brings a resource, perhaps to a pool's nodes: none where each is known to be applied."""
+        settled = pool.resolution.settled_overlays
+        if pool.policies.overlays_in_effect is False:
+            return None
+        return next((each for each in self._bringing.get(resource, ()) if each.name not in settled), None)
+
+    def _without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
+        """A pod without the requests of which overlays may bring more than is known."""
+        if not self._bringing:
+            return pod
+        kept = {each: amount for each, amount in pod.requests.items() if self._unsure_overlay(each, pool) is None}
+        return pod._replace(requests=kept)
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
@@ -129,15 +151,15 @@ class Tree:
                     return True
         return False
 
-    def _left_open(self, workload: Workload, pod: Pod, brought: Sequence[str]) -> Iterator[UnknownFact]:
+    def _left_open(self, workload: Workload, pod: Pod, unsure: Mapping[str, NodeOverlay]) -> Iterator[UnknownFact]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
             yield UnknownFact(at, "which devices its resource claims need is not known")
-        for resource in brought:
-            at = self._overlaid[resource].name_node
-            yield UnknownFact(at, f"whether the NodeOverlay that brings {resource} is in effect is not known")
+        for resource, overlay in unsure.items():
+            text = f"whether the NodeOverlay that brings {resource} is in effect is not known"
+            yield UnknownFact(overlay.name_node, text)
 
     def _daemon_groups(self, pool: EmptyPool, workload: Workload) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
@@ -148,7 +170,8 @@ class Tree:
         key = id(pool), tuple(id(each) for each in chosen)
         found = self._groups.get(key)
         if found is None:
-            found = self._groups[key] = pool.groups([pod for each in chosen if (pod := pod_of(each)) is not None])
+            pods = [self._without_unsure(pod, pool) for each in chosen if (pod := pod_of(each)) is not None]
+            found = self._groups[key] = pool.groups(pods)
         return found
 
 

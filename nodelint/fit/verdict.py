@@ -68,10 +68,11 @@ class _State(NamedTuple):
 def _relaxations(pod: Pod, pool: EmptyPool) -> Iterator[_State]:
     """The states that the scheduler tries, each with less than the one before; required terms go first."""
     terms: Sequence[Term | None] = pod.terms or (None,)
-    first = pod.preferred[0] if pod.preferred else None
+    wanted = () if pool.policies.preferences_ignored else pod.preferred
+    first = wanted[0] if wanted else None
     for term in terms:
         yield _State(term, first, pod.tolerations)
-    for preferred in (*pod.preferred[1:], None) if pod.preferred else ():
+    for preferred in (*wanted[1:], None) if wanted else ():
         yield _State(terms[-1], preferred, pod.tolerations)
     if any(taint.effect == "PreferNoSchedule" for taint in pool.taints):
         yield _State(terms[-1], None, (*pod.tolerations, _TOLERATES_SOFT))

@@ -301,12 +301,17 @@ def _find_capacity_conflicts(verdict: OverlayVerdict, accepted: Sequence[Overlay
 
 
 def apply_overlays(
-    resolution: Resolution, view: OverlaidPool, index: int, verdicts: Iterable[OverlayVerdict]
+    resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[OverlayVerdict]
 ) -> Resolution:
     """The resolution with what accepted overlays make of its types; `view` is its pool, `index` where it stands."""
+    settled = tuple(
+        str(each.overlay.name)
+        for each in verdicts
+        if each.standing != "unknown" or (each.reach is not None and not any(each.reach[index]))
+    )
     accepted = [each for each in verdicts if each.standing == "accepted" and each.reach and any(each.reach[index])]
     if not accepted:
-        return resolution
+        return resolution.with_overlays((), {}, {}, settled)
     changes: dict[str, tuple[str | None, ...]] = {}
     capacity: dict[str, dict[str, str]] = {}
     zones = resolution.folded.get(ZONE)
@@ -331,7 +336,7 @@ def apply_overlays(
                     {**before, **brought} if resolution.version < _HEAVIER_WINS else {**brought, **before}
                 )
     names = tuple(str(each.overlay.name) for each in accepted)
-    return resolution.with_overlays(names, changes, {name: each for name, each in capacity.items() if each})
+    return resolution.with_overlays(names, changes, {name: each for name, each in capacity.items() if each}, settled)
 
 
 _HEAVIER_WINS = Version(1, 9, 0)

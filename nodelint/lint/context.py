@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodelint.apiserver.schema_node import SchemaNode
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.fit.pools import Policies
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.karpenter.controller.problem import ControllerProblem
     from nodelint.karpenter.convert import Conversion
@@ -363,6 +364,19 @@ class Context:
 
         return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
 
+    def resolution_with_overlays(self, pool: NodePool) -> Resolution:
+        """The same with the overlays of the pool's cluster, unless files turn their feature gate off."""
+        overlaid = any(isinstance(o, NodeOverlay) for o in self.objects)
+        if not overlaid or self.settings(pool).gate("NodeOverlay") is False:
+            return self.resolution(pool)
+        return self.overlays.apply(pool)
+
+    def policies(self, pool: NodePool) -> Policies:
+        """What the controller's settings decide about a pool's pods, as far as files state them."""
+        from nodelint.fit.pools import read_policies
+
+        return read_policies(self.settings(pool))
+
     def _is_refused(self, obj: Object) -> bool:
         """Whether API server or controller refuse an object; a field that is not known is only left out."""
         layers = {problem.layer for problem in self.problems(obj)}
@@ -384,7 +398,8 @@ class Context:
             others: Any = [o for o in self.objects if o.of_cluster]
             overlays = [o for o in self.objects if isinstance(o, NodeOverlay)]
             texts = workload.source.node_groups
-            self._tree = Tree([self.resolution(pool) for pool in pools], others, overlays, texts)
+            resolutions = [self.resolution_with_overlays(pool) for pool in pools]
+            self._tree = Tree(resolutions, others, overlays, texts, self.policies)
         return self._tree.fit(workload)
 
     def problems(self, obj: Object) -> list[SchemaProblem]:

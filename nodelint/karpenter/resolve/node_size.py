@@ -6,7 +6,8 @@ the AWS provider, and `Fits` of pkg/utils/resources of core, 1.0.0 to 1.14.1, ov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 
 from nodelint.caching import cached_property
 from nodelint.ec2 import overhead
@@ -16,7 +17,7 @@ from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.allocatable import kept_amount, threshold_amount, thresholds
 from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts
 from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.quantities import ONE, format_quantity
+from nodelint.model.quantities import ONE, billionths, format_quantity
 from nodelint.model.releases import behaves
 from nodelint.tuples import NamedTuple
 
@@ -65,6 +66,20 @@ class NodeSizes:
         self._sizes: dict[str, NodeSize] = {}
         self._written: dict[str, dict[str, str]] = {}
         self._judged: dict[frozenset[tuple[str, int]], tuple[TypeSet, TypeSet]] = {}
+        self._brought: Mapping[str, Resources] = {}
+        self._in_effect = False
+
+    def with_overlays(self, brought: Mapping[str, Mapping[str, str]], in_effect: bool) -> NodeSizes:
+        """The same with resources that overlays bring, by type; the greater amount counts unless they are in effect.
+
+        Huge pages are taken off the memory for pods (`computeAllocatable` of core).
+        """
+        if not brought:
+            return self
+        twin = copy(self)
+        twin._sizes, twin._written, twin._judged, twin._in_effect = {}, {}, {}, in_effect
+        twin._brought = {name: dict(_read_amounts(each)) for name, each in brought.items()}
+        return twin
 
     @cached_property
     def exact(self) -> bool:
@@ -85,7 +100,13 @@ class NodeSizes:
                     network.ipv4_per_interface - 1 if network else 0
                 ) * ONE
             kept = self._overhead(name, capacity)
+            brought = self._brought.get(name, {})
+            for resource, amount in brought.items():
+                capacity[resource] = amount if self._in_effect else max(amount, capacity.get(resource, 0))
             left = {resource: amount - kept.get(resource, 0) for resource, amount in capacity.items()}
+            if self._in_effect:
+                pages = sum(amount for resource, amount in brought.items() if resource.startswith("hugepages-"))
+                left["memory"] = max(left["memory"] - pages, 0) if pages else left["memory"]
             found = self._sizes[name] = NodeSize(capacity, left)
         return found
 
@@ -148,6 +169,14 @@ class NodeSizes:
         """What is kept free: by the highest threshold of those that count, or by default."""
         stated = thresholds(self._kubelet, signal, self._soft)
         return max((threshold_amount(each, -(-capacity // ONE)) for each in stated), default=usual)
+
+
+def _read_amounts(written: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    for resource, amount in written.items():
+        try:
+            yield resource, billionths(amount)
+        except ValueError:
+            continue  # the API server refuses such an overlay
 
 
 def sizes_of(node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> NodeSizes:

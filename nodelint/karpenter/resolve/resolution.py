@@ -148,6 +148,8 @@ class Resolution:
 
     overlay_names: tuple[str, ...] = ()
     """The NodeOverlays that are applied to it."""
+    settled_overlays: tuple[str, ...] = ()
+    """Those, and others of which it is known that they change none of its types, or are not in effect."""
     price_changes: Mapping[str, tuple[str | None, ...]] = MappingProxyType({})
     """For types that overlays mean: what they make of the price of each offer on demand, None for nothing."""
     overlay_capacity: Mapping[str, Mapping[str, str]] = MappingProxyType({})
@@ -158,10 +160,12 @@ class Resolution:
         names: tuple[str, ...],
         price_changes: Mapping[str, tuple[str | None, ...]],
         capacity: Mapping[str, Mapping[str, str]],
+        settled: tuple[str, ...],
     ) -> Resolution:
         """The same with overlays applied to prices and capacity; which types meet the requirements stays."""
         twin = copy(self)
-        twin.overlay_names, twin.price_changes, twin.overlay_capacity = names, price_changes, capacity
+        twin.overlay_names, twin.settled_overlays = names, settled
+        twin.price_changes, twin.overlay_capacity = price_changes, capacity
         return twin
 
     def price_in(self, name: str, region: str) -> float | None:

@@ -67,7 +67,7 @@ _NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
     *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
 )
-_SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"interruptionQueue:")
+_SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:")
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
