@@ -151,7 +151,7 @@ def _loop(part: TemplatePart, evaluator: ExpressionEvaluator, output: TemplateOu
 class Evaluator(ExpressionEvaluator):
     """Works out the expressions of one place, and templates."""
 
-    def _template(self, expression: HclExpression) -> Node:
+    def _eval_template(self, expression: HclExpression) -> Node:
         assert isinstance(expression.value, tuple)
         kind, pieces = expression.value
         if kind == "quoted" and len(pieces) == 1 and pieces[0].word == "$" and pieces[0].expression is not None:
