@@ -21,7 +21,8 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
 | `messages` | values and counts as messages name them |
-| `manifest`, `requirement`, `releases`, `quantities` | more of the model: terms, the algebra, versions, `20Gi` |
+| `manifest`, `requirement`, `quantities` | more of the model: terms, the algebra, `20Gi` |
+| `releases`, `support` | versions, and how long they are supported |
 | `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
 | `expressions` | CEL in a class's kubelet settings |
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from nodelint.model import quantities as quantities
     from nodelint.model import releases as releases
     from nodelint.model import requirement as requirement
+    from nodelint.model import support as support
     from nodelint.model.documents import objects as objects
     from nodelint.source.yaml import scalars as scalars
 
@@ -108,6 +110,7 @@ _MODULES = {
     "releases": "nodelint.model.releases",
     "remedies": "nodelint.lint.remedies",
     "requirement": "nodelint.model.requirement",
+    "support": "nodelint.model.support",
     "resolve": "nodelint.karpenter.resolve",
     "scalars": "nodelint.source.yaml.scalars",
     "selectors": "nodelint.karpenter.selectors",

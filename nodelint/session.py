@@ -44,6 +44,7 @@ class Session:
         # What a reader remembers of a file has to serve a configuration that names another region.
         self._region = settings.region if read is None else None
         self._found: Discovery | None = None
+        self.today: int | None = None
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
@@ -227,9 +228,10 @@ class Session:
 
         settings, found = self.settings, self._found
         stated = None if found is None else cache(lambda: self._stated(found))
-        return Target(
-            settings.karpenter, settings.kubernetes, self.schemas, NOTHING if facts is None else facts, choose, stated
-        )
+        known = NOTHING if facts is None else facts
+        # Who names the releases in a flag does not ask how long they are supported.
+        today = None if choose is None else self.today
+        return Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
 
     def _stated(self, found: Discovery) -> StatedSettings:
         from nodelint.release_evidence.settings import StatedSettings

@@ -5,7 +5,7 @@ started with the gate (`settings.featureGates.staticCapacity: true` of the chart
 Without it no node is launched for the pool, and nothing says so: pods start no nodes of a static pool either. In the
 same way a NodeOverlay changes no price and no capacity without `settings.featureGates.nodeOverlay: true`.
 The rule is silent where the values of Karpenter's chart, its Deployment, or Terraform's `set` turn the gate on. Where
-the repository does not say it, ignore the rule in the configuration.
+the repository says that the gate is off, it is a warning; where it says nothing, the strict profile alone shows it.
 
 ```yaml bad
 apiVersion: karpenter.sh/v1
@@ -62,15 +62,14 @@ spec:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, Object, fixes, manifest, rule
+from nodelint.api import Context, Finding, Findings, Node, NodePool, Object, fixes, manifest, rule
 
 HELP = "set `settings.featureGates.{}: true` in the values of Karpenter's chart"
 
 
 @rule(
     on=Object,
-    group="practice",
-    severity="info",
+    group="hazard",
     gives_way_to=["field-of-another-release", "unknown-field", "removed-api", "invalid-field"],
     subject="objects",
     source=[
@@ -81,15 +80,24 @@ HELP = "set `settings.featureGates.{}: true` in the values of Karpenter's chart"
 def check(obj: Object, context: Context) -> Findings:
     if isinstance(obj, NodePool):
         replicas = obj.node.find("spec", "replicas")
-        if replicas is not None and replicas.value is not None and not context.settings(obj).gate("StaticCapacity"):
-            yield Finding(
-                at=fixes.key_of(replicas),
-                message="nothing is launched for `replicas` without the feature gate StaticCapacity (default: off)",
-                help=HELP.format("staticCapacity"),
+        if replicas is not None and replicas.value is not None:
+            yield from _report(
+                obj, context, fixes.key_of(replicas), "StaticCapacity", "nothing is launched for `replicas`"
             )
-    elif isinstance(obj, manifest.NodeOverlay) and not context.settings(obj).gate("NodeOverlay"):
-        yield Finding(
-            at=obj.node.get("kind") or obj.name_node,
-            message="a NodeOverlay has no effect without the feature gate NodeOverlay (default: off)",
-            help=HELP.format("nodeOverlay"),
-        )
+    elif isinstance(obj, manifest.NodeOverlay):
+        at = obj.node.get("kind") or obj.name_node
+        yield from _report(obj, context, at, "NodeOverlay", "a NodeOverlay has no effect")
+
+
+def _report(obj: Object, context: Context, at: Node, gate: str, what: str) -> Findings:
+    state = context.settings(obj).gate(gate)
+    if state:
+        return
+    off = "the values of its chart turn it off" if state is False else "default: off"
+    yield Finding(
+        at=at,
+        message=f"{what} without the feature gate {gate} ({off})",
+        severity=None if state is False else "info",
+        help=HELP.format(gate[0].lower() + gate[1:]),
+        strict=state is None,
+    )

@@ -9,7 +9,8 @@ what is missing when the chart is rendered.
 The same holds for a field that is written for one of the values that an `or` asks for, and not for the others, though
 there is an `else` with a default.
 
-The rule is silent where the chart's values name the value, be it empty.
+The rule is silent where the chart's values name the value, be it empty. For lists and mappings, for which a chart has
+no default, the strict profile alone shows it.
 
 ```yaml bad karpenter=1.14.3
 apiVersion: karpenter.sh/v1
@@ -144,12 +145,15 @@ def _check_condition(obj: Object, context: Context) -> Findings:
             ):
                 continue
             code = source.text[slice(*region.head)].strip("{-} \n")
+            field = shape.field(name)
             yield Finding(
                 at=entries[0].value,
                 message=f"`{name}` is required, and written under a condition only: `{messages.short(code)}`",
                 also=[Also(Span(source, *region.head), "the condition")],
                 note="without the field the API server refuses the object",
                 help=f"print `{name}` always, with a `default` or with `required`",
+                # For a list or a mapping a chart has no default: who installs it hears what is missing in any case.
+                strict=field is not None and (field.items is not None or bool(field.required)),
             )
 
 

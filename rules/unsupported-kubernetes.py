@@ -7,7 +7,8 @@ the cluster. `nodelint upgrade` says what that means for the manifests.
 A Kubernetes below the oldest that a release supports is as little tried: bring the cluster up first, or stay on an
 older release of Karpenter until then.
 
-Both versions come from flags, the configuration, or the files beside the NodePool. It is reported once in each file.
+Both versions come from flags, the configuration, or the files beside the NodePool. It is reported once in a run.
+Silent for objects that a release before 1.0.0 served, and that are judged as what they become.
 
 ```yaml bad karpenter=1.0.1 kubernetes=1.31
 apiVersion: karpenter.sh/v1
@@ -86,7 +87,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
 )
 def check(pool: NodePool, context: Context) -> Findings:
     kubernetes = context.kubernetes
-    if kubernetes is None or releases.is_newer(context.karpenter):
+    if kubernetes is None or releases.is_newer(context.karpenter) or (context.chosen and context.chosen.later):
         return
     supported = releases.supported(context.karpenter)
     if kubernetes in supported:
@@ -103,6 +104,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             note="the controller logs an error and goes on, untested",
             help=f"bring the cluster to {supported.least} first"
             + (f"; Karpenter {fitting[-1]} is the last for {kubernetes}" if fitting else ""),
+            once=True,
         )
         return
     # A release before the oldest known is judged as that one.
@@ -112,4 +114,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         message=f"Karpenter {context.karpenter}{older} Kubernetes to {supported.most}, the cluster runs {kubernetes}",
         note="the controller logs an error and goes on, untested",
         help=f"upgrade Karpenter to {fitting[0]} or newer, before the cluster" if fitting else None,
+        once=True,
     )

@@ -120,7 +120,7 @@ def test_what_a_repository_states_of_the_controller_counts(nodelint: Run, tmp_pa
     assert findings(nodelint, "--karpenter-version", "1.5.0")["too-few-values"] == "error"  # it knows no such policy
     name, text = written("Strict", "false")[form]
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert findings(nodelint) == {"too-few-values": "error", "feature-gate": "info"}
+    assert findings(nodelint) == {"too-few-values": "error", "feature-gate": "warning"}
 
 
 def test_the_nearest_of_several_counts_and_none_where_they_disagree(nodelint: Run, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_nearest_of_several_counts_and_none_where_they_disagree(nodelint: Ru
     assert findings(nodelint, "dev")["too-few-values"] == "error"
 
 
-@pytest.mark.parametrize(("gate", "found"), [("true", {}), ("false", {"feature-gate": "info"})])
+@pytest.mark.parametrize(("gate", "found"), [("true", {}), ("false", {"feature-gate": "warning"})])
 def test_the_gate_of_overlays(nodelint: Run, tmp_path: Path, gate: str, found: dict[str, str]) -> None:
     (tmp_path / "overlay.yaml").write_text(OVERLAY, encoding="utf-8")
     (tmp_path / "release.yaml").write_text(helm_release(f"{{featureGates: {{nodeOverlay: {gate}}}}}"))

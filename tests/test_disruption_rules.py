@@ -181,11 +181,6 @@ def test_what_is_no_duration_is_not_guessed(check: Check, written: str) -> None:
     assert result.finding.edits == []
 
 
-def test_the_gap_after_a_start_is_said_once_in_a_run(check: Check) -> None:
-    report = check(pool(), pool().replace("default", "other"), karpenter="1.6.8", select=["startup-race"])
-    assert len(report.results) == 1
-
-
 @pytest.mark.parametrize(
     ("field", "taint", "expected"),
     [

@@ -142,15 +142,16 @@ def test_the_checkout_judges_by_the_rule_as_it_is_written_now(tmp_path: Path) ->
     for part in ("nodelint", "rules", "schemas"):
         shutil.copytree(ROOT / part, checkout / part, ignore=shutil.ignore_patterns("__pycache__"))
     manifest = tmp_path / "pool.yaml"
-    manifest.write_text(next(examples(RULES["startup-race"].page)).text, encoding="utf-8")
-    file = checkout / "rules" / "startup-race.py"
+    manifest.write_text(next(examples(RULES["replicas-beyond-limit"].page)).text, encoding="utf-8")
+    file = checkout / "rules" / "replicas-beyond-limit.py"
     code = file.read_text(encoding="utf-8")
-    command = [sys.executable, "-m", "nodelint", "check", "--select", "startup-race", "--karpenter-version", "1.8.0"]
+    flags = ("--select", "replicas-beyond-limit", "--karpenter-version", "1.7.6")
+    command = [sys.executable, "-m", "nodelint", "check", *flags]
     shown = []
-    for text in (code, code.replace('"<1.7.0"', '"<1.9.0"'), code):
+    for text in (code, code.replace('">=1.8.0"', '">=1.7.0"'), code):
         file.write_text(text, encoding="utf-8")
         done = subprocess.run([*command, str(manifest)], cwd=checkout, capture_output=True, text=True, check=True)
-        shown.append("info[startup-race]" in done.stdout)
+        shown.append("[replicas-beyond-limit]" in done.stdout)
     assert shown == [False, True, False]
 
 

@@ -13,7 +13,9 @@ from nodelint import project
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[([^\[\]]*)\]\(((?:\.\./)+[^)#\s]+)([^)\s]*)\)")
-_EXAMPLE = re.compile(r"^```(yaml|diff) (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?$", re.MULTILINE)
+_EXAMPLE = re.compile(
+    r"^```(yaml|diff) (bad|good|facts)(?: karpenter=(\S+))?(?: kubernetes=(\S+))?(?: today=(\S+))?$", re.MULTILINE
+)
 
 
 def on_config(config: Any) -> None:
@@ -50,11 +52,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     numbers = Counter[str]()
 
     def titled(match: re.Match[str]) -> str:
-        language, kind, karpenter, kubernetes = match.groups()
+        language, kind, karpenter, kubernetes, today = match.groups()
         numbers[kind] += 1
         title = "In the account" if kind == "facts" else f"{kind.capitalize()} example {numbers[kind]}"
         title += f", Karpenter {karpenter}" if karpenter else ""
         title += f", Kubernetes {kubernetes}" if kubernetes else ""
+        title += f", on {today}" if today else ""
         return f'```{language} title="{title}"'
 
     return _EXAMPLE.sub(titled, _LINK.sub(outward, markdown))

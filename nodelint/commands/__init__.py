@@ -186,6 +186,7 @@ def session_of(settings: Settings) -> Session:
     from nodelint.session import Session
 
     session = Session(settings)
+    session.today = today()
     say_unknown([settings.karpenter])
     try:
         _ = session.schemas

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nodelint.lint.run_overlays import RunOverlays
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
+    from nodelint.release_evidence.release_choice import Chosen
     from nodelint.release_evidence.settings import ControllerFacts, StatedSettings
     from nodelint.source import Node
 
@@ -42,6 +43,7 @@ class Context:
     `objects` are all that the run has read, `foreign` the NodePools of other providers, which only each other see.
     `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
     `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
+    `today` is the day of the run, in days since 1970, where files state the releases (`chosen`); None else.
     """
 
     strict = True
@@ -64,6 +66,8 @@ class Context:
         self.rule_names = rule_names
         self.former_names = former_names
         self.stated: Callable[[], StatedSettings] | None = None
+        self.today: int | None = None
+        self.chosen: Chosen | None = None
         self._schemas = schemas
         self._facts = facts
         self._facts_about: dict[int, AwsFacts] = {}

@@ -26,7 +26,7 @@ class Example(NamedTuple):
     """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names.
 
     `facts` describes the AWS account in which it is judged (see `fake_account`): the last fence "yaml
-    facts" before it.
+    facts" before it. `today` is the day of the run.
     """
 
     good: bool
@@ -34,6 +34,7 @@ class Example(NamedTuple):
     karpenter: str | None = None
     kubernetes: str | None = None
     facts: str | None = None
+    today: str | None = None
 
     @property
     def files(self) -> dict[str, str]:
@@ -68,7 +69,8 @@ def examples(page: str) -> Iterator[Example]:
             facts = body
             continue
         words = _options(options)
-        yield Example(kind == "good", body, words.get("karpenter"), words.get("kubernetes"), facts)
+        karpenter, kubernetes, today = map(words.get, ("karpenter", "kubernetes", "today"))
+        yield Example(kind == "good", body, karpenter, kubernetes, facts, today)
 
 
 def example_pairs(page: str) -> list[tuple[Example, Example | None]]:

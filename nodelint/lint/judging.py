@@ -43,7 +43,8 @@ class Target(NamedTuple):
 
     `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
     the releases of an object, oldest first, in the place of these, or says why it is not judged. `stated` reads what
-    files state of the controller's settings.
+    files state of the controller's settings. `today` is the day of the run, in days since 1970, where files state the
+    releases (`chosen`).
     """
 
     karpenter: Version
@@ -52,10 +53,14 @@ class Target(NamedTuple):
     facts: AwsFacts = NOTHING
     choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
     stated: Callable[[], StatedSettings] | None = None
+    today: int | None = None
+    chosen: Chosen | None = None
 
     def for_choice(self, chosen: Chosen) -> Target:
         """The same for releases that were chosen for an object."""
-        return self._replace(karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None)
+        return self._replace(
+            karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None, chosen=chosen
+        )
 
     def for_object(self, obj: Object) -> tuple[Target, ...]:
         """All that an object is judged for; nothing where it is not judged."""
@@ -116,7 +121,8 @@ def judge_objects(
     if target.choose is not None:
         by_release = []
         for release, some in _group_by_release(asked, chosen):
-            runs.append(run(target.for_choice(release), some))
+            stating = next((each for obj in some for each in chosen[id(obj)] if each.bare == release), release)
+            runs.append(run(target.for_choice(stating), some))
             by_release.append((release, runs[-1].results))
         told = downgrade_severity([*told, *merge_releases(by_release, chosen)], chosen)
     skipped += [skip for made in runs for skip in made.skipped]
@@ -180,7 +186,8 @@ def start_run(
     from nodelint.lint.incremental import RecordingContext
 
     kept = memory.for_release((target.karpenter, target.kubernetes))
-    kept.begin((target.schemas, target.facts, frozenset(names), frozenset(reporting), setup.strict, *setup.running))
+    facts = (target.schemas, target.facts, target.today, target.chosen)
+    kept.begin((*facts, frozenset(names), frozenset(reporting), setup.strict, *setup.running))
     return ReleaseRun(target, RecordingContext(*asked), reporting, kept, setup.strict)
 
 
@@ -198,7 +205,7 @@ class ReleaseRun:
         self.target = target
         self._kept = kept
         self.context = context
-        context.stated = target.stated
+        context.stated, context.today, context.chosen = target.stated, target.today, target.chosen
         context.strict = strict
         self.reporting = reporting
         self.results: list[Result] = []

@@ -351,6 +351,7 @@ class Project:
         """What a configuration says; while it cannot be used, what it said last."""
         try:
             session = Session(config.load(path, {}), self._read)
+            session.today = int(self._now().timestamp()) // 86400
             target = session.target(self._facts(session, folder))
             setup = Setup(session, session.rules, session.selection, target, session.known)
         except config.ConfigError as error:

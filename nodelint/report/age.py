@@ -5,6 +5,7 @@ from __future__ import annotations
 from nodelint.data import table
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST
+from nodelint.model.support import day_number
 
 GET_NEWER = "`pipx upgrade nodelint` brings newer facts"
 """How to get newer facts, in words."""
@@ -12,19 +13,10 @@ GET_NEWER = "`pipx upgrade nodelint` brings newer facts"
 OLD = 90
 """Days after which facts are told to be old."""
 
-_MONTHS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
-
 
 def days_since(day: str, today: int) -> int:
     """The days from a day such as `2026-10-23` to `today`, in days since 1970; 0 for one that is to come."""
-    return max(today - _since_1970(day), 0)
-
-
-def _since_1970(day: str) -> int:
-    # Without datetime: a cold check of one file is mostly imports.
-    year, month, date = (int(part) for part in day.split("-"))
-    leaps = (year if month > 2 else year - 1) // 4 - (1969 // 4)
-    return (year - 1970) * 365 + leaps + _MONTHS[month - 1] + date - 1
+    return max(today - day_number(day), 0)
 
 
 def releases_day() -> str:

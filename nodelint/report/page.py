@@ -17,6 +17,7 @@ from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.model.releases import target as parse_target
+from nodelint.model.support import day_number
 from nodelint.report.text import finding_text
 from nodelint.source import Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
@@ -80,10 +81,12 @@ def target_of(example: Example) -> Target:
     """What an example is for: the newest known release where its fence names none, and its account's facts."""
     karpenter = parse_target(example.karpenter) if example.karpenter else NEWEST
     kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
+    today = day_number(example.today) if example.today else None
     if example.facts is None:
-        return Target(karpenter, kubernetes)
+        return Target(karpenter, kubernetes, today=today)
     classes = [obj for obj in read_example(example.text).objects() if isinstance(obj, EC2NodeClass)]
-    return Target(karpenter, kubernetes, facts=FakeAccount(example.facts).facts(classes, karpenter, kubernetes))
+    facts = FakeAccount(example.facts).facts(classes, karpenter, kubernetes)
+    return Target(karpenter, kubernetes, facts=facts, today=today)
 
 
 def alone(rule: Rule) -> Selection:

@@ -191,7 +191,7 @@ def _requirement(line: RequirementLine, version: Version) -> Iterator[Controller
             "warning",
             "the requirement is about the key alone",
         )
-    elif line.operator == "NotIn" and not line.values and line.node.get("values") is not None:
+    elif line.operator == "NotIn" and not line.values and line.values_node.kind == "sequence":
         yield ControllerProblem(
             line.values_node,
             "`NotIn` without a value excludes nothing and only requires the label",

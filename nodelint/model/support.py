@@ -1,0 +1,55 @@
+"""How long releases of Karpenter, and versions of Kubernetes on EKS, are supported.
+
+The facts lie in `data/support.json`. Days are counted from 1970-01-01, without loading datetime: a cold check of one
+file is mostly imports.
+"""
+
+from __future__ import annotations
+
+from nodelint.data import table
+from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.tuples import NamedTuple
+
+_MONTHS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+
+
+class EksSupport(NamedTuple):
+    """The last days of EKS's standard and extended support of a Kubernetes version, such as `2026-12-02`."""
+
+    standard: str
+    extended: str
+
+
+def day_number(day: str) -> int:
+    """The days from 1970-01-01 to a day such as `2026-10-23`; a month such as `2027-07` means its last day."""
+    year, month, *rest = (int(part) for part in day.split("-"))
+    if not rest:
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+        return day_number(f"{year}-{month}-1") - 1
+    leaps = (year if month > 2 else year - 1) // 4 - (1969 // 4)
+    return (year - 1970) * 365 + leaps + _MONTHS[month - 1] + rest[0] - 1
+
+
+def karpenter_support(release: Version) -> str | None:
+    """The end of support of a release's minor version, a day or a month; None where no end is known."""
+    minor = f"{release.major}.{release.minor}"
+    found = [row["until"] for row in table("support")["releases"] if row["minor"] == minor]
+    return found[0] or None if found else None
+
+
+def supported_minors(today: int) -> list[str]:
+    """The minor versions of Karpenter that are supported on a day, oldest first, with `(LTS)` behind long ones."""
+    rows = table("support")["releases"]
+    return [
+        row["minor"] + (" (LTS)" if row["lts"] else "")
+        for row in rows
+        if not row["until"] or day_number(row["until"]) >= today
+    ]
+
+
+def eks_support(kubernetes: KubernetesVersion) -> EksSupport | None:
+    """How long EKS supports a version of Kubernetes; None for one of which no days are known."""
+    for row in table("support")["eks"]:
+        if KubernetesVersion.parse(row["minor"]) == kubernetes:
+            return EksSupport(row["standard"], row["extended"])
+    return None
