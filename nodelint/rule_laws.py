@@ -28,6 +28,7 @@ from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.report.page import ExampleError, alone, fixed_text, judge_example, read_example, target_of
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
+from nodelint.unknown_law import judged_unknowns
 
 _NAMES = "(?:Bottlerocket|Karpenter|Kubernetes|Linux|Windows)"
 _START = re.compile(rf"[a-z0-9`\"'(]|{_NAMES}|[A-Z][a-zA-Z0-9]*[A-Z]")
@@ -302,6 +303,12 @@ def safe_fix_replaces_no_node(trial: Trial, case: ExamplePair) -> Iterator[str]:
             yield f"the fix is said to be safe, and changes {path}"
 
 
+def unknown_values_are_not_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
+    """Where a value is not known, the rule finds nothing that it did not find before."""
+    for example in (case.bad, trial.good(case)):
+        yield from judged_unknowns(example.text, lambda text, at=example: trial.judge(text, at, case.rule))  # type: ignore[misc]
+
+
 PAIR_LAWS: tuple[Law, ...] = (
     bad_example_is_found,
     rule_is_heard_among_all,
@@ -309,6 +316,7 @@ PAIR_LAWS: tuple[Law, ...] = (
     messages_are_short,
     findings_are_short,
     suggestions_mend,
+    unknown_values_are_not_judged,
 )
 """The laws about every pair of examples."""
 

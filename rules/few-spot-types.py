@@ -151,7 +151,9 @@ def _check_interruption(pool: NodePool, context: Context, least: int) -> Finding
         return
     resolution = context.resolution(pool)
     count = len(resolution.launchable)
-    if "spot" not in resolution.capacity_types or not 2 < count < least or fixes.doubts(resolution):
+    if "spot" not in resolution.capacity_types or not 2 < count < least:
+        return
+    if fixes.doubts(resolution) or fixes.doubts(resolution, (keys.CAPACITY_TYPE,)):
         return
     if not resolution.launchable - resolve.accelerated(resolution.catalog):
         return  # there are few of these anyway

@@ -111,6 +111,7 @@ from nodelint.api import (
     Suggestion,
     edits,
     expressions,
+    fixes,
     messages,
     rule,
 )
@@ -158,7 +159,8 @@ def _finding(node: Node, message: str) -> Finding:
 
 
 def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
-    pools = [context.resolution(pool) for pool in context.pools(node_class)]
+    resolutions = (context.resolution(pool) for pool in context.pools(node_class))
+    pools = [found for found in resolutions if not fixes.doubts(found)]
     used = sorted({name for found in pools for name in found.catalog.names_in(found.launchable)})
     failed = set()
     for each in expressions.failures(node_class, used, context.catalog):

@@ -73,7 +73,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     most = node.value if node is not None and node.kind == "scalar" else None
     if node is None or not isinstance(most, int) or isinstance(most, bool):
         return
-    types = type_set.union(context.resolution(pool).launchable for pool in context.pools(node_class))
+    resolutions = (context.resolution(pool) for pool in context.pools(node_class))
+    types = type_set.union(found.launchable for found in resolutions if not fixes.doubts(found))
     carried = sorted(
         (int(pods), name)
         for name in context.catalog.names_in(types)

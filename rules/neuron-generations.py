@@ -57,7 +57,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     left, neuron = resolution.candidates, resolve.having_device("aws.amazon.com/neuron", resolution.catalog)
     old = left & resolve.first_neuron(resolution.catalog)
     new = left & neuron - old
-    if not old or not new:
+    if not old or not new or fixes.doubts(resolution):
         return
     names = messages.short(", ".join(f"`{family}`" for family in resolution.families(new)), 30)
     yield Finding(

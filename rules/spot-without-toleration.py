@@ -57,7 +57,7 @@ spec:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, keys, labels, messages, resolve, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys, labels, messages, resolve, rule
 
 
 @rule(
@@ -80,7 +80,8 @@ def check(pool: NodePool, context: Context) -> Findings:
             or context.resolution(other).capacity_types != ("spot",)
         ):
             continue
-        if "spot" in context.resolution(pool).capacity_types:
+        own = context.resolution(pool)
+        if "spot" in own.capacity_types and not fixes.doubts(own, (keys.CAPACITY_TYPE,)):
             name = messages.short(str(other.name), 30)
             yield Finding(
                 at=labels.values_at(asking),

@@ -63,6 +63,11 @@ class RequirementLine(NamedTuple):
         return tuple(v.text for v in self.values if isinstance(v.text, str))
 
     @property
+    def known_texts(self) -> tuple[str, ...] | None:
+        """The values; None where anything of the entry is not known, for then it may mean anything."""
+        return self.texts if self.known else None
+
+    @property
     def key_node(self) -> Node:
         """Where the key's value stands; the whole entry where there is none."""
         return self.node.get("key") or self.node
