@@ -105,6 +105,27 @@ def test_a_group_decides_whether_a_policy_runs(nodelint: Run, tmp_path: Path) ->
     assert ("ours", 3, "not as we do it") in found(nodelint, "--profile", "strict")
 
 
+@pytest.mark.parametrize(
+    ("expr", "skipped"),
+    [
+        ("self.metadata.name.startsWith('x-')", 0),
+        ("self.spec.template.metadata.labels.team != ''", 1),
+        ("self.spec.template.metadata.labels.all(key, self.spec.template.metadata.labels[key] == 'a')", 1),
+    ],
+)
+def test_a_placeholder_that_a_policy_does_not_read_is_no_matter(
+    nodelint: Run, tmp_path: Path, expr: str, skipped: int
+) -> None:
+    put(tmp_path, policy(expr))
+    text = BAD % ("batch", GOOD)
+    pool = text.replace("{template: {", '{template: {metadata: {labels: {team: "${TEAM}"}}, ', 1)
+    (tmp_path / "pool.yaml").write_text(pool, encoding="utf-8")
+    done = nodelint("check", "--format", "json", "--select", "ours", "pool.yaml")
+    found = json.loads(done.stdout)
+    assert [each["message"] for each in found["findings"]] == ["not as we do it"] * (1 - skipped)
+    assert len([each for each in found["skipped"] if "placeholder" in each["reason"]]) == skipped
+
+
 def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, policy('self.spec.template.metadata.labels.team == "blue"'), team="${TEAM}")
     done = nodelint("check", "--format", "json")

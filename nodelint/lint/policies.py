@@ -127,14 +127,14 @@ def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Find
     words = frozenset(re.findall(r"\w+", policy.expr))
 
     def check(obj: Object, context: Context) -> Findings:
-        unknown = next(_unknown(obj.node, words), None)
-        if unknown is not None:
-            yield Skip(unknown, "the policy reads a value that is a placeholder")
-            return
-        pool, node_class = None, None
+        found = context.node_class(obj) if isinstance(obj, NodePool) and words & {"pool", "class"} else None
+        for read in (obj, *filter(None, [found])):
+            unknown = next(_unknown(read.node, words), None)
+            if unknown is not None:
+                yield Skip(unknown, "the policy reads a value that is a placeholder")
+                return
+        pool = None
         if isinstance(obj, NodePool) and words & {"pool", "class"}:
-            found = context.node_class(obj)
-            node_class = found.node.plain() if found is not None else None
             resolution = context.resolution(obj)
             if "pool" in words and not resolution.complete:
                 yield Skip(
@@ -143,7 +143,8 @@ def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Find
                 return
             pool = view(resolution) if "pool" in words else None
         try:
-            result = program.evaluate({"self": obj.node.plain(), "pool": pool, "class": node_class})
+            node_class = _plain(found.node) if found is not None else None
+            result = program.evaluate({"self": _plain(obj.node), "pool": pool, "class": node_class})
         except Exception as error:
             yield Finding(at=obj.name_node, message=f"{UNEVALUATED}: {_worded(error)}")
             return
@@ -184,14 +185,31 @@ def _worded(error: Exception) -> str:
     return re.sub(r"^[A-Z_]+: ", "", str(error))
 
 
-def _unknown(node: Node, words: frozenset[str], key: str = "") -> Iterator[Node]:
-    """The placeholders at keys that the expression names."""
+def _unknown(node: Node, words: frozenset[str], key: str = "", above: str = "") -> Iterator[Node]:
+    """The placeholders at keys that the expression names, or in maps that it names and may go through."""
     for entry in node.entries:
-        yield from _unknown(entry.value, words, entry.name or "")
+        yield from _unknown(entry.value, words, entry.name or "", key)
     for item in node.items:
-        yield from _unknown(item, words, key)
-    if node.kind == "scalar" and node.value is UNKNOWN and key in words:
+        yield from _unknown(item, words, key, above)
+    if node.kind == "scalar" and node.value is UNKNOWN and (key in words or above in words - _GROUPS):
         yield node
+
+
+_GROUPS = frozenset({"spec", "metadata", "template"})
+"""Maps of fields that an expression names one by one."""
+
+
+def _plain(node: Node) -> object:
+    """The value of a node for the runtime, which takes no `UNKNOWN`: null stands for what is not read."""
+
+    def known(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: known(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [known(item) for item in value]
+        return None if value is UNKNOWN else value
+
+    return known(node.plain())
 
 
 def _place(obj: Object, path: Sequence[str]) -> Node:
