@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from nodelint import __version__
+from nodelint.commands._help import WholeHelp
 from nodelint.printable import printable_lines
 
 
@@ -27,7 +28,7 @@ def _printable_messages() -> Iterator[None]:
         raise
 
 
-class _Commands(click.Group):
+class _Commands(WholeHelp):
     def list_commands(self, _: click.Context) -> list[str]:
         folder = os.path.join(os.path.dirname(__file__), "commands")
         names = [name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")]
@@ -100,10 +101,10 @@ def cli() -> None:
 
     \b
     Start here:
-      nodelint check                     what is wrong in every manifest below this folder
-      nodelint check --fix pool.yaml     and put right what can be put right safely
-      nodelint plan                      which nodes this branch replaces, by which line
-      nodelint fit                       which pool takes which workload
-      nodelint explain pool.yaml         which instance types are left, with which image
-      nodelint rule                      what is looked for
+      nodelint check                  what is wrong in the manifests below here
+      nodelint check --fix pool.yaml  and fix what can be fixed safely
+      nodelint plan                   which nodes this branch replaces, and why
+      nodelint fit                    which pool takes which workload
+      nodelint explain pool.yaml      which instance types are left
+      nodelint rule                   what is looked for
     """

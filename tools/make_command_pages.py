@@ -101,7 +101,8 @@ def _options(command: click.Command, context: click.Context, level: str) -> Iter
     if command.epilog:
         title, *lines = cleandoc(command.epilog).removeprefix("\b\n").splitlines()
         yield f"{level} {title.removesuffix(':')}"
-        rows = [f"| {code} | {_cell(meaning)} |" for code, meaning in (line.split(None, 1) for line in lines)]
+        codes = [line.split(None, 1) for line in re.sub(r"\n {5,}", " ", "\n".join(lines)).splitlines()]
+        rows = [f"| {code} | {_cell(meaning)} |" for code, meaning in codes]
         yield "\n".join(["| code | |", "| --- | --- |", *rows])
 
 

@@ -69,11 +69,14 @@ def check(
     statistics: bool,
     require_facts: bool,
     fail_on_unjudged: bool,
+    show: str | None = None,
     **flags: Any,
 ) -> None:
-    """Read, judge, write and tell; ends the run. `flags` are settings, and where facts are from."""
+    """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
     asked = FactFlags.taken(flags)
     wanted = outputs_of(outputs, output)
+    if show == "settings":
+        _show_settings(flags)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     writing = (fixing or unsafe_fixes) and not diff
@@ -86,14 +89,14 @@ def check(
             _write(found, None)
         _nothing(run)
     ready = judging(found, asked, settings, paths, built)
+    if show == "files":
+        _show_files(run, ready)
     run = run._replace(unbuilt=frozenset(each.folder for each in ready.inventory.unbuilt))
     entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
-        report = judge_of(built, run.settings.jobs, ready.inventory)(found.sources, *ready.how)
-        _print_diff(found.sources, _fixed(run, ready, built, unsafe_fixes, report))
-        run = run._replace(outputs=[each for each in wanted if each.path is not None])
+        report, run = _compared(run, ready, built, unsafe_fixes)
     elif writing:
         fixed = _fixed(run, ready, built, unsafe_fixes)
         refused = fixed.refused
@@ -105,6 +108,33 @@ def check(
     say_unknown(each.karpenter.last for chosen in report.chosen.values() for each in chosen)
     _tell(run, report, ready.target.facts, ready.file, applied, refused)
     _end(run, report)
+
+
+def _show_settings(flags: dict[str, Any]) -> NoReturn:
+    """Print what flags and configuration come to; ends the run."""
+    from nodelint.commands._terminal import look
+    from nodelint.lint.config import find
+    from nodelint.report.run_setup import setting_lines
+
+    given = [name.replace("_", "-") for name, value in flags.items() if value not in (None, (), "")]
+    path = flags.get("config")
+    settings = settings_of(dict(flags))
+    path = path or find(os.getcwd())
+    shown = os.path.relpath(path) if path else None
+    echo("\n".join(setting_lines(settings, shown, given, look())))
+    sys.exit(CLEAN)
+
+
+def _show_files(run: _Run, ready: Judging) -> NoReturn:
+    """Print how each file is read, and for which release its objects are judged; ends the run."""
+    from nodelint.commands._terminal import look
+    from nodelint.report.run_setup import file_lines
+    from nodelint.report.skipped import unread_lines
+
+    objects = [obj for obj in ready.inventory.objects() if not obj.of_cluster]
+    left = [*(f"{path}: {why}" for path, why in run.found.unreadable), *unread_lines(_unread(run))]
+    echo("\n".join(file_lines(objects, ready.target, run.words.karpenter_named, ready.beside, left, look())))
+    sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
 
 
 def _takes_from_elsewhere(found: Discovery) -> bool:
@@ -129,6 +159,13 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
         found = older(report, *ready.how[1:3], run.found.sources, ready.beside)
         run = run._replace(words=run.words._replace(older=found))
     return report, run
+
+
+def _compared(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> tuple[Report, _Run]:
+    """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
+    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, *ready.how)
+    _print_diff(run.found.sources, _fixed(run, ready, built, unsafe, report))
+    return report, run._replace(outputs=[each for each in run.outputs if each.path is not None])
 
 
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:

@@ -41,6 +41,7 @@ _CHOICES = {
 _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("fixing", "unsafe_fixes", "diff", "quiet", "live", "require_facts", "fail_on_unjudged"), False),
     "statistics": False,
+    "show": None,
     **dict.fromkeys(("outputs", "rules", "select", "ignore", "include", "exclude"), ()),
     **dict.fromkeys(("output", "profile", "crds", "fail_on", "baseline", "snapshot", "region", "aws_profile")),
     **dict.fromkeys(("kustomize", "helm", "respect_gitignore")),

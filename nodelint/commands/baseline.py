@@ -24,6 +24,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judge_of, judging, judging_options, rendered
 from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
@@ -40,7 +41,7 @@ Exit codes:
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option(
     "--baseline",

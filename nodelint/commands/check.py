@@ -9,6 +9,7 @@ import click
 from nodelint.commands import versions
 from nodelint.commands._check_run import check
 from nodelint.commands._facts import facts_options
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._output import output_options
 from nodelint.commands._shell_completion import files
@@ -18,21 +19,34 @@ _EXIT = """
 \b
 Exit codes:
   0  nothing at or above --fail-on
-  1  something at or above --fail-on; with --fail-on-unjudged: something could not be judged
+  1  something at or above --fail-on; with --fail-on-unjudged: something could
+     not be judged
   2  wrong usage or configuration, or a path that could not be read
   3  an error in nodelint itself
   4  with --require-facts: a fact is missing, and trying again may bring it
-  5  with --require-facts: a fact is missing, and trying again will not bring it
+  5  with --require-facts: a fact is missing, and trying again brings none
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--fix", "fixing", is_flag=True, help="Write the safe fixes: they replace no running node.")
 @click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
 @output_options
 @click.option("--statistics", is_flag=True, help="Count findings by rule, and print no finding itself.")
+@click.option(
+    "--show-files",
+    "show",
+    flag_value="files",
+    help="Print which file is read as what, for which release, by which line; judge nothing.",
+)
+@click.option(
+    "--show-settings",
+    "show",
+    flag_value="settings",
+    help="Print the settings of flags and configuration; judge nothing.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and nothing else.")
 @colour_option
 @judging_options

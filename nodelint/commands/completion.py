@@ -6,9 +6,10 @@ import click
 from click.shell_completion import get_completion_class
 
 from nodelint.commands import echo
+from nodelint.commands._help import GroupedCommand
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
@@ -17,7 +18,7 @@ def command(context: click.Context, shell: str) -> None:
     \b
     To have it in every new shell:
       bash  echo 'eval "$(nodelint completion bash)"' >> ~/.bashrc
-      zsh   echo 'eval "$(nodelint completion zsh)"' >> ~/.zshrc    (behind compinit)
+      zsh   echo 'eval "$(nodelint completion zsh)"' >> ~/.zshrc  (after compinit)
       fish  nodelint completion fish > ~/.config/fish/completions/nodelint.fish
     """
     script = get_completion_class(shell)

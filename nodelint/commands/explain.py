@@ -26,6 +26,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import NodePool
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
 @click.option(

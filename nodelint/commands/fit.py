@@ -26,6 +26,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from nodelint.source.files.discover import Discovery
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--workload", metavar="KIND/NAME", help="Only this workload, such as deployment/web.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)

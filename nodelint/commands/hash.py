@@ -25,6 +25,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._shell_completion import files
 from nodelint.model.ranges import only
@@ -48,7 +49,7 @@ Exit codes:
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @live_option
 @output_format

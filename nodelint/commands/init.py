@@ -10,6 +10,7 @@ import click
 
 from nodelint import project
 from nodelint.commands import CLEAN, UNUSABLE, echo, error_reason, say, stop, unusable
+from nodelint.commands._help import GroupedCommand
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ Exit codes:
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.option("--dry-run", is_flag=True, help="Write nothing; print what would be written.")
 @click.option("--force", is_flag=True, help="Write a configuration over one that is there.")
 @click.option(

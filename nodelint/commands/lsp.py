@@ -8,6 +8,7 @@ import sys
 import click
 
 from nodelint.commands import error_reason, now, stop
+from nodelint.commands._help import GroupedCommand
 
 
 def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -19,7 +20,7 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output (the default).")
 @click.option("--tcp", "address", callback=_address, metavar="HOST:PORT", help="Listen there for one editor.")
 def command(stdio: bool, address: tuple[str, int] | None) -> None:

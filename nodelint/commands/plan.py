@@ -25,6 +25,7 @@ from nodelint.commands import (
     versions,
 )
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._output import Output, options_for, outputs_of
@@ -49,17 +50,19 @@ _EXIT = """
 \b
 Exit codes:
   0  nothing at or above --fail-on
-  1  something: for `drift` nodes are replaced, or may be, or something that changes could not be compared; for
-     `launch` a pool can launch nothing any more;
-     for `error` a new finding of `check`, or an update that the API server refuses
-  2  wrong usage, or a path, document or revision that could not be read, and nothing that ends with 1
+  1  something: for `drift` nodes are replaced, or may be, or something that
+     changes could not be compared; for `launch` a pool can launch nothing any
+     more; for `error` a new finding of `check`, or an update that the API
+     server refuses
+  2  wrong usage, or a path, document or revision that could not be read, and
+     nothing that ends with 1
 """
 
 FORMATS = ("text", "markdown", "html", "json")
 GATES = ("drift", "launch", "error", "never")
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option(
     "--against",
@@ -98,7 +101,7 @@ def command(
 
     \b
     Examples:
-      nodelint plan                                    since the branch left the default branch
+      nodelint plan                 since the branch left the default branch
       nodelint plan clusters/prod --against origin/main
       nodelint plan --old before/ after/ --karpenter-version 1.15.1 --format json
     """

@@ -27,6 +27,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
 from nodelint.printable import printable
@@ -53,7 +54,7 @@ Exit codes:
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option(
     "--region", "regions", multiple=True, metavar="NAME", help="May be repeated. Default: configuration, environment."

@@ -6,18 +6,13 @@ from typing import Any
 
 import click
 
-from nodelint.commands import echo, say, session_of, settings_of, stop
+from nodelint.commands import echo, echo_json, output_format, say, session_of, settings_of, stop
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files, rule_names
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from nodelint.lint.rule import Rule
+from nodelint.commands._terminal import colour_option, look
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("name", required=False, shell_complete=rule_names)
 @click.option(
     "--config",
@@ -37,17 +32,23 @@ if TYPE_CHECKING:
     metavar="SUBJECT",
     help="List only rules about this: images, disks, spot, user data, ...; `nodelint rule` names all subjects.",
 )
-def command(name: str | None, subject: str | None, **flags: Any) -> None:
+@output_format
+@colour_option
+def command(name: str | None, subject: str | None, form: str, **flags: Any) -> None:
     """List the rules by subject, with your own and policies, or print one rule's page.
 
     \b
     Groups, and the profiles in which they run:
-      correctness  minimal, default, strict  refused, never ready, cannot launch, or silently dropped
-      hazard       default, strict           works, and will hurt: cost, outage, security, surprise
-      practice     strict                    what a careful team decides once
+      correctness  refused, never ready, cannot launch, or silently dropped
+                   (minimal, default, strict)
+      hazard       works, and will hurt: cost, outage, security, surprise
+                   (default, strict)
+      practice     what a careful team decides once (strict)
     """
     from nodelint.lint import rule
     from nodelint.report.page import former_list, header, options_table, page_with_fixes, sources_list
+    from nodelint.report.rule_text import list_lines, page_lines, rule_data
+    from nodelint.report.style import fitted
 
     rules = rule.load(rule.bundled())
     if name is None or name not in rules:
@@ -58,34 +59,34 @@ def command(name: str | None, subject: str | None, **flags: Any) -> None:
             say(f"the rule `{name}` is named `{today}` today")
             name = today
     if name is None:
-        _list_rules(rules.values(), subject)
+        named = None if subject is None else _subject_named(subject)
+        chosen = sorted(rules.values(), key=lambda rule: rule.name)
+        if form == "json":
+            echo_json([rule_data(each) for each in chosen if named in (None, each.subject)])
+            return
+        echo("\n".join(list_lines(chosen, look(page=True), named)).rstrip())
         return
     if name not in rules:
         from nodelint.lint.config import no_rule
 
         stop(no_rule(name, rules))
     page = rules[name]
-    more = "".join(f"\n\n{part}" for part in (options_table(page), sources_list(page), former_list(page)) if part)
-    echo(f"{click.style(page.name, bold=True)}\n{header(page)}\n\n{page_with_fixes(page, rules)}{more}")
+    parts = [page_with_fixes(page, rules), options_table(page), sources_list(page), former_list(page)]
+    whole = "\n\n".join(filter(None, parts))
+    if form == "json":
+        echo_json(rule_data(page, whole))
+        return
+    style = look(page=True)
+    head = fitted(header(page), style)
+    echo("\n".join([style.style(page.name, bold=True), *head, "", *page_lines(whole, style)]))
 
 
-def _list_rules(rules: Iterable[Rule], subject: str | None) -> None:
-    """Print a line for each rule, by subject; those of one subject alone where it is named."""
+def _subject_named(subject: str) -> str:
+    """The subject of that name, whatever its capitals; ends the run where there is none."""
     from nodelint.lint.rule import SUBJECTS
     from nodelint.model.messages import did_you_mean
 
     known = {name.lower(): name for name in SUBJECTS}
-    if subject is not None and subject.lower() not in known:
+    if subject.lower() not in known:
         stop(f"there is no subject `{subject}`{did_you_mean(subject, SUBJECTS)}; subjects are {', '.join(SUBJECTS)}")
-    chosen = sorted(rules, key=lambda rule: rule.name)
-    width = max(len(rule.name) for rule in chosen)
-    subjects = [known[subject.lower()]] if subject is not None else [*SUBJECTS, ""]
-    for title in subjects:
-        of_subject = [rule for rule in chosen if rule.subject == title]
-        if not of_subject:
-            continue
-        echo(f"{click.style(title or 'more', bold=True)}: {SUBJECTS.get(title, 'Rules of your own, and policies.')}")
-        for rule in of_subject:
-            fix = f"{rule.fix} fix" if rule.fix else ""
-            needs = " (needs facts from AWS)" if rule.needs else ""
-            echo(f"  {rule.name:<{width}}  {rule.group:<11}  {rule.severity:<7}  {fix:<10}  {rule.summary}{needs}")
+    return known[subject.lower()]

@@ -20,10 +20,11 @@ from nodelint.commands import (
     stop,
     versions,
 )
+from nodelint.commands._help import WholeHelp
 from nodelint.commands._shell_completion import files
 
 
-@click.group()
+@click.group(cls=WholeHelp)
 def command() -> None:
     """Show or compare the facts that `nodelint refresh` keeps."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import CLEAN, FOUND, echo, session_of, settings_of, stop
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
 
@@ -26,7 +27,7 @@ Exit codes:
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...", shell_complete=files)
 @click.option(
     "--config",

@@ -27,6 +27,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
@@ -41,12 +42,13 @@ _EXIT = """
 Exit codes:
   0  nothing that stays until something is done
   1  something that stays
-  2  wrong usage, a path that could not be read, or text that holds nothing of Karpenter's
+  2  wrong usage, a path that could not be read, or text that holds nothing of
+     Karpenter's
   3  an error in nodelint itself
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("file", default="-", metavar="[FILE|-]", shell_complete=files)
 @click.option(
     "--manifests",

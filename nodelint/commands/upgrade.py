@@ -26,6 +26,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judge_of, judging, rendered, rendering_options
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
@@ -47,7 +48,7 @@ Exit codes:
 """
 
 
-@click.command(epilog=_EXIT)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option(
     "--from",

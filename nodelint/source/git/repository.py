@@ -101,7 +101,7 @@ def _named_by_environment(folder: str) -> Repository:
     """A work tree without `.git`, as a hook of a bare repository has one: GIT_DIR and GIT_WORK_TREE name both."""
     data = os.environ.get("GIT_DIR")
     if not data:
-        raise GitError("not a git repository (or any of the parent directories): .git")
+        raise GitError(f"{folder} is in no git repository; to compare two folders, name one with --old")
     top = os.path.realpath(os.environ.get("GIT_WORK_TREE") or os.curdir)
     found = Repository(top, os.path.realpath(data))
     if _is_among_files(found) or not safe_read.is_inside(folder, top):

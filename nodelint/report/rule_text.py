@@ -1,0 +1,127 @@
+"""A rule's page for a terminal, the list of rules, and both as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.lint.rule import PROFILES, SUBJECTS, Rule, source_link
+from nodelint.report.style import TextStyle, cells, wrapped
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_FENCE = re.compile(r"^```(\w*) ?(.*)$")
+_WORDS = {"bad": ("Bad", "red"), "good": ("Good", "green"), "facts": ("With these facts from AWS", "cyan")}
+_WIDEST = 100
+"""Longer lines are hard to read."""
+
+_NARROWEST = 90
+"""Columns below which the list of rules has what each is about on a line of its own."""
+
+
+def page_lines(page: str, look: TextStyle) -> Iterator[str]:
+    """A page of Markdown as text: words wrapped at the width, examples under a word that says what they are."""
+    look = look._replace(width=min(look.width, _WIDEST))
+    paragraph: list[str] = []
+    lines = iter(page.splitlines())
+    for line in lines:
+        fence = _FENCE.match(line)
+        if fence is not None or not line.strip() or line.startswith(("#", "|", "- ", "  ")):
+            yield from _flow(paragraph, look)
+            paragraph = []
+        if fence is not None:
+            yield from _example(fence[1], fence[2], lines, look)
+        elif line.startswith("#"):
+            yield look.style(line.lstrip("# "), bold=True)
+        elif line.startswith("- "):
+            yield from wrapped(_readable(line[2:]), look.width, "- ", "  ")
+        elif not line.strip() or line.startswith(("|", "  ")):
+            yield line
+        else:
+            paragraph.append(line)
+    yield from _flow(paragraph, look)
+
+
+def _flow(lines: Sequence[str], look: TextStyle) -> list[str]:
+    return wrapped(_readable(" ".join(lines)), look.width, "", "") if lines else []
+
+
+def _readable(text: str) -> str:
+    """A link as its words and its address."""
+    return re.sub(r"\[([^\]]+)\]\((https?://[^)]+)\)", r"\1: \2", text)
+
+
+def _example(language: str, options: str, lines: Iterator[str], look: TextStyle) -> Iterator[str]:
+    """The lines of a fence up to its end; in a diff, what goes and what comes has its colour."""
+    word, _, rest = options.partition(" ")
+    known = _WORDS.get(word)
+    if known is not None:
+        about = f" ({rest})" if rest else ""
+        yield look.style(f"{known[0]}{about}:", bold=True, fg=known[1])
+    for line in lines:
+        if line.startswith("```"):
+            return
+        colour = {"-": "red", "+": "green"}.get(line[:1]) if language == "diff" or line[1:2] == " " else None
+        yield f"    {look.style(line, fg=colour) if colour else line}"
+
+
+def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = None) -> Iterator[str]:
+    """A line for each rule, by subject, or two where the terminal is narrow; those of one subject if named."""
+    width = max((len(rule.name) for rule in rules), default=0)
+    for title in [subject] if subject is not None else [*SUBJECTS, ""]:
+        of_subject = [rule for rule in rules if rule.subject == title]
+        if not of_subject:
+            continue
+        about = SUBJECTS.get(title, "Rules of your own, and policies.")
+        first, *more = wrapped(f"{title or 'more'}: {about}", look.width, "", "  ")
+        yield look.style(title or "more", bold=True) + first[len(title or "more") :]
+        yield from more
+        for rule in of_subject:
+            yield from _row(rule, width, look)
+        yield ""
+
+
+def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
+    fix = f"{rule.fix} fix" if rule.fix else ""
+    colour = {"error": "red", "warning": "yellow", "info": "cyan"}[rule.severity]
+    name, gap = look.style(rule.name, bold=True), " " * (width - cells(rule.name))
+    needs = " (needs facts from AWS)" if rule.needs else ""
+    off = " (off by default)" if rule.group not in PROFILES["default"] else ""
+    if not look.terminal:  # a line for each, for programs that look for one
+        yield f"  {name}{gap}  {rule.severity:<7}  {fix:<10}  {rule.summary}{needs}{off}"
+        return
+    if look.width < _NARROWEST:
+        sort = ", ".join(filter(None, [rule.group, fix]))
+        yield f"  {name}  {look.style(rule.severity, fg=colour)} ({sort}){off}"
+        yield from wrapped(f"{rule.summary}{needs}", look.width, "      ", "      ")
+        return
+    head = f"  {rule.name}{gap}  {rule.severity:<7}  {fix:<10}  "
+    first, *rest = wrapped(
+        f"{rule.summary}{needs}{' Off by default.' if off else ''}", look.width, head, " " * len(head)
+    )
+    severity = look.style(f"{rule.severity:<7}", fg=colour)
+    yield f"  {name}{gap}  {severity}  {fix:<10}  {first[len(head) :]}"
+    yield from rest
+
+
+def rule_data(rule: Rule, page: str | None = None) -> dict[str, Any]:
+    """A rule as data: what it declares, and its page in Markdown where that is given."""
+    found: dict[str, Any] = {
+        "name": rule.name,
+        "summary": rule.summary,
+        "subject": rule.subject or None,
+        "group": rule.group,
+        "profiles": [name for name, groups in PROFILES.items() if rule.group in groups],
+        "severity": rule.severity,
+        "fix": rule.fix,
+        "karpenter": rule.releases,
+        "needsFacts": list(rule.needs),
+        "mayNeedFacts": list(rule.may_need),
+        "formerNames": list(rule.renamed),
+        "sources": [source_link(source)[1] for source in rule.sources],
+        "options": [{"name": o.name, "type": o.type, "default": o.default, "text": o.text} for o in rule.options],
+    }
+    return found if page is None else {**found, "page": page}

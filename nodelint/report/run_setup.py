@@ -1,0 +1,147 @@
+"""How a run reads and judges: which file is read as what, for which release by which line, and by which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.lint.config import Settings
+from nodelint.lint.engine import Target
+from nodelint.model.manifest import Object
+from nodelint.printable import printable
+from nodelint.report.style import TextStyle, wrapped
+from nodelint.source import SourceText
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.release_evidence.release_choice import Chosen
+
+_NAMED, _NEWEST = "as a flag or the configuration says", "the newest known: no file states one"
+_HOSTS = {
+    "terraform": "a heredoc of Terraform",
+    "hcl": "an object of Terraform",
+    "shell": "a heredoc of a script",
+    "markdown": "a code block",
+    "block": "a text inside another object",
+}
+
+
+def file_lines(
+    objects: Sequence[Object],
+    target: Target,
+    named: bool,
+    context: Sequence[SourceText],
+    left: Sequence[str],
+    look: TextStyle,
+) -> Iterator[str]:
+    """Each file with the form in which it is read, its objects, and the release that each is judged for.
+
+    `named` says that a flag or the configuration names the release. `context` are files that are read for what they
+    say of others, `left` lines about what is not read.
+    """
+    of_file: dict[str, list[Object]] = {}
+    for obj in objects:
+        of_file.setdefault(obj.source.path, []).append(obj)
+    for path in sorted(of_file):
+        found = of_file[path]
+        yield look.style(printable(path), bold=True) + f": {_describe_form(found[0])}"
+        targets = dict.fromkeys(_describe_target(target, obj, named) for obj in found)
+        if len(targets) == 1:
+            yield from wrapped(next(iter(targets)), look.width, "  ", "    ")
+        for obj in found:
+            name = f"{obj.kind}/{obj.name}" if isinstance(obj.name, str) else obj.kind
+            each = f", {_describe_target(target, obj, named)}" if len(targets) > 1 else ""
+            place = obj.source.position(obj.node.start).line
+            yield from wrapped(f"line {place}: {name}{each}", look.width, "  ", "      ")
+    beside = sorted({source.path for source in context} - set(of_file))
+    if beside:
+        yield ""
+        yield look.style("Read for what they say of the files above:", bold=True)
+        yield from (f"  {printable(path)}" for path in beside)
+    if left:
+        yield ""
+        yield look.style("Not read:", bold=True)
+        for line in left:
+            yield from wrapped(line, look.width, "  ", "    ")
+
+
+def _describe_form(obj: Object) -> str:
+    """What a file is read as, by the first of its objects."""
+    source, host = obj.source, obj.document.host
+    if source.built is not None:
+        return f"built, {printable(str(source.built.label))}" if str(source.built.label) else "built"
+    if host is not None:
+        return _HOSTS.get(host, host)
+    if obj.of_values:
+        return "values of a chart that makes NodePools and classes of them"
+    if source.masked:
+        return "a template, read with the code in it masked"
+    if obj.partial:
+        return "a patch: fields that it lacks are not missed"
+    return "JSON" if source.path.endswith(".json") else "YAML"
+
+
+def _describe_target(target: Target, obj: Object, named: bool) -> str:
+    chosen = target.choose(obj) if target.choose is not None else None
+    if chosen is None:
+        kubernetes = f", Kubernetes {target.kubernetes}" if target.kubernetes is not None else ""
+        return f"for Karpenter {target.karpenter}, {_NAMED if named else _NEWEST}{kubernetes}"
+    if isinstance(chosen, str):
+        return f"not judged: {chosen}"
+    return "; ".join(map(_describe_choice, chosen))
+
+
+def _describe_choice(chosen: Chosen) -> str:
+    said = f"for Karpenter {chosen.karpenter}, {_describe_evidence(chosen)}"
+    if chosen.kubernetes is None:
+        return said
+    line = chosen.kubernetes_from
+    return f"{said}; Kubernetes {chosen.kubernetes}" + (f", by {line.place} ({line.by})" if line is not None else "")
+
+
+def _describe_evidence(chosen: Chosen) -> str:
+    evidence = chosen.karpenter_from
+    if evidence is not None:
+        return f"by {evidence.place} ({evidence.by})"
+    return _NEWEST if chosen.assumed else _NAMED
+
+
+def setting_lines(settings: Settings, path: str | None, flags: Sequence[str], look: TextStyle) -> Iterator[str]:
+    """Each setting with its value, and whether a flag, the configuration or nothing gives it."""
+    yield f"Configuration: {printable(path) if path else 'none; nodelint.yaml or [tool.nodelint] of pyproject.toml'}"
+    if flags:
+        yield f"Flags: {', '.join(f'--{flag}' for flag in flags)}"
+    yield ""
+    defaults = Settings()
+    for name in Settings._fields:
+        value = getattr(settings, name)
+        if name in _INTERNAL:
+            continue
+        changed = value != getattr(defaults, name)
+        shown = _describe_value(name, value, settings)
+        line = f"{name.replace('_', '-')}: {shown}"
+        yield look.style(line, bold=True) if changed else f"{line} (default)"
+
+
+_INTERNAL = ("karpenter_named", "karpenter_range", "crds_within", "root", "exclude_root", "include_root")
+
+
+def _describe_value(name: str, value: object, settings: Settings) -> str:
+    if name == "karpenter":
+        if settings.karpenter_range:
+            return ", ".join(map(str, settings.karpenter_range))
+        return str(value) if settings.karpenter_named else "what files state, else the newest known"
+    if name == "kubernetes" and value is None:
+        return "what files state"
+    if name == "policies":
+        return ", ".join(str(policy.name) for policy, _ in settings.policies) or "none"
+    if name == "per_path_versions":
+        return ", ".join(settings.per_path_versions) or "none"
+    if isinstance(value, (frozenset, tuple)):
+        return printable(", ".join(map(str, sorted(value)))) or "none"
+    if isinstance(value, Mapping):
+        pairs = [f"{key}: {', '.join(map(str, sorted(each)))}" for key, each in value.items()]
+        return printable("; ".join(pairs)) or "none"
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    return printable(str(value))

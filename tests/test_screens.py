@@ -1,0 +1,108 @@
+"""What a terminal of 80 columns shows of the help, of rules, and of how a run reads its files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from nodelint.cli import cli
+from nodelint.commands._help import GroupedCommand
+from nodelint.lint.rule import bundled, load
+from nodelint.report.rule_text import list_lines
+from nodelint.report.style import TextStyle
+
+TOP = click.Context(cli, info_name="nodelint")
+COMMANDS = cli.list_commands(TOP)
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+"""
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: karpenter}
+spec:
+  chart: {spec: {chart: karpenter, version: 1.4.0}}
+"""
+
+
+def run(*arguments: str, columns: int = 80) -> str:
+    done = CliRunner(env={"COLUMNS": str(columns)}).invoke(cli, arguments, catch_exceptions=False)
+    assert done.exit_code in (0, 1), done.output
+    return done.output
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_a_help_fits_80_columns_and_cuts_nothing_off(name: str) -> None:
+    text = run(*filter(None, [name]), "--help").replace("[ARGS]...", "")
+    assert not [line for line in text.splitlines() if len(line) > 80]
+    assert not re.search(r"[a-z]\.\.\.$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_with_many_options_has_each_in_one_group(name: str) -> None:
+    command = cli.get_command(TOP, name)
+    if isinstance(command, click.Group):
+        return
+    assert isinstance(command, GroupedCommand)
+    with click.Context(command, info_name=name) as context:
+        formatter = context.make_formatter()
+        command.format_options(context, formatter)
+        text = formatter.getvalue()
+        options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    for option in options:
+        assert len(re.findall(rf"^  (?:-\w, )?{option.opts[-1]}\b(?!-)", text, re.MULTILINE)) == 1, option.opts
+    assert ("What is read:" in text) == (len(options) > 8)
+
+
+def test_a_page_of_a_rule_follows_the_width() -> None:
+    text = run("rule", "no-limits")
+    assert "```" not in text and "Bad:\n    apiVersion" in text and "\n    +  limits:\n" in text
+    said = [line for line in text.splitlines() if not line.startswith("    ") and "https://" not in line]
+    assert max(map(len, said)) <= 80
+    rules = [*load(bundled()).values()]
+    assert max(len(line) for line in list_lines(rules, TextStyle(width=80, terminal=True))) <= 80
+    assert max(len(line) for line in list_lines(rules, TextStyle(width=160, terminal=True))) <= 160
+    for line in (*list_lines(rules, TextStyle(width=200, terminal=True)), *run("rule").splitlines()):
+        if line.startswith("  no-limits  "):
+            assert "A NodePool whose cost nothing limits" in line
+
+
+def test_rules_are_data_too() -> None:
+    listed = json.loads(run("rule", "--format", "json"))
+    assert {"no-limits", "gpu-image-gap"} <= {each["name"] for each in listed}
+    assert all(each["subject"] == "GPUs" for each in json.loads(run("rule", "--subject", "gpus", "--format", "json")))
+    page = json.loads(run("rule", "gpu-image-gap", "--format", "json"))
+    assert page["severity"] == "error" and page["profiles"] == ["minimal", "default", "strict"]
+    assert page["page"].startswith(page["summary"]) and page["sources"][0].startswith("https://")
+
+
+def test_files_are_shown_with_what_says_how_they_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pool.yaml").write_text(POOL)
+    assert "pool.yaml: YAML\n  for Karpenter" in run("check", "--show-files")
+    assert "the newest known: no file states one" in run("check", "--show-files")
+    (tmp_path / "release.yaml").write_text(RELEASE)
+    text = run("check", "--show-files", columns=200)
+    assert "  for Karpenter 1.4.0, by release.yaml:5 (the HelmRelease)\n  line 1: NodePool/default\n" in text
+    assert "error" not in text, "nothing is judged"
+
+
+def test_settings_are_shown_with_what_gives_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "Configuration: none" in run("check", "--show-settings")
+    (tmp_path / "nodelint.yaml").write_text("karpenter-version: 1.4.0\nignore: [spot-only]\n")
+    lines = run("check", "--show-settings", "--profile", "strict").splitlines()
+    assert lines[:2] == ["Configuration: nodelint.yaml", "Flags: --profile"]
+    assert {"karpenter: 1.4.0", "ignore: spot-only", "profile: strict", "baseline: none (default)"} <= set(lines)
