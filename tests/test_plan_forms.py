@@ -18,6 +18,7 @@ from nodelint.commands._revisions import applied, read_side
 from nodelint.lint.config import Settings
 from nodelint.model.releases import Version
 from nodelint.plan import Aim, Plan, Side, make
+from nodelint.plan.values import ValueChange
 
 from .test_plan import BOTH, CLASS, POOL, edited
 from .test_plan_command import git, put
@@ -340,3 +341,35 @@ def test_a_partial_clone_is_compared_without_its_remote(nodelint: Run, tmp_path:
     put(part / "a.yaml", edited(BOTH, ("cost: web", "cost: app")))
     done = nodelint("plan", "part", "--against", "HEAD^")
     assert (done.returncode, "NodeClassDrift" in done.stdout) == (1, True), done.stderr
+
+
+# -- what is said
+
+
+def test_values_that_no_default_fills_are_told_apart_by_their_code(tmp_path: Path) -> None:
+    """Both come to nothing with the chart's own values, and to something with a user's."""
+    line = "values: [c, m]}"
+    old = chart("role", "nodes") | {"values.yaml": "value: nodes\none: ''\nother: ''\n"}
+    old["templates/pool.yaml"] = edited(old["templates/pool.yaml"], (line, "values: {{ toJson .Values.one }}}"))
+    new = old | {"templates/pool.yaml": old["templates/pool.yaml"].replace(".Values.one", ".Values.other")}
+    assert {pool.replaced for pool in planned_files(tmp_path, old, new).pools} == {"unknown"}
+    assert {pool.replaced for pool in planned_files(tmp_path / "same", old, old).pools} == {"none"}
+
+
+def test_what_the_cluster_cannot_hold_is_said(nodelint: Run, tmp_path: Path) -> None:
+    old = edited(BOTH, ("group: karpenter.k8s.aws, ", ""))
+    put(tmp_path / "old" / "a.yaml", old)
+    put(tmp_path / "new" / "a.yaml", BOTH)
+    done = nodelint("plan", "--old", "old", "new")
+    assert "the API server refuses NodePool web as it was" in " ".join(done.stdout.split())
+    (pool,) = json.loads(nodelint("plan", "--old", "old", "new", "--format", "json").stdout)["nodePools"]
+    assert "group" in pool["neverStored"]
+
+
+def test_words_that_both_values_begin_with_are_said_once() -> None:
+    zones = "topology.kubernetes.io/zone In eu-west-1a eu-west-1b"
+    assert str(ValueChange(zones, zones + " eu-west-1c")) == (
+        "topology.kubernetes.io/zone In: eu-west-1a eu-west-1b -> eu-west-1a eu-west-1b eu-west-1c"
+    )
+    assert str(ValueChange("alias: a", "alias: b")) == "alias: a -> alias: b"
+    assert str(ValueChange(None, "a b")) == "unset -> a b"

@@ -61,7 +61,7 @@ def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, 
     if obj.version != "v1":
         raise Unhashable((), f"a webhook converts `{obj.api_version}` to v1 before it is stored; write it as v1")
     if obj.partial:
-        raise Unhashable((), "only a part of the object is here; render it first")
+        raise Unhashable((), "template code that is not worked out decides on a part of it; render it first")
     value = _value(obj.node, shape, ())
     assert isinstance(value, dict)  # an object is a mapping
     return value

@@ -72,7 +72,8 @@ class PoolPlan(NamedTuple):
     """What becomes of one pool: the pool itself, its nodes, and what it can launch. `at` is where it is written.
 
     `pace` is there where budgets decide how fast nodes go, `nodes` where the cluster is available. `effects` act at
-    once, without drift.
+    once, without drift. `never_stored` is why the API server refuses the pool, or its class, as it was: then the
+    cluster holds something else.
     """
 
     pair: Pair
@@ -88,6 +89,7 @@ class PoolPlan(NamedTuple):
     effects: tuple[Effect, ...] = ()
     uncompared: Uncompared | None = None
     roll: Roll | None = None
+    never_stored: str | None = None
 
     @property
     def pool(self) -> NodePool:
@@ -133,6 +135,13 @@ class PoolPlan(NamedTuple):
         return self.verdict.replaced
 
     @property
+    def why_unknown(self) -> str | None:
+        """Why it is not known whether its nodes go; None where it is."""
+        if self.verdict.replaced == "none" and self.replaced == "unknown" and self.uncompared is not None:
+            return self.uncompared.reason
+        return self.verdict.unknown
+
+    @property
     def grade(self) -> Covered:
         """How grave it is for nodes, by the scale of drift: a pool that is lost, or launches nothing, is gravest."""
         if self.deleted or self.launches_nothing:
@@ -165,6 +174,7 @@ class ClassPlan(NamedTuple):
     at: Node | Span
     verdict: Verdict
     refused: tuple[Refusal, ...] = ()
+    never_stored: str | None = None
 
     @property
     def node_class(self) -> EC2NodeClass:

@@ -22,7 +22,7 @@ from nodelint.plan.launch import launch
 from nodelint.plan.matching import Pair, match_objects
 from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
 from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
-from nodelint.plan.refusals import Refusal, refusals
+from nodelint.plan.refusals import Refusal, refusals, why_never_stored
 from nodelint.plan.roll import roll
 from nodelint.plan.uncompared import Uncompared, foreign_pools, nameless, of_templates, unclear_class, unserved
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
@@ -223,8 +223,18 @@ class _Planner:
             pace=self._pace(new_pool, found),
             effects=tuple(self._effects(pair.old, new_pool, found, before, after)),
             uncompared=self._unclear(pair.old, pair.new, old_class, new_class),
+            never_stored=self._never_stored(pair.old, old_class) if found.replaced != "none" else None,
         )
         return self._rolled(plan._replace(nodes=self._nodes(sides, found)), (pair.old, new_pool))
+
+    def _never_stored(self, *old: Object | None) -> str | None:
+        """Why the API server cannot have taken one of the objects of the old side."""
+        both = (
+            why_never_stored(obj, self.aim.release, self.aim.schemas)
+            for obj in old
+            if obj is not None and obj.version == "v1"
+        )
+        return next((reason for reason in both if reason is not None), None)
 
     def _rolled(self, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
         """The same with how the cluster's nodes go."""
@@ -358,7 +368,7 @@ class _Planner:
         if found.replaced == "none" and not refused:
             return None
         at = self._place_of(_name_node(pair))
-        return ClassPlan(pair, at, self._placed_verdict(found), tuple(refused))
+        return ClassPlan(pair, at, self._placed_verdict(found), tuple(refused), self._never_stored(pair.old))
 
 
 class _Objects(NamedTuple):

@@ -38,6 +38,15 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
     return found
 
 
+def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | None:
+    """Why the API server cannot have taken an object as it is written; None where it can."""
+    fault = next(_faults(obj, release, schemas), None)
+    if fault is None:
+        return None
+    name = obj.name if isinstance(obj.name, str) else obj.name_node.written
+    return f"the API server refuses {obj.kind} {name} as it was: {fault.message}; the cluster holds something else"
+
+
 def _faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
     """What is wrong with an object, but for fields that an API server drops."""
     for problem in check(obj, release, schemas):

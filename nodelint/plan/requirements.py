@@ -19,6 +19,7 @@ from nodelint.model.manifest import NodePool, RequirementLine
 from nodelint.model.releases import Version, behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.plan.coverage import Covered, joined
+from nodelint.plan.values import json_value
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -47,8 +48,8 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
     """The nodes that the old pool can have, of the types in `alive`, and that the new requirements do not allow."""
     release = old.version
     lines, unread = _read(new, release)
-    as_before = {line.node.text for line in old.pool.requirements}
-    unread = [node for node in unread if node.text not in as_before]
+    as_before = [json_value(line.node) for line in old.pool.requirements] if unread else []
+    unread = [node for node in unread if json_value(node) not in as_before]
     wanted = Requirements(line.requirement for line in lines)
     before = Requirements(line.requirement for line in _read(old.pool, release)[0])
     types = NONE

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from nodelint.drift.hashstructure import Path
 from nodelint.drift.stored_form import placeholder_text
 from nodelint.drift.struct_diff import ValueDifference
 from nodelint.model.manifest import Object
 from nodelint.model.messages import short
+from nodelint.model.requirement import OPERATORS
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
 
@@ -23,7 +25,20 @@ class ValueChange(NamedTuple):
     new: str | None
 
     def __str__(self) -> str:
-        return " -> ".join("unset" if value is None else short(value, LONGEST) for value in self)
+        """Both values; words that long ones begin with alike are said once, for what follows tells them apart."""
+        old, new = ("unset" if value is None else " ".join(value.split()) for value in self)
+        start = _common_start(old, new) if max(len(old), len(new)) > LONGEST // 2 else ""
+        head = f"{start.rstrip(' :')}: " if start else ""
+        return f"{head}{short(old[len(start) :], LONGEST)} -> {short(new[len(start) :], LONGEST)}"
+
+
+def _common_start(old: str, new: str) -> str:
+    """The whole words that two texts begin with, where more follows; of requirements key and operator."""
+    pairs = zip(old, new, strict=False)
+    length = next((at for at, (was, now) in enumerate(pairs) if was != now), min(len(old), len(new)))
+    start = old[: old.rfind(" ", 0, length) + 1]
+    words = start.split(" ")
+    return f"{words[0]} {words[1]} " if len(words) > 2 and words[1] in OPERATORS else start
 
 
 def change_of(old: Object, new: Object, difference: ValueDifference) -> ValueChange | None:
@@ -38,7 +53,7 @@ def _text_at(obj: Object, path: Path | None) -> str | None:
 
 
 def text_of(node: Node) -> str:
-    """A value in one line: a text as it is, a requirement as a sentence, everything else as JSON.
+    """A value in one line: a text as it is, a requirement as a sentence, fields by their paths.
 
     Placeholders stay as they are written; of a text of several lines only their number is told.
     """
@@ -52,9 +67,25 @@ def text_of(node: Node) -> str:
         words = [value["key"], value["operator"], *(map(str, values) if isinstance(values, list) else ())]
         least = [f"(minValues {value['minValues']})"] if "minValues" in value else []
         return " ".join(map(str, [*words, *least]))
-    if isinstance(value, dict) and value and not any(isinstance(each, dict | list) for each in value.values()):
-        return ", ".join(f"{key}: {each}" for key, each in value.items())
-    return json.dumps(value, ensure_ascii=False)
+    return _in_words(value)
+
+
+def _in_words(value: object) -> str:
+    """Maps and lists in one line: `deviceName: /dev/xvda, ebs.volumeSize: 20Gi; deviceName: /dev/xvdb`."""
+    if isinstance(value, dict) and value:
+        return ", ".join(f"{path}: {text}" for path, text in _fields_of(value))
+    if isinstance(value, list) and value:
+        whole = any(isinstance(each, dict | list) for each in value)
+        return ("; " if whole else " ").join(map(_in_words, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _fields_of(value: dict[str, object]) -> Iterator[tuple[str, str]]:
+    for name, each in value.items():
+        if isinstance(each, dict) and each:
+            yield from ((f"{name}.{path}", text) for path, text in _fields_of(each))
+        else:
+            yield name, _in_words(each)
 
 
 def json_value(node: Node) -> object:

@@ -71,7 +71,7 @@ def _cause(pool: PoolPlan) -> tuple[object, ...]:
             ),
             tuple((refusal.field, place_of(refusal.at)) for refusal in pool.refused),
             tuple((effect.field, place_of(effect.at)) for effect in pool.effects),
-            pool.verdict.unknown,
+            tuple(notes_of(pool)),
         )
     pace = tuple(words(pool.pace, _nodes(pool))) if pool.pace is not None else ()
     return pool.change, headline(pool), pool.rank, own, pace
@@ -114,6 +114,12 @@ def class_headline(plan: ClassPlan) -> str:
     what = {"all": "all their nodes are replaced", "some": "some of their nodes are replaced"}
     words = what.get(plan.verdict.replaced, "their nodes may be replaced; the files do not tell")
     return f"no pool of these files uses it; of those that do, {words}{f': {reasons}' if reasons else ''}"
+
+
+def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
+    """What stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
+    unknown = plan.why_unknown if isinstance(plan, PoolPlan) else plan.verdict.unknown
+    return [note for note in (unknown, plan.never_stored) if note]
 
 
 def nodes_in_words(pool: PoolPlan) -> str:

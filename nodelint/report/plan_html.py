@@ -12,7 +12,7 @@ from datetime import timedelta
 from html import escape
 
 from nodelint.karpenter.resolve import Resolution
-from nodelint.plan import ClassPlan, Plan, PoolPlan, Verdict
+from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.disruption_rate import Pace, words
 from nodelint.plan.values import ValueChange
 from nodelint.printable import printable, screened, writable
@@ -25,6 +25,7 @@ from nodelint.report.plan_blocks import (
     headline,
     headline_of_plan,
     nodes_in_words,
+    notes_of,
     place_of,
     pool_place,
     releases_of,
@@ -84,7 +85,7 @@ def _block(number: int, block: PoolBlock) -> str:
         f"<p class=verdict>{_text(headline(first))}</p>",
         f"<p class=quiet>{_code(places)}</p>",
         *_refused(first),
-        _reasons(first.verdict),
+        _reasons(first),
         _effects(first),
         _week(first.pace, len(first.nodes) if first.nodes else None) if first.pace is not None else "",
     ]
@@ -109,7 +110,7 @@ def _class(plan: ClassPlan) -> str:
         f'<section class="pool {plan.verdict.replaced}">'
         f"<h2><span class=sign>{sign}</span> EC2NodeClass {_text(text)}</h2>"
         f"<p class=verdict>{_text(class_headline(plan))}</p><p class=quiet>{_code(place_of(plan.at))}</p>"
-        f"{_reasons(plan.verdict)}</section>"
+        f"{_reasons(plan)}</section>"
     )
 
 
@@ -159,17 +160,17 @@ def _refused(each: PoolPlan) -> Iterator[str]:
         yield f"<p class=refused>Refused by the API server: {_code(refusal.field)}: {_text(refusal.message)}</p>"
 
 
-def _reasons(verdict: Verdict) -> str:
+def _reasons(plan: PoolPlan | ClassPlan) -> str:
     rows = "".join(
         f"<tr><td>{_text(reason.reason)}{f' ({share_of(reason)})' if share_of(reason) else ''}</td>"
         f"<td>{_code(reason.field)}</td><td>{_changed(reason.change)}</td><td>{_code(place_of(reason.at))}</td></tr>"
-        for reason in verdict.reasons
+        for reason in plan.verdict.reasons
     )
-    unknown = f"<p>{_text(verdict.unknown)}</p>" if verdict.unknown else ""
+    notes = "".join(f"<p>{_text(note)}</p>" for note in notes_of(plan))
     if not rows:
-        return unknown
+        return notes
     head = "<tr><th>reason</th><th>field</th><th>value</th><th>line</th></tr>"
-    return f"<div class=scroll><table class=reasons>{head}{rows}</table></div>{unknown}"
+    return f"<div class=scroll><table class=reasons>{head}{rows}</table></div>{notes}"
 
 
 def _week(found: Pace, nodes: int | None) -> str:

@@ -111,8 +111,9 @@ def _pool(each: PoolPlan) -> dict[str, Any]:
         }
     if each.roll is not None:
         record["roll"] = _roll(each.roll)
-    if each.verdict.unknown is not None:
-        record["unknown"] = each.verdict.unknown
+    if each.why_unknown is not None:
+        record["unknown"] = each.why_unknown
+    record["neverStored"] = each.never_stored
     return record
 
 
@@ -163,6 +164,7 @@ def _class(each: ClassPlan) -> dict[str, Any]:
         "reasons": [_reason(reason) for reason in each.verdict.reasons],
         "refused": [{"field": refusal.field, "message": refusal.message} for refusal in each.refused],
         "unknown": each.verdict.unknown,
+        "neverStored": each.never_stored,
     }
 
 

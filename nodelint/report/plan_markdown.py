@@ -27,6 +27,7 @@ from nodelint.report.plan_blocks import (
     headline,
     headline_of_plan,
     nodes_in_words,
+    notes_of,
     nothing_changed,
     place_of,
     releases_of,
@@ -137,8 +138,7 @@ class _Comment:
         for reason in pool.verdict.reasons:
             share = share_of(reason)
             yield f"{self._cause(reason)} at {self._place(reason.at)}{f' ({share})' if share else ''}"
-        if pool.verdict.unknown:
-            yield inline(printable(pool.verdict.unknown))
+        yield from (inline(printable(note)) for note in notes_of(pool))
         for effect in pool.effects:
             yield f"{_code(effect.field)}{_changed(effect.change)} at {self._place(effect.at)}: {inline(effect.what)}"
         if pool.pace is not None:

@@ -25,6 +25,7 @@ from nodelint.report.plan_blocks import (
     headline,
     headline_of_plan,
     nodes_in_words,
+    notes_of,
     place_of,
     pool_place,
     releases_of,
@@ -72,8 +73,8 @@ def _block(block: PoolBlock, look: TextStyle) -> Iterator[str]:
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
     for reason in first.verdict.reasons:
         yield from _reason(reason, look)
-    if first.verdict.unknown:
-        yield from wrap(first.verdict.unknown, look.width, "      ")
+    for note in notes_of(first):
+        yield from wrap(printable(note), look.width, "      ")
     for effect in first.effects:
         yield from _effect(effect, look)
     for pool in block.pools:
@@ -129,8 +130,8 @@ def _class(plan: ClassPlan, look: TextStyle) -> Iterator[str]:
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
     for reason in plan.verdict.reasons:
         yield from _reason(reason, look)
-    if plan.verdict.unknown:
-        yield from wrap(plan.verdict.unknown, look.width, "      ")
+    for note in notes_of(plan):
+        yield from wrap(printable(note), look.width, "      ")
 
 
 def _name(plan: ClassPlan) -> str:
@@ -139,13 +140,22 @@ def _name(plan: ClassPlan) -> str:
 
 
 def _uncompared(places: Sequence[Uncompared], look: TextStyle) -> Iterator[str]:
+    """What changes with its place, and below it the reason; of what stays as it is the names for each reason."""
     yield look.style("Not compared", bold=True)
-    ordered = sorted(places, key=lambda place: not place.changed)
-    for place in ordered[:_PLACES]:
-        yield from fitted(f"  {'~' if place.changed else ' '} {printable(place.what)}  {place_of(place.at)}", look)
-        yield from wrap(printable(place.reason), look.width, "      ")
-    if len(ordered) > _PLACES:
-        yield f"    and {len(ordered) - _PLACES} more; --format json lists all"
+    groups: dict[tuple[bool, str], list[Uncompared]] = {}
+    for place in sorted(places, key=lambda place: not place.changed):
+        groups.setdefault((place.changed, place.reason), []).append(place)
+    for (changed, reason), group in groups.items():
+        if changed:
+            for place in group[:_PLACES]:
+                yield from fitted(f"  ~ {printable(place.what)}  {place_of(place.at)}", look)
+            if len(group) > _PLACES:
+                yield f"    and {len(group) - _PLACES} more; --format json lists all"
+            yield from wrap(printable(reason), look.width, "      ")
+        else:
+            names = ", ".join(dict.fromkeys(printable(place.what) for place in group[:_PLACES]))
+            more = f" and {len(group) - _PLACES} more" if len(group) > _PLACES else ""
+            yield from wrap(f"not changed: {names}{more}: {printable(reason)}", look.width, "    ", "      ")
 
 
 def _workloads(changes: Sequence[WorkloadChange], look: TextStyle) -> Iterator[str]:
