@@ -73,7 +73,10 @@ def test_the_gitlab_job_leaves_its_reports(tmp_path: Path) -> None:
 
 
 def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
-    """Both scripts of the job as a runner would call them, over a repository, with GitLab's notes behind HTTP."""
+    """Both scripts of the job as a runner would call them, over a repository, with GitLab's notes behind HTTP.
+
+    A change that touches no pool has no note; a note that is there is corrected.
+    """
     job = parsed((CI / "gitlab-ci.yml").read_text(encoding="utf-8"))["nodelint-plan"]
     asked: list[tuple[str, str, str]] = []
     notes: list[dict[str, Any]] = [{"id": 3, "author": {"id": 9}, "body": "<!-- nodelint plan -->\nof somebody else"}]
@@ -121,7 +124,10 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
         "NODELINT_TOKEN": "secret",
     }
     after = "\n".join(job["after_script"]).replace("/opt/nodelint/bin/python", sys.executable)
-    for _ in range(2):
+    pool = next(path for path in sorted(tree.rglob("*.yaml")) if "consolidateAfter:" in path.read_text("utf-8"))
+    text = pool.read_text("utf-8")
+    for after_change in (text, text.replace("consolidateAfter:", "consolidateAfter: 47m #"), text):
+        pool.write_text(after_change, encoding="utf-8")
         for script in ("\n".join(job["script"]), after):
             done = subprocess.run(
                 ["bash", "-e", "-c", script], cwd=tree, env=env, capture_output=True, text=True, check=False
@@ -131,7 +137,8 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
     place = "/projects/1/merge_requests/2/notes"
     assert asked == [("POST", place, "secret"), ("PUT", f"{place}/4", "secret")]
     marks = "<!-- nodelint plan -->\n<!-- nodelint plan: nothing changed -->\n"
-    assert notes[1]["body"].startswith(f"{marks}### nodelint plan: ")
+    assert notes[1]["body"].startswith("<!-- nodelint plan -->\n### nodelint plan: ")
+    assert notes[2]["body"].startswith(f"{marks}### nodelint plan: ")
     assert (tree / job["artifacts"]["paths"][0]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 

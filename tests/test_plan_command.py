@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -448,6 +449,27 @@ def test_live_of_a_pool_that_goes_takes_all_nodes_at_once(nodelint: Run, tmp_pat
     assert (found["nodes"], found["atOnce"], found["steps"], found["hours"]) == (3, None, None, None)
     assert found["inWords"][0] == "all 3 nodes at once: no budget counts where a pool is deleted"
     assert found["blockedBy"]["podDisruptionBudgets"] == ["shop/cart"]
+
+
+def test_the_page_says_how_the_nodes_go(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "cluster.json", fleet())
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: "))
+    done = nodelint(
+        "plan",
+        "--old",
+        "old",
+        "new",
+        "--live",
+        "cluster.json",
+        "--format",
+        "html",
+        "--karpenter-version",
+        "1.6.0",
+        env=NOW,
+    )
+    assert found["inWords"]
+    for line in found["inWords"]:
+        assert escape(line) in done.stdout
 
 
 def test_without_live_there_is_no_roll(nodelint: Run, tmp_path: Path) -> None:

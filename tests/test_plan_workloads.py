@@ -73,3 +73,20 @@ def test_every_form_names_the_workloads(tmp_path: Path, nodelint: Run, form: str
     assert "no NodePool takes its pods any more" in page
     assert "did not tolerate taint" in page
     assert "web.yaml:" in page
+
+
+def test_workloads_are_those_that_charts_make(here: Path, nodelint: Run) -> None:
+    files = {
+        "Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+        "values.yaml": "selected: batch\n",
+        "templates/web.yaml": pod("nodeSelector: {team: '{{ .Values.selected }}'}"),
+    }
+    for side, team in (("old", "batch"), ("new", "other")):
+        for name, text in files.items():
+            (here / side / "chart" / name).parent.mkdir(parents=True, exist_ok=True)
+            (here / side / "chart" / name).write_text(text)
+        line = f"key: team, operator: In, values: [{team}]"
+        (here / side / "pools.yaml").write_text(f"{pools(line)}---\n{nodeclass()}")
+    done = nodelint("plan", "new", "--old", "old", "--format", "json", cwd=here)
+    (lost,) = json.loads(done.stdout)["workloads"]
+    assert lost["stranded"] is True

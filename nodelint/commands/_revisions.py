@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Read(NamedTuple):
     """What was read of a side: the files, those read for context, and what the clusters get of them.
 
-    Paths are compared from `root` on; `above` is the top of
-    the repository whose revision stands in that folder.
+    `paths` are those that were asked for. Paths are compared from `root` on; `above` is the top of the repository
+    whose revision stands in that folder.
     """
 
     found: Discovery
@@ -34,6 +34,7 @@ class Read(NamedTuple):
     root: str
     built: Rendering | None
     inventory: Inventory
+    paths: Sequence[str]
     above: str | None = None
 
 
@@ -53,7 +54,7 @@ def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool =
     beside = [] if whole else Session(settings).beside(held, found.sources)
     for source in beside:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
-    return Read(found, beside, root, built, inventory)
+    return Read(found, beside, root, built, inventory, paths)
 
 
 def _nothing() -> Discovery:

@@ -221,7 +221,7 @@ def _planned(
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
-    plan = plan._replace(workloads=workload_changes(was, new, plan.aim))
+    plan = plan._replace(workloads=workload_changes(was, new, plan.aim, settings))
     add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.target._replace(choose=chosen[0])
     before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then, *ready.how[1:3], was.beside)

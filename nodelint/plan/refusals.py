@@ -43,7 +43,7 @@ def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | N
     fault = next(_faults(obj, release, schemas), None)
     if fault is None:
         return None
-    name = obj.name if isinstance(obj.name, str) else obj.name_node.written
+    name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
     return f"the API server refuses {obj.kind} {name} as it was: {fault.message}; the cluster holds something else"
 
 

@@ -14,6 +14,7 @@ from html import escape
 from nodelint.karpenter.resolve import Resolution
 from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.disruption_rate import Pace, words
+from nodelint.plan.roll import Roll, describe_roll
 from nodelint.plan.values import ValueChange
 from nodelint.printable import printable, screened, writable
 from nodelint.report.plan_blocks import (
@@ -93,6 +94,7 @@ def _block(number: int, block: PoolBlock) -> str:
         own = "".join(
             (
                 f"<p>{_text(nodes_in_words(pool))}</p>" if pool.nodes is not None else "",
+                _roll(pool.roll) if pool.roll is not None else "",
                 _funnels(pool),
                 _images(pool),
                 _types(pool),
@@ -193,6 +195,12 @@ def _week(found: Pace, nodes: int | None) -> str:
         "<span><b class=open></b> no limit</span></p>"
         f"<ul>{said}</ul>"
     )
+
+
+def _roll(found: Roll) -> str:
+    """How the nodes that the cluster has go, and what blocks them."""
+    said = "".join(f"<li>{_text(line)}</li>" for line in describe_roll(found))
+    return f"<h3>The nodes that run now</h3><ul>{said}</ul>"
 
 
 def _funnels(each: PoolPlan) -> str:
