@@ -52,8 +52,8 @@ def chart(folder: str, name: str = "pools", values: str = OWN) -> dict[str, str]
     }
 
 
-def findings(nodelint: Run) -> set[tuple[str, int, str]]:
-    done = nodelint("check", ".", "--format", "concise", "--select", "unknown-value,no-instance-type")
+def findings(nodelint: Run, folder: str = ".") -> set[tuple[str, int, str]]:
+    done = nodelint("check", folder, "--format", "concise", "--select", "unknown-value,no-instance-type")
     assert done.returncode in (0, 1), done.stdout + done.stderr
     lines = re.findall(r"(?m)^([^:\n]+):(\d+):\d+: (?:error|warning)\[[\w-]+\]: ([^\n]*)", done.stdout)
     return {(path, int(line), re.findall(r"`([^`]+)`", text)[0]) for path, line, text in lines}
@@ -162,3 +162,121 @@ spec:
 """
     write(tmp_path, {**chart("charts/pools"), "release.yaml": release})
     assert findings(nodelint) == found
+
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: karpenter-pools, namespace: flux}
+spec:
+  chart:
+    spec:
+      chart: charts/pools
+      sourceRef: {kind: GitRepository, name: platform}
+"""
+MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: karpenter-values}
+data:
+  values.yaml: |
+    types: [m5.xlrge, m5.large]
+  arch: x86
+  type: m5.xlrge
+"""
+ARCH = "[{kind: ConfigMap, name: karpenter-values, valuesKey: arch, targetPath: arch}]"
+FLUX = {
+    # What a HelmRelease has besides its chart, the files around it, and what is found.
+    "values from a ConfigMap": (
+        "  valuesFrom: [{kind: ConfigMap, name: karpenter-values}]\n",
+        {"values.yaml": MAP},
+        {("values.yaml", 6, "m5.xlrge")},
+    ),
+    "one value of a ConfigMap": (f"  valuesFrom: {ARCH}\n", {"values.yaml": MAP}, {("values.yaml", 7, "x86")}),
+    "a list's item": (
+        "  valuesFrom: [{kind: ConfigMap, name: karpenter-values, valuesKey: type, targetPath: 'types[0]'}]\n",
+        {"values.yaml": MAP},
+        {("values.yaml", 8, "m5.xlrge")},
+    ),
+    "inline values win": (
+        "  valuesFrom: [{kind: ConfigMap, name: karpenter-values}]\n  values: {types: [m5.large]}\n",
+        {"values.yaml": MAP},
+        set(),
+    ),
+    "the nearest ConfigMap": (
+        "  valuesFrom: [{kind: ConfigMap, name: karpenter-values}]\n",
+        {"dev/values.yaml": MAP, "values.yaml": MAP.replace("m5.xlrge, ", "")},
+        set(),
+    ),
+    "another namespace": (
+        "  valuesFrom: [{kind: ConfigMap, name: karpenter-values}]\n",
+        {"values.yaml": MAP.replace("karpenter-values}", "karpenter-values, namespace: other}")},
+        set(),
+    ),
+    "a Secret is not known": (
+        "  valuesFrom: [{kind: Secret, name: karpenter-values}]\n",
+        {"values.yaml": MAP},
+        set(),
+    ),
+    "a generated ConfigMap": (
+        "  valuesFrom: [{kind: ConfigMap, name: karpenter-values}]\n",
+        {
+            "kustomization.yaml": "resources: []\nconfigMapGenerator:\n"
+            "  - {name: karpenter-values, files: [values.yaml=pools.yaml]}\n",
+            "pools.yaml": "types: [m5.xlrge, m5.large]\n",
+        },
+        {("pools.yaml", 1, "m5.xlrge")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLUX)
+def test_values_that_a_helm_release_takes_from_elsewhere(nodelint: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / ".git").mkdir()
+    more, files, found = FLUX[name]
+    write(tmp_path, {**chart("charts/pools"), "release.yaml": RELEASE + more, **files})
+    assert findings(nodelint) == found
+
+
+def test_files_of_values_in_the_place_of_the_defaults_of_a_chart(nodelint: Run, tmp_path: Path) -> None:
+    """Flux packs a chart with these files alone: what only its values.yaml has is not there."""
+    (tmp_path / ".git").mkdir()
+    files = "      valuesFiles: [env/a.yaml, env/b.yaml]\n"
+    env = {"env/a.yaml": "types: [m5.xlrge]\narch: x86\n", "env/b.yaml": "types: [m5.large]\n"}
+    write(tmp_path, {**chart("charts/pools"), "release.yaml": RELEASE + files, **env})
+    assert findings(nodelint) == {("env/a.yaml", 2, "x86")}
+    write(tmp_path, {"release.yaml": RELEASE + files.replace("b.yaml", "missing.yaml")})
+    assert findings(nodelint) == set(), "what the values are is not known"
+
+
+def test_a_chart_without_values_is_judged_with_those_of_its_releases(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    helm = "      valueFiles: [values/dev.yaml]\n"
+    write(
+        tmp_path,
+        {
+            **chart("charts/pools"),
+            "app.yaml": APPLICATION + helm,
+            "charts/pools/values/dev.yaml": OWN.replace("m5.large", "m5.lrge"),
+        },
+    )
+    (tmp_path / "charts/pools/values.yaml").unlink()
+    assert findings(nodelint) == {("charts/pools/values/dev.yaml", 2, "m5.lrge")}
+
+
+@pytest.mark.parametrize(
+    ("helm", "found"),
+    [
+        ("      parameters: [{name: 'types[1]', value: m5.xlrge}]\n", {"m5.xlrge"}),
+        ("      parameters: [{name: 'types[0]', value: m5.xlarge}]\n", set()),
+        ("      valueFiles: [/env/prod.yaml]\n", {"x86"}),
+        ("      valueFiles: [../../../outside.yaml]\n", set()),
+    ],
+)
+def test_parameters_of_lists_and_files_from_the_top(
+    nodelint: Run, tmp_path: Path, helm: str, found: set[str]
+) -> None:
+    home = tmp_path / "home"
+    write(home, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, "env/prod.yaml": "arch: x86\n"})
+    write(tmp_path, {"outside.yaml": "arch: x86\n", "home/.git/HEAD": "ref: refs/heads/main\n"})
+    assert {each[2] for each in findings(nodelint, "home")} == found

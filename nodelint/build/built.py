@@ -182,7 +182,9 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
 
 
 def _list_sources(built: Built) -> Iterator[SourceText]:
-    """The files in which values are written, and patches of which something may be said; not those of charts."""
+    """The files in which values are written, and patches of which something may be said; of a chart, its `own`."""
+    if built.own is not None:
+        yield built.own
     if built.by_default and built.settle is None:
         return
     yield from (patch.at.source for patch in built.unmatched)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Literal
 
 from nodelint.build.roots import nodes_of, read
 from nodelint.build.values_files import beside, merged, values_root
 from nodelint.source import Node, Source, SourceText
-from nodelint.source.files.safe_read import repository
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.source.nodes import MappingEntry
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import vendored_chart
@@ -96,6 +99,29 @@ def _source(path: str, sources: Mapping[str, Source]) -> Source | None:
 # -- Argo CD and Flux
 
 
+class _Tree(NamedTuple):
+    """The repository of a release: its top, the files that are read already, and whether paths are shown whole."""
+
+    home: str
+    sources: Mapping[str, Source]
+    absolute: bool
+
+    def read_values(self, *path: str) -> Node | None:
+        """The values in a file of the repository; None where it is outside, missing, or no file of values."""
+        whole = os.path.normpath(os.path.join(*path))
+        source = self.sources.get(whole)
+        if source is None and os.path.isfile(whole) and is_inside(whole, self.home):
+            source = read(whole if self.absolute else os.path.relpath(whole))
+        return values_root(source) if source is not None else None
+
+
+class _Layer(NamedTuple):
+    """Values that a release adds to those below it: the text they stand in, and how they change the whole."""
+
+    given: SourceText
+    apply: Callable[[Node], Node]
+
+
 def find_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, SourceText, Node]]:
     """What Applications and HelmReleases give to charts of the repository: the chart's own values, a file, and all.
 
@@ -104,32 +130,34 @@ def find_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> It
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
+    by_path = {os.path.abspath(source.path): source for source in sources}
     for source in sources:
         if not folders or not re.search(rf"{_ARGO}|{_FLUX}", source.text) or source.may_be_template:
             continue
         home = repository(os.path.dirname(os.path.abspath(source.path)))
+        tree = _Tree(str(home), by_path, os.path.isabs(source.path))
         for root in nodes_of(source) if home is not None else ():
-            for folder, layers in _releases_in(root, str(home)):
+            for folder, layers in _releases_in(root, tree):
                 path = folders.get(folder)
                 whole = values_root(charts[path]) if path is not None else None
                 if path is None or whole is None or not layers or counts[path] >= _MOST_RELEASES:
                     continue
                 counts[path] += 1
                 for layer in layers:
-                    whole = merged(whole, layer)
-                for given in {id(layer.source): layer.source for layer in layers}.values():
+                    whole = layer.apply(whole)
+                for given in {id(layer.given): layer.given for layer in layers}.values():
                     yield path, given, whole
 
 
-def _releases_in(root: Node, home: str) -> Iterator[tuple[str, list[Node]]]:
+def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[_Layer]]]:
     """The folder of each chart that an object installs, with the values that it gives, the weakest first."""
     version, kind = root.get("apiVersion"), root.get("kind")
     group = str(version.value) if version is not None else ""
     if group.startswith(_FLUX) and kind is not None and kind.value == "HelmRelease":
         chart = _text(root.find("spec", "chart", "spec", "chart"))
-        values = root.find("spec", "values")
-        if chart and values is not None and values.kind == "mapping":
-            yield os.path.normpath(os.path.join(home, chart)), [values]
+        if chart:
+            layers = _flux_layers(root, tree)
+            yield os.path.normpath(os.path.join(tree.home, chart)), layers if layers is not None else []
     elif group.startswith(_ARGO) and kind is not None:
         spec = root.get("spec") if kind.value == "Application" else root.find("spec", "template", "spec")
         if spec is not None:
@@ -138,30 +166,104 @@ def _releases_in(root: Node, home: str) -> Iterator[tuple[str, list[Node]]]:
             for each in [*(several.items if several is not None else ()), *([single] if single is not None else ())]:
                 path, helm = _text(each.get("path")), each.get("helm")
                 if path and helm is not None:
-                    folder = os.path.normpath(os.path.join(home, path))
-                    yield folder, list(_argo_values(helm, folder, home))
+                    folder = os.path.normpath(os.path.join(tree.home, path))
+                    yield folder, list(_argo_layers(helm, folder, tree))
 
 
-def _argo_values(helm: Node, folder: str, home: str) -> Iterator[Node]:
+def _merging(node: Node) -> _Layer:
+    return _Layer(node.source, lambda whole: merged(whole, node))
+
+
+def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[_Layer]:
     files = helm.get("valueFiles")
     for each in files.items if files is not None else ():
         name = _text(each)
-        within = re.match(r"\$[\w-]+/", name)
-        path = os.path.join(home, name[within.end() :]) if within is not None else os.path.join(folder, name)
-        source = read(os.path.normpath(path)) if name and "://" not in name and os.path.isfile(path) else None
-        root = values_root(source) if source is not None else None
-        if root is not None and os.path.basename(path) != "values.yaml":
-            yield root
+        of_another = re.match(r"\$[\w-]+/", name)
+        within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
+        above = tree.home if of_another is not None or name.startswith("/") else folder
+        root = tree.read_values(above, within) if name and "://" not in name else None
+        if root is not None and os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml"):
+            yield _merging(root)
     text, values = helm.get("values"), helm.get("valuesObject")
     if text is not None and (inner := _inner(text)) is not None:
-        yield inner
+        yield _merging(inner)
     if values is not None and values.kind == "mapping":
-        yield values
+        yield _merging(values)
     parameters = helm.get("parameters")
     for each in parameters.items if parameters is not None else ():
-        made = _parameter(each)
-        if made is not None:
-            yield made
+        key, value, forced = each.get("name"), each.get("value"), each.get("forceString")
+        if key is not None and value is not None:
+            typed = forced is None or forced.value is not True
+            if (layer := _setting(_text(key), key, value, typed)) is not None:
+                yield layer
+
+
+def _flux_layers(root: Node, tree: _Tree) -> list[_Layer] | None:
+    """What a HelmRelease gives; None where a file that stands in the place of the defaults cannot be read."""
+    layers: list[_Layer] = []
+    files = root.find("spec", "chart", "spec", "valuesFiles")
+    for number, each in enumerate(files.items if files is not None else ()):
+        found = tree.read_values(tree.home, _text(each))
+        if found is None:
+            return None
+        # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
+        layers.append(_Layer(found.source, partial(_instead, found)) if number == 0 else _merging(found))
+    references = root.find("spec", "valuesFrom")
+    for reference in references.items if references is not None else ():
+        held = _config_value(reference, root, tree)
+        target = _text(reference.get("targetPath"))
+        if held is None:
+            continue
+        if target:
+            setting = _setting(target, held, held, True)
+            layers += [setting] if setting is not None else []
+        elif (inner := held if held.kind == "mapping" else _inner(held)) is not None:
+            layers.append(_merging(inner))
+    values = root.find("spec", "values")
+    if values is not None and values.kind == "mapping":
+        layers.append(_merging(values))
+    return layers
+
+
+def _instead(values: Node, whole: Node) -> Node:
+    return values
+
+
+def _config_value(reference: Node, release: Node, tree: _Tree) -> Node | None:
+    """The values that a ConfigMap of the repository holds for a release: the nearest one; None where two are as near.
+
+    One that a kustomization generates is read from the file that it names.
+    """
+    name, key = _text(reference.get("name")), _text(reference.get("valuesKey")) or "values.yaml"
+    if _text(reference.get("kind")) != "ConfigMap" or not name:
+        return None
+    namespace = _text(release.find("metadata", "namespace"))
+    around = os.path.dirname(os.path.abspath(release.source.path))
+    found: dict[int, list[Node]] = {}
+    for path, source in tree.sources.items():
+        if name not in source.text or not is_inside(path, tree.home) or source.may_be_template:
+            continue
+        values = list(_config_maps(source, name, namespace, key, tree))
+        shared = len(os.path.commonpath([around, os.path.dirname(path)]))
+        found.setdefault(shared, []).extend(values)
+    nearest = next((values for _, values in sorted(found.items(), reverse=True) if values), [])
+    return nearest[0] if len(nearest) == 1 else None
+
+
+def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tree) -> Iterator[Node]:
+    for root in nodes_of(source):
+        if _text(root.get("kind")) == "ConfigMap" and _text(root.find("metadata", "name")) == name:
+            own, value = _text(root.find("metadata", "namespace")), root.find("data", key)
+            if value is not None and (not own or not namespace or own == namespace):
+                yield value
+        generators = root.get("configMapGenerator") if os.path.basename(source.path) in KUSTOMIZATIONS else None
+        for each in generators.items if generators is not None else ():
+            files = each.get("files")
+            for item in files.items if files is not None and _text(each.get("name")) == name else ():
+                own, _, path = _text(item).rpartition("=")
+                found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path)
+                if found is not None and (own or os.path.basename(path)) == key:
+                    yield found
 
 
 def _inner(node: Node) -> Node | None:
@@ -177,19 +279,40 @@ def _inner(node: Node) -> Node | None:
     return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
 
 
-def _parameter(node: Node) -> Node | None:
-    """A parameter, as `--set` reads it; None for one of a list."""
-    name, value, forced = node.get("name"), node.get("value"), node.get("forceString")
-    path = _text(name)
-    if name is None or value is None or not re.fullmatch(r"[\w-]+(?:\.[\w-]+)*", path):
+def _setting(path: str, name: Node, value: Node, typed: bool) -> _Layer | None:
+    """One value at a path such as `pools[0].limits.cpu`, as `--set` takes it; None for a path of another form.
+
+    `typed` reads `true` and `5` as what they are, and not as text.
+    """
+    if not re.fullmatch(r"[\w-]+(?:\[\d{1,3}\])*(?:\.[\w-]+(?:\[\d{1,3}\])*)*", path):
         return None
     made = value
-    if isinstance(value.value, str) and (forced is None or forced.value is not True):
+    if isinstance(value.value, str) and typed:
         made = Node(value.source, value.start, value.end, "scalar", value.style, _typed(value.value))
-    for step in reversed(path.split(".")):
-        around = Node(value.source, value.start, value.end, "mapping", "flow")
-        around.entries = [MappingEntry(name, made, step)]
-        made = around
+    steps = [int(step) if step.isdecimal() else step for step in re.findall(r"[\w-]+", path)]
+    return _Layer(value.source, lambda whole: _with_value(whole, steps, name, made))
+
+
+def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value: Node) -> Node:
+    """A copy of values with one of them set; what is not there on the way to it is made."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    kind: Literal["sequence", "mapping"] = "sequence" if isinstance(step, int) else "mapping"
+    held = base if base is not None and base.kind == kind else None
+    place = held if held is not None else value
+    made = Node(place.source, place.start, place.end, kind, held.style if held is not None else "flow")
+    if isinstance(step, int):
+        made.items = list(held.items) if held is not None else []
+        while len(made.items) <= step:
+            made.items.append(Node(value.source, value.start, value.end, "scalar", "plain", None))
+        made.items[step] = _with_value(made.items[step], rest, name, value)
+        return made
+    entries = held.entries if held is not None else []
+    own = next((entry for entry in entries if entry.name == step), None)
+    below = _with_value(own.value if own is not None else None, rest, name, value)
+    new = MappingEntry(own.key if own is not None else name, below, step)
+    made.entries = [new if entry is own else entry for entry in entries] + ([new] if own is None else [])
     return made
 
 

@@ -17,7 +17,7 @@ from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.templates.charts import definitions_of, values_of
+from nodelint.source.templates.charts import definitions_of, values_of, values_place
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.source.templates.template_eval import Definitions, Filled, Holes, Segment, TooLong, fill
 from nodelint.source.yaml.compose import compose
@@ -92,9 +92,11 @@ def _charts(sources: Sequence[Source]) -> dict[str, tuple[Source, list[Source]]]
     by_path = {os.path.abspath(source.path): source for source in sources}
     found: dict[str, tuple[Source, list[Source]]] = {}
     for source in sources:
-        path = values_of(source.path) if source.may_be_template else None
+        path = values_place(source.path) if source.may_be_template else None
         whole = os.path.abspath(path) if path is not None else ""
         values = by_path.get(whole) or (read(path) if path is not None else None)
+        if values is None and path is not None and not os.path.exists(path):
+            values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
         if values is not None:
             by_path[whole] = values
             found.setdefault(whole, (values, []))[1].append(source)

@@ -31,17 +31,19 @@ def values_of(path: str) -> str | None:
 
     A chart within another one has none of its own: the outer chart may give it others.
     """
+    values = values_place(path)
+    return values if values is not None and os.path.isfile(values) else None
+
+
+def values_place(path: str) -> str | None:
+    """Where the default values for a template would stand, be they there or not; None as for `values_of`."""
     folder = _templates_around(path)
     if folder is None:
         return None
     chart = os.path.dirname(folder)
-    if not os.path.isfile(os.path.join(chart, CHART)):
+    if not os.path.isfile(os.path.join(chart, CHART)) or chart_around(chart) is not None:
         return None
-    outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
-    if name == "charts" and os.path.isfile(os.path.join(outer, CHART)):
-        return None
-    values = os.path.join(chart, _VALUES)
-    return values if os.path.isfile(values) else None
+    return os.path.join(chart, _VALUES)
 
 
 class VendoredChart(NamedTuple):
