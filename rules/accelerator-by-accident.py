@@ -7,69 +7,16 @@ taken like any other: `g6f` and `gr6f` with a fraction of a GPU, FPGAs (`f`) and
 A NodePool that names such a type, or has a taint for one, is meant for them, and this rule is silent. The fix leaves
 the categories out. It is unsafe: nodes of these types that run are replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-generation
-          operator: Gt
-          values: ["3"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-generation
+    operator: Gt
+    values: ["3"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-generation
-          operator: Gt
-          values: ["3"]
-        - key: karpenter.k8s.aws/instance-category
-          operator: NotIn
-          values: ["g", "gr", "p"]
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: NotIn, values: [t, g, p]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: NotIn, values: [t, g, p, dl, f, gr, inf, trn, vt]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: NotIn, values: [t, g, p]}
 ```
 """
 

@@ -7,32 +7,16 @@ of its own with a taint, such as `nvidia.com/gpu`, takes only what tolerates it.
 
 Silent where the pool has a taint, and where a requirement keeps the accelerators out.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, g]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, g]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
 """
 

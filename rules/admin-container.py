@@ -3,44 +3,12 @@
 Bottlerocket has no shell. Its admin container brings one, with SSH and with `sheltie` as a way to root on the host.
 It is off by default, and can be enabled on a single node from the control container (SSM) while somebody debugs it.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.host-containers.admin]
-    enabled = true
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.host-containers.admin]
-    enabled = false
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.userData: |
+  [settings.host-containers.admin]
+  enabled = true
 ```
 """
 

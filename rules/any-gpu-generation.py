@@ -7,35 +7,18 @@ memory` or the family says what is meant.
 
 Pods may say it themselves, by `nodeSelector`. It is a reminder, then.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g, p]}
+```yaml bad frame=pool
+spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g, p]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g, p]}
-        - {key: karpenter.k8s.aws/instance-gpu-name, operator: In, values: [a10g, h100]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [g, p]}
+  - {key: karpenter.k8s.aws/instance-gpu-name, operator: In, values: [a10g, h100]}
 ```
 """
 

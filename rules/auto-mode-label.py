@@ -5,32 +5,11 @@ The labels of instance types are called `eks.amazonaws.com/instance-category` an
 that nothing says that a requirement on another picks an instance type. A name in Auto Mode's own domain counts as a
 slip where one of the documented labels is close to it.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
-        - {key: eks.amazonaws.com/instance-generaton, operator: Gt, values: ["4"]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
-      requirements:
-        - {key: eks.amazonaws.com/instance-category, operator: In, values: [c, m]}
-        - {key: eks.amazonaws.com/instance-generation, operator: Gt, values: ["4"]}
+```yaml bad frame=pool
+spec.template.spec.nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  - {key: eks.amazonaws.com/instance-generaton, operator: Gt, values: ["4"]}
 ```
 """
 

@@ -5,32 +5,9 @@ Auto Mode replaces every node after 21 days at the latest. Its API server refuse
 whole folder. `720h`, which is Karpenter's own default and often copied from its documentation, is too long, and so
 is `Never`. A NodePool counts as one of Auto Mode where its `nodeClassRef` names the group `eks.amazonaws.com`.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: 720h
-      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: 336h
-      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.expireAfter: 720h
+spec.template.spec.nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
 ```
 """
 

@@ -4,32 +4,11 @@ A pool that leaves no other system never launches a node (an error). `windows` b
 neither does a requirement on `node.kubernetes.io/windows-build` that Linux nodes meet. Windows nodes need a node
 group, or Karpenter of one's own.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/os, operator: In, values: [linux, windows]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/os, operator: In, values: [linux]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+spec.template.spec.requirements:
+  - {key: kubernetes.io/os, operator: In, values: [linux, windows]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 """
 

@@ -7,74 +7,20 @@ number: `m7i.metal-24xl`. Karpenter takes bare metal only where nothing else fit
 to start and costs dollars an hour. `instance-hypervisor In [nitro]` leaves all of it out, and Xen with it. The fix
 adds the sizes that are left; it is unsafe, for nodes of that size that run are replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["c7i", "c7g", "c8i"]
-        - key: karpenter.k8s.aws/instance-size
-          operator: NotIn
-          values: ["nano", "micro", "small", "metal"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["c7i", "c7g", "c8i"]
+  - key: karpenter.k8s.aws/instance-size
+    operator: NotIn
+    values: ["nano", "micro", "small", "metal"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["c7i", "c7g", "c8i"]
-        - key: karpenter.k8s.aws/instance-size
-          operator: NotIn
-          values: ["nano", "micro", "small", "metal", "metal-24xl", "metal-48xl", "metal-96xl"]
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: intel
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, r7i]}
-        - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: intel
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, r7i]}
-        - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal, metal-24xl, metal-48xl]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, r7i]}
+  - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [metal]}
 ```
 
 Requirements that leave bare-metal types beside virtual ones.
@@ -84,33 +30,17 @@ that fits no smaller type, or when smaller ones are short, and costs as much as 
 that is to have such nodes lists them. Another asks for the hypervisor `nitro`, which bare metal does not have. Types
 that are larger than a limit of the pool do not count: they are never launched.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
-        - {key: karpenter.k8s.aws/instance-hypervisor, operator: In, values: [nitro]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+  - {key: karpenter.k8s.aws/instance-hypervisor, operator: In, values: [nitro]}
 ```
 """
 

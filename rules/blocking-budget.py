@@ -10,43 +10,20 @@ mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC
 from moving pods only, name the reason: `reasons: [Underutilized]`; that is not a finding. Nor is a budget that a
 template writes under a condition.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "0"
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: "0"
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "10%"
-      - nodes: "0"
-        schedule: "0 9 * * mon-fri"
-        duration: 8h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.disruption.budgets:
+  - nodes: "10%"
+  - nodes: "0"
+    schedule: "0 9 * * mon-fri"
+    duration: 8h
 ```
 """
 

@@ -7,60 +7,16 @@ where no instance type is that small.
 
 The fix writes the bound in Karpenter's unit. It is unsafe, for running nodes that do not meet it are replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["32"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["32"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["32768"]}
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-network-bandwidth, operator: Gt, values: ["10"]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-network-bandwidth, operator: Gt, values: ["10000"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-network-bandwidth, operator: Gt, values: ["10"]}
 ```
 """
 

@@ -4,35 +4,19 @@ r"""A bound that excludes nothing, because another requirement excludes all that
 takes none away beside a list of families that are all newer. It does no harm. It reads as if it decided something,
 and often stands for a number or a unit that was meant to be another one: memory is in MiB.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
-        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8"]}
-        - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["1500"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+  - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8"]}
+  - {key: karpenter.k8s.aws/instance-memory, operator: Gt, values: ["1500"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
-        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8"]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+  - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8"]}
 ```
 """
 

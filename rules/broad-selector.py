@@ -6,38 +6,13 @@ Such a term finds everything of its kind in the region that bears the tag: subne
 of databases, security groups of load balancers. Karpenter hands EC2 all of them. Nodes start in any of these subnets,
 and where subnets and groups are of different VPCs launches fail.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        Name: "*"
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.subnetSelectorTerms:
+  - tags:
+      Name: "*"
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 
 A pattern in the tags that find subnets or security groups: what is created later may match as well.
@@ -47,38 +22,13 @@ under such a name. Karpenter takes them at once: nodes start there, and a change
 running ones. A tag that is made for it, such as `karpenter.sh/discovery: <cluster>`, is put on what is meant and
 nothing else. `*` as the whole value asks for the tag alone and says that it may have any value.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        Name: prod-private-*
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.subnetSelectorTerms:
+  - tags:
+      Name: prod-private-*
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 
 Subnets or security groups by tags that much else bears too, such as `Environment: dev`.
@@ -91,94 +41,30 @@ cluster, and `kubernetes.io/cluster/<name>` the public subnets as well as the pr
 `karpenter.sh/discovery: <cluster>`, is put on what is meant and nothing else; with the value `true` it says
 nothing of the cluster.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        Environment: dev
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.subnetSelectorTerms:
+  - tags:
+      Environment: dev
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        kubernetes.io/cluster/main: shared
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.subnetSelectorTerms:
+  - tags:
+      kubernetes.io/cluster/main: shared
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
-  securityGroupSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
+```yaml bad frame=class
+spec.subnetSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
+spec.securityGroupSelectorTerms: [{tags: {alpha.eksctl.io/cluster-name: main}}]
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=class
 ```
 
 Selector terms that find subnets or security groups of several VPCs, or several groups that a cluster owns.
@@ -195,28 +81,13 @@ Subnets and security groups by the tags of different clusters in one class: `kub
 cluster for the subnets and another for the groups. One of the two was likely left over from a
 copy; where the clusters share the subnets on purpose, it works.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {kubernetes.io/cluster/blue: "*", tier: private}}]
-  securityGroupSelectorTerms: [{tags: {kubernetes.io/cluster/green: owned, Name: green-node}}]
+```yaml bad frame=class
+spec.subnetSelectorTerms: [{tags: {kubernetes.io/cluster/blue: "*", tier: private}}]
+spec.securityGroupSelectorTerms: [{tags: {kubernetes.io/cluster/green: owned, Name: green-node}}]
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {kubernetes.io/cluster/green: "*", tier: private}}]
-  securityGroupSelectorTerms: [{tags: {kubernetes.io/cluster/green: owned, Name: green-node}}]
+```yaml good frame=bad
+spec.subnetSelectorTerms: [{tags: {kubernetes.io/cluster/green: "*", tier: private}}]
 ```
 
 ```yaml facts
@@ -230,38 +101,13 @@ securityGroups:
     tags: {kubernetes.io/cluster/main: owned, karpenter.sh/discovery: main}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        kubernetes.io/cluster/main: owned
+```yaml bad frame=class
+spec.securityGroupSelectorTerms:
+  - tags:
+      kubernetes.io/cluster/main: owned
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 
 A name of a security group is unique in its VPC only.
@@ -276,28 +122,14 @@ securityGroups:
   - {id: sg-0b, name: nodes, vpc: vpc-staging}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {Name: "private-*"}}]
-  securityGroupSelectorTerms: [{name: nodes}]
+```yaml bad frame=class
+spec.subnetSelectorTerms: [{tags: {Name: "private-*"}}]
+spec.securityGroupSelectorTerms: [{name: nodes}]
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {Name: "private-?"}}]
-  securityGroupSelectorTerms: [{id: sg-0a}]
+```yaml good frame=bad
+spec.subnetSelectorTerms: [{tags: {Name: "private-?"}}]
+spec.securityGroupSelectorTerms: [{id: sg-0a}]
 ```
 """
 

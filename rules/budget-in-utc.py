@@ -5,46 +5,25 @@ York: nodes are then replaced in the very hours that were to be quiet. Where the
 says what the hours are there, and there is none if the window begins in the morning. A comment with the word `UTC`
 beside the budgets says that this was thought of; then the rule reports nothing either.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "10%"
-      - nodes: "0"
-        schedule: "0 9 * * mon-fri"
-        duration: 8h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-2a, ap-northeast-2c]}
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: "10%"
+    - nodes: "0"
+      schedule: "0 9 * * mon-fri"
+      duration: 8h
+spec.template.spec.requirements:
+  - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-2a, ap-northeast-2c]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "10%"
-      - nodes: "0"
-        schedule: "0 0 * * mon-fri"  # 9 to 17 o'clock in Seoul, in UTC
-        duration: 8h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-2a, ap-northeast-2c]}
+```yaml good frame=bad
+spec.disruption.budgets:
+  - nodes: "10%"
+  - nodes: "0"
+    schedule: "0 0 * * mon-fri"  # 9 to 17 o'clock in Seoul, in UTC
+    duration: 8h
 ```
 """
 

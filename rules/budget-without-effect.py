@@ -8,128 +8,54 @@ The rule compares what holds for a pool of any size: `1` is never more than `10%
 budget that says the same as another, or more loosely, can go; where it was meant to allow more, only its author knows
 which of the two to change.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "1"
-      - nodes: "50%"
-        schedule: "0 2 * * *"
-        duration: 2h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: "1"
+    - nodes: "50%"
+      schedule: "0 2 * * *"
+      duration: 2h
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "1"
-        schedule: "0 4 * * *"
-        duration: 22h
-      - nodes: "50%"
-        schedule: "0 2 * * *"
-        duration: 2h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.disruption.budgets:
+  - nodes: "1"
+    schedule: "0 4 * * *"
+    duration: 22h
+  - nodes: "50%"
+    schedule: "0 2 * * *"
+    duration: 2h
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "1"
-      - nodes: "1"
-        schedule: "0 9 * * mon-fri"
-        duration: 8h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "1"
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: "1"
+    - nodes: "1"
+      schedule: "0 9 * * mon-fri"
+      duration: 8h
 ```
 
 A budget for reasons that the NodePool never has: `Underutilized` where the policy is `WhenEmpty`, both reasons of
 consolidation where `consolidateAfter` is `Never` or the pool is static.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "20%"
-      - {nodes: "0", reasons: [Underutilized]}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  consolidateAfter: 5m
+  budgets:
+    - nodes: "20%"
+    - {nodes: "0", reasons: [Underutilized]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "20%"
-      - {nodes: "0", reasons: [Empty]}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.disruption.budgets:
+  - nodes: "20%"
+  - {nodes: "0", reasons: [Empty]}
 ```
 """
 

@@ -6,34 +6,18 @@ end. What goes beyond is paid with credits, and then billed by the CPU and hour,
 of credits. Where pods do more than idle, leave `t` out, or give it a NodePool of its own. Where it is meant,
 ignore this rule in a comment.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t, c, m]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [t, c, m]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 """
 

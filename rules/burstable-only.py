@@ -5,32 +5,16 @@ A `t3.large` may use 30 % of its two CPUs without end. What goes beyond is paid 
 and hour. Karpenter does not know of credits: it fills a node by the CPUs that pods request. The types suit pods that
 idle most of the time. For steady load `m`, `c` and `r` cost little more, and give spot more types to choose from.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a, m6a, m7i]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a, m6a, m7i]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 """
 

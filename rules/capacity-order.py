@@ -6,32 +6,16 @@ NodePools: one of on-demand capacity with the higher weight, and one of spot. No
 `[on-demand]` alone. For GPU and accelerator nodes the rule looks at `[spot, on-demand]` as well: a job that runs for
 hours does not outlive such a notice.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: system
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand, spot]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand, spot]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: system
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 """
 

@@ -9,41 +9,8 @@ In a chart, `namespace: {{ .Release.Namespace }}` is dropped in the same way.
 
 The fix removes the line. It offers none where a patch names the object by the same namespace: both have to change.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-  namespace: karpenter
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml bad frame=pool
+metadata.namespace: karpenter
 ```
 """
 

@@ -8,38 +8,13 @@ traffic.
 With facts from AWS this is known, and `broad-selector` says it where it is so. Without, select by id, by
 `aws:eks:cluster-name`, or by a tag that one group bears, such as `karpenter.sh/discovery`.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        kubernetes.io/cluster/main: owned
+```yaml bad frame=class
+spec.securityGroupSelectorTerms:
+  - tags:
+      kubernetes.io/cluster/main: owned
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 """
 

@@ -5,42 +5,26 @@ the value: a duration, a count of nodes, percent or CPUs behind the value, "spot
 spot" at the capacity type. One that speaks of the past, of a default or of a choice is left alone. Which of the two
 is meant, only the author knows.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: 100% # at most 10% at once
-  template:
-    spec:
-      expireAfter: 72h # 30 days
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]} # prefer spot
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: 100% # at most 10% at once
+spec.template.spec.expireAfter: 72h # 30 days
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]} # prefer spot
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: 10% # at most 10% at once
-  template:
-    spec:
-      expireAfter: 720h # 30 days
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]} # prefer spot
+```yaml good frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: 10% # at most 10% at once
+spec.template.spec.expireAfter: 720h # 30 days
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]} # prefer spot
 ```
 
 A bound beside a comment that counts the value in, such as `Gt` with 4 under "4 and newer": `Gt 4` begins at 5.
@@ -49,34 +33,18 @@ A bound beside a comment that counts the value in, such as `Gt` with 4 under "4 
 `Gt 4`, or "up to 8" beside `Lt 8`, one of the two is a slip. Karpenter 1.9.0 and newer have `Gte` and `Lte`, which
 count the value in.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        # generation 4 and newer
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  # generation 4 and newer
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        # generation 4 and newer
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["3"]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  # generation 4 and newer
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["3"]}
 ```
 """
 

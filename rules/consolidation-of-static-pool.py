@@ -4,35 +4,15 @@ A NodePool with `replicas` keeps as many nodes as it says. `consolidationPolicy`
 there: empty and half empty nodes stay. Set `replicas` lower to have fewer. (`consolidateAfter` has to be given before
 1.15 wherever `disruption` is, and is not spoken of.)
 
-```yaml bad karpenter=1.14.1
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  replicas: 3
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool karpenter=1.14.1
+spec.replicas: 3
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
 ```
 
-```yaml good karpenter=1.14.1
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad karpenter=1.14.1
+spec.disruption: null
 ```
 """
 

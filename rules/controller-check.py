@@ -5,71 +5,23 @@ schedule is a schedule, is checked by the controller when it reads the object. I
 `Ready: False`, with an event that few people read, and launches nothing for it. The hint of each finding says what
 happens.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints:
-        - {key: example.com/batch, value: small, effect: NoSchedule}
-        - {key: example.com/batch, value: large, effect: NoSchedule}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.taints:
+  - {key: example.com/batch, value: small, effect: NoSchedule}
+  - {key: example.com/batch, value: large, effect: NoSchedule}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints:
-        - {key: example.com/batch, value: small, effect: NoSchedule}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.template.spec.taints:
+  - {key: example.com/batch, value: small, effect: NoSchedule}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-  disruption:
-    consolidateAfter: 5m
-    budgets:
-      - {nodes: 10%}
-      - {nodes: "0", schedule: "0 8 * * 7", duration: 10h} # Sundays
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-  disruption:
-    consolidateAfter: 5m
-    budgets:
-      - {nodes: 10%}
-      - {nodes: "0", schedule: "0 8 * * 0", duration: 10h} # Sundays
+```yaml bad frame=pool
+spec.disruption:
+  consolidateAfter: 5m
+  budgets:
+    - {nodes: 10%}
+    - {nodes: "0", schedule: "0 8 * * 7", duration: 10h} # Sundays
 ```
 
 A bound on a label of your own that leaves no whole number from 0 on: the controller stops when it picks a value.
@@ -79,40 +31,18 @@ given, it draws a number between the bounds; where there is none, as for `Lt 0`,
 controller: it restarts, and comes back to the same pool. No validation refuses such a bound. From 1.9.0 on the value
 is drawn when a node is planned, before when it has been launched; there `Gt 3` with `Lt 4` is such a bound as well.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: example.com/priority
-          operator: Lt
-          values: ["0"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: example.com/priority
+    operator: Lt
+    values: ["0"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: example.com/priority
-          operator: Lt
-          values: ["10"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: example.com/priority
+    operator: Lt
+    values: ["10"]
 ```
 
 A requirement of a static NodePool that its nodes do not get, because the same key has a bound.
@@ -123,146 +53,62 @@ what `NotIn` excludes is launched all the same. Before 1.9.0 `Lt` is lost beside
 
 Say with `In` which values are wanted, or exclude by another key.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: base
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["m"]
-        - key: karpenter.k8s.aws/instance-generation
-          operator: Gt
-          values: ["5"]
-        - key: karpenter.k8s.aws/instance-generation
-          operator: NotIn
-          values: ["7"]
-  limits:
-    nodes: 5
+```yaml bad frame=pool
+spec.replicas: 3
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["m"]
+  - key: karpenter.k8s.aws/instance-generation
+    operator: Gt
+    values: ["5"]
+  - key: karpenter.k8s.aws/instance-generation
+    operator: NotIn
+    values: ["7"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: base
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["m"]
-        - key: karpenter.k8s.aws/instance-generation
-          operator: In
-          values: ["6", "8"]
-  limits:
-    nodes: 5
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["m"]
+  - key: karpenter.k8s.aws/instance-generation
+    operator: In
+    values: ["6", "8"]
 ```
 
-```yaml bad karpenter=1.8.0
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: base
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["3"]}
-        - {key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["17"]}
-  limits: {nodes: 5}
+```yaml bad frame=pool karpenter=1.8.0
+spec.replicas: 3
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["3"]}
+  - {key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["17"]}
 ```
 
-```yaml good karpenter=1.8.0
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: base
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8", "16"]}
-  limits: {nodes: 5}
+```yaml good frame=bad karpenter=1.8.0
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8", "16"]}
 ```
 
 A `role` that is written as an ARN, or with its path, from 1.7.0 on: Karpenter compares it with the bare name that IAM
 gives the role of an instance profile. They never agree, so that it makes a new profile each time that it asks IAM.
 
-```yaml bad karpenter=1.14.1
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: arn:aws:iam::111122223333:role/nodes/KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good karpenter=1.14.1
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class karpenter=1.14.1
+spec.role: arn:aws:iam::111122223333:role/nodes/KarpenterNodeRole-main
 ```
 
 Kubelet settings that Karpenter does not pass on to nodes of the class's family: `podsPerCore` on Bottlerocket, and
 all addresses of `clusterDNS` but the first on every family other than AL2023 and Custom.
 
-```yaml bad karpenter=1.14.1
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    podsPerCore: 10
-    clusterDNS: [10.0.0.10]
+```yaml bad frame=class karpenter=1.14.1
+spec.amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
+spec.kubelet:
+  podsPerCore: 10
+  clusterDNS: [10.0.0.10]
 ```
 
-```yaml good karpenter=1.14.1
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    maxPods: 40
-    clusterDNS: [10.0.0.10]
+```yaml good frame=bad karpenter=1.14.1
+spec.kubelet.maxPods: 40
+spec.kubelet.podsPerCore: null
 ```
 """
 

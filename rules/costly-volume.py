@@ -5,54 +5,26 @@ A `gp3` volume has 3,000 IOPS and 125 MiB/s for its price. More is paid for each
 fast pulls of images, local disks with `instanceStorePolicy: RAID0` are faster, and cost nothing beside the type.
 Prices are those of us-east-1.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        encrypted: true
-        iops: 16000
-        throughput: 1000
-        volumeSize: 100Gi
-        volumeType: gp3
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs:
+      encrypted: true
+      iops: 16000
+      throughput: 1000
+      volumeSize: 100Gi
+      volumeType: gp3
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        encrypted: true
-        iops: 4000
-        throughput: 250
-        volumeSize: 100Gi
-        volumeType: gp3
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs:
+      encrypted: true
+      iops: 4000
+      throughput: 250
+      volumeSize: 100Gi
+      volumeType: gp3
 ```
 """
 

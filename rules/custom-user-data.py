@@ -13,86 +13,29 @@ for every image is said. A script that runs or fetches something else may join i
 
 There is no edit for a call of what the image lacks: which image is meant, or which script, the file does not tell.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: Custom
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20260801
-      owner: amazon
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    /etc/eks/bootstrap.sh main
+```yaml bad frame=class
+spec.amiFamily: Custom
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20260801
+    owner: amazon
+spec.userData: |
+  #!/bin/bash
+  /etc/eks/bootstrap.sh main
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20260801
-      owner: amazon
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-standard-1.33-v20260801
+    owner: amazon
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: golden
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: Custom
-  amiSelectorTerms:
-    - id: ami-0a1b2c3d4e5f60718
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    /etc/eks/bootstrap.sh main
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: golden
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: Custom
-  amiSelectorTerms:
-    - id: ami-0a1b2c3d4e5f60718
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    /etc/eks/bootstrap.sh main
+```yaml bad frame=class
+spec.amiFamily: Custom
+spec.amiSelectorTerms:
+  - id: ami-0a1b2c3d4e5f60718
+spec.userData: |
+  /etc/eks/bootstrap.sh main
 ```
 
 A class of the family `Custom` without user data: its nodes do not learn which cluster to join.
@@ -101,39 +44,8 @@ For `Custom` Karpenter adds nothing to the user data: no bootstrap call, no labe
 `spec.kubelet`. Only an image that joins the cluster by itself works without. Where the images are those of a family
 that Karpenter knows, leave `amiFamily` to it.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: Custom
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: Custom
 ```
 """
 

@@ -4,36 +4,12 @@ r"""A template gives a field a default, under a condition that asks for the same
 the value is empty, and `Never` in no case. Where the field is one that the API server asks for, as this one is up to
 Karpenter 1.14, the object is refused.
 
-```yaml bad karpenter=1.14.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  disruption:
-    consolidationPolicy: WhenEmpty
-    {{- if .Values.consolidateAfter }}
-    consolidateAfter: {{ .Values.consolidateAfter | default "Never" }}
-    {{- end }}
-```
-
-```yaml good karpenter=1.14.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: {{ .Values.consolidateAfter | default "Never" }}
+```yaml bad frame=pool karpenter=1.14.3
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  {{- if .Values.consolidateAfter }}
+  consolidateAfter: {{ .Values.consolidateAfter | default "Never" }}
+  {{- end }}
 ```
 """
 

@@ -14,30 +14,15 @@ images:
   - {id: ami-0a2, name: golden-al2023-8, created: 2026-11-01, tags: {team: nodes}}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags: {team: platform}
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - tags: {team: platform}
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags: {team: nodes}
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - tags: {team: nodes}
 ```
 
 ```yaml facts
@@ -54,26 +39,8 @@ images:
     deprecated: 2026-11-01
 ```
 
-```yaml bad kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.30.0}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.50.0}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class kubernetes=1.33
+spec.amiSelectorTerms: [{alias: bottlerocket@v1.30.0}]
 ```
 """
 

@@ -7,34 +7,11 @@ say which devices it is for. A pool of whose types none has the device of its ta
 
 The fix takes the values out. It is unsafe, for nodes of these types that run are replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints:
-        - {key: nvidia.com/gpu, effect: NoSchedule}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4ad, g4dn, g5]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints:
-        - {key: nvidia.com/gpu, effect: NoSchedule}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5]}
+```yaml bad frame=pool
+spec.template.spec.taints:
+  - {key: nvidia.com/gpu, effect: NoSchedule}
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4ad, g4dn, g5]}
 ```
 """
 

@@ -8,53 +8,16 @@ Objects of one file are a warning. Two files of one folder can hold alternatives
 not at all where files are named for environments, where they are templates of Terraform (`.tpl`, `.tftpl`), of which
 an expression may choose one, or where many objects bear the name: that is a folder of examples.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool+pool
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: arm
-spec:
-  weight: 10
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+metadata.name: arm
+spec.weight: 10
 ```
 """
 

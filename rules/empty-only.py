@@ -7,46 +7,14 @@ are pools of accelerators and static ones. A taint that only names the architect
 the work. One such as `CriticalAddonsOnly`, or a pool's name such as `system`, stands for services, which never end:
 such nodes are hardly ever empty.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 5m
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  consolidateAfter: 5m
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml good frame=bad
+spec.disruption.consolidationPolicy: WhenEmptyOrUnderutilized
 ```
 """
 

@@ -22,83 +22,23 @@ securityGroups:
   - {id: sg-0a, name: nodes, tags: {karpenter.sh/discovery: main}}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: Main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-    - id: sg-0a1b2c3d4e5f60718
+```yaml bad frame=class
+spec.subnetSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: Main
+spec.securityGroupSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: main
+  - id: sg-0a1b2c3d4e5f60718
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class+class
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: gpu
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/Discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: "main"}}]
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: gpu
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: "main"}}]
+metadata.name: gpu
+spec.subnetSelectorTerms: [{tags: {karpenter.sh/Discovery: main}}]
 ```
 
 Here two terms are meant to find the same subnets, and the reservation has run out.
@@ -112,33 +52,18 @@ capacityReservations:
   - {id: cr-0a1b2c3d4e5f60718, type: p5.48xlarge, zone: us-east-1a, state: expired, tags: {team: ml}}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: ml
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-    - tags: {Name: "main-nodes-*", "kubernetes.io/cluster/main": "*"}
-  securityGroupSelectorTerms: [{name: nodes}]
-  capacityReservationSelectorTerms:
-    - tags: {team: ml}
+```yaml bad frame=class
+spec.subnetSelectorTerms:
+  - tags: {karpenter.sh/discovery: main}
+  - tags: {Name: "main-nodes-*", "kubernetes.io/cluster/main": "*"}
+spec.capacityReservationSelectorTerms:
+  - tags: {team: ml}
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: ml
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms:
-    - tags: {Name: "main-private-*", "kubernetes.io/cluster/main": "*"}
-  securityGroupSelectorTerms: [{name: nodes}]
+```yaml good frame=bad
+spec.subnetSelectorTerms:
+  - tags: {Name: "main-private-*", "kubernetes.io/cluster/main": "*"}
+spec.capacityReservationSelectorTerms: null
 ```
 """
 

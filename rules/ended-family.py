@@ -8,42 +8,18 @@ the family, `unsupported-alias` reports it.
 Canonical's images of Ubuntu for EKS run under `amiFamily: AL2` too, for their user data is of the same kind. They
 have patches, and are not flagged.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2
-  amiSelectorTerms:
-    - name: golden-al2-*
-      owner: self
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2
+spec.amiSelectorTerms:
+  - name: golden-al2-*
+    owner: self
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: golden-al2023-*
-      owner: self
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: golden-al2023-*
+    owner: self
 ```
 """
 

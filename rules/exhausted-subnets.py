@@ -15,40 +15,15 @@ subnets:
   - {id: subnet-1a, zone: us-east-1a, zoneId: use1-az1, free: 4091, tags: {karpenter.sh/discovery: pods}}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-    - tags:
-        karpenter.sh/discovery: pods
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
+spec.subnetSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: main
+  - tags:
+      karpenter.sh/discovery: pods
 ```
 """
 

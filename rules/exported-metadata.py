@@ -8,44 +8,9 @@ the object in every cluster but the one it comes from. Server-side apply, which 
 
 The rule is silent about standard input and about lists that kubectl printed: there its output is what is asked about.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-  creationTimestamp: "2024-01-28T13:54:07Z"
-  resourceVersion: "7859105"
-  uid: f5ebd01d-6971-4809-9777-325a3ba08be0
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-  creationTimestamp: "2024-01-28T13:54:07Z"
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
+```yaml bad frame=pool
+metadata.resourceVersion: "7859105"
+metadata.uid: f5ebd01d-6971-4809-9777-325a3ba08be0
 ```
 """
 

@@ -7,33 +7,14 @@ same way a NodeOverlay changes no price and no capacity without `settings.featur
 The rule is silent where the values of Karpenter's chart, its Deployment, or Terraform's `set` turn the gate on. Where
 the repository says that the gate is off, it is a warning; where it says nothing, the strict profile alone shows it.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  replicas: 2
-  limits: {nodes: 4}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m6i.large]}
+```yaml bad frame=pool
+spec.replicas: 2
+spec.limits: {nodes: 4}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits: {cpu: 8}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m6i.large]}
+```yaml good frame=bad
+spec.limits: {cpu: 8}
+spec.replicas: null
 ```
 
 ```yaml bad
@@ -47,18 +28,10 @@ spec:
   priceAdjustment: "+45%"
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits: {cpu: 8}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["5"]}
+```yaml good frame=pool
+spec.limits: {cpu: 8}
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["5"]}
 ```
 """
 

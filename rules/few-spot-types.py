@@ -7,86 +7,46 @@ choose among at least 15 cheaper instance types; else the new node would soon be
 keeps each node until it is empty, can be merged with others, expires or drifts. Without the gate, which is off by
 default, that is so for every pool.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["m6i", "m7i"]
-        - key: karpenter.k8s.aws/instance-size
-          operator: In
-          values: ["large", "xlarge", "2xlarge", "4xlarge"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["spot"]
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["m6i", "m7i"]
+  - key: karpenter.k8s.aws/instance-size
+    operator: In
+    values: ["large", "xlarge", "2xlarge", "4xlarge"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["m5", "m5a", "m6a", "m6i", "m7a", "m7i"]
-        - key: karpenter.k8s.aws/instance-size
-          operator: In
-          values: ["large", "xlarge", "2xlarge", "4xlarge"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["spot"]
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["m5", "m5a", "m6a", "m6i", "m7a", "m7i"]
+  - key: karpenter.k8s.aws/instance-size
+    operator: In
+    values: ["large", "xlarge", "2xlarge", "4xlarge"]
 ```
 
 Spot capacity is a pool of its own for each instance type and zone. EC2 starts instances where there is most to spare,
 so that with more types to choose from nodes are interrupted less often, and a replacement is found sooner. AWS
 advises to be flexible across at least ten types.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c5, m5]}
-        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge]}
-  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c5, m5]}
+  - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c5, c6a, c6i, m5, m6a, m6i, r5, r6i]}
-        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge]}
-  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c5, c6a, c6i, m5, m6a, m6i, r5, r6i]}
+  - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge]}
 ```
 """
 

@@ -3,30 +3,11 @@ r"""A field, value or label key that the target release does not have yet, or ha
 The manifest is right for another Karpenter release. Applied to this one it is refused, or the field is dropped.
 The message names the release that has it; `--karpenter-version` says which release is meant.
 
-```yaml bad karpenter=1.4.0
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: static
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
+```yaml bad frame=pool karpenter=1.4.0
+spec.replicas: 3
 ```
 
-```yaml good karpenter=1.8.0
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: static
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
+```yaml good frame=bad karpenter=1.8.0
 ```
 """
 

@@ -10,87 +10,21 @@ The fix makes a second pool of the first, with the same taints, labels, limits a
 families. Limits count for each pool by itself. Where the pool works today the fix is unsafe: nodes that do not
 bear the label yet, or that belong to the other pool now, are replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
+```yaml bad frame=pool
+spec.template.metadata.labels.team: web
+spec.template.spec.nodeClassRef:
+  group: karpenter.k8s.aws
+  kind: EC2NodeClass
   name: default
-spec:
-  template:
-    metadata:
-      labels:
-        team: web
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        # cheap first, anything else after
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["c7i-flex", "*"]
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-  limits:
-    cpu: 1000
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    metadata:
-      labels:
-        team: web
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        # cheap first, anything else after
-        - key: karpenter.k8s.aws/instance-capability-flex
-          operator: In
-          values: ["false"]
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-  limits:
-    cpu: 1000
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default-flex
-spec:
-  template:
-    metadata:
-      labels:
-        team: web
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        # cheap first, anything else after
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["c7i-flex"]
-        - key: karpenter.k8s.aws/instance-capability-flex
-          operator: In
-          values: ["true"]
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-  limits:
-    cpu: 1000
-  weight: 10
+spec.template.spec.requirements:
+  # cheap first, anything else after
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["c7i-flex", "*"]
+  - key: kubernetes.io/arch
+    operator: In
+    values: ["amd64"]
+spec.limits.cpu: 1000
 ```
 
 ```yaml bad karpenter=1.6.0
@@ -107,86 +41,14 @@ spec:
         - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, m7i-flex, c7i, m7i]}
 ```
 
-```yaml good karpenter=1.6.0
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: web
-spec:
-  weight: 20
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i, m7i]}
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: web-flex
-spec:
-  weight: 30
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, m7i-flex]}
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: web
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values:
-            - c7i-flex.large # preferred
-            - c7i.large
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: web
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values:
-            - c7i.large
-        - key: karpenter.k8s.aws/instance-capability-flex
-          operator: In
-          values:
-            - "false"
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: web-flex
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values:
-            - c7i-flex.large # preferred
-        - key: karpenter.k8s.aws/instance-capability-flex
-          operator: In
-          values:
-            - "true"
-  weight: 10
+```yaml bad frame=pool
+metadata.name: web
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values:
+      - c7i-flex.large # preferred
+      - c7i.large
 ```
 """
 

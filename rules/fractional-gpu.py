@@ -9,81 +9,27 @@ merely tolerate the taint; limits on GPUs do not count them. So it is in every r
 A NodeOverlay with `capacity: {nvidia.com/gpu: 1}` makes Karpenter count them; where one stands in the same file,
 this rule reports nothing. The fix leaves the families out; it is unsafe, because it replaces running nodes.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints:
-        - key: nvidia.com/gpu
-          effect: NoSchedule
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-gpu-count
-          operator: Exists
-        - key: karpenter.k8s.aws/instance-gpu-manufacturer
-          operator: In
-          values: ["nvidia"]
+```yaml bad frame=pool
+spec.template.spec.taints:
+  - key: nvidia.com/gpu
+    effect: NoSchedule
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-gpu-count
+    operator: Exists
+  - key: karpenter.k8s.aws/instance-gpu-manufacturer
+    operator: In
+    values: ["nvidia"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints:
-        - key: nvidia.com/gpu
-          effect: NoSchedule
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-gpu-count
-          operator: Exists
-        - key: karpenter.k8s.aws/instance-gpu-manufacturer
-          operator: In
-          values: ["nvidia"]
-        - key: karpenter.k8s.aws/instance-family
-          operator: NotIn
-          values: ["g6f", "gr6f"]
+```yaml bad frame=pool
+spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6f]}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fraction
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6f]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fraction
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6]}
 ```
 """
 

@@ -15,52 +15,19 @@ capacityReservations:
   - {id: cr-0a1b2c3d4e5f60718, type: p5.48xlarge, zone: us-east-1a, free: 0, tags: {team: ml}}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: ml
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: ml}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved]}
+```yaml bad frame=pool+class
+metadata.name: ml
+spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: ml}
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [reserved]}
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: ml
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  capacityReservationSelectorTerms: [{tags: {team: ml}}]
+metadata.name: ml
+spec.capacityReservationSelectorTerms: [{tags: {team: ml}}]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: ml
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: ml}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved, on-demand]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: ml
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  capacityReservationSelectorTerms: [{tags: {team: ml}}]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [reserved, on-demand]}
 ```
 """
 

@@ -4,38 +4,12 @@ A name with a generated end belongs to one creation of the role: when the stack 
 account, the role has another name and the class is never ready. An instance profile of a managed node group is
 deleted with the node group. Give the role a fixed name, or have the tool that creates it write its name here.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: Karpenter-main-20250517163215895000000005
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.role: Karpenter-main-20250517163215895000000005
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: Karpenter-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.role: Karpenter-main
 ```
 """
 

@@ -14,186 +14,49 @@ An image chosen by name is used for every type of its architecture: a standard i
 no driver for it. That is reported too, for arm64 images and of pools that are meant for GPUs or Neuron,
 unless the class's user data installs a driver.
 
-```yaml bad kubernetes=1.30
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: arm
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: al2
-      requirements:
-      - key: karpenter.k8s.aws/instance-generation
-        operator: Gt
-        values:
-        - "4"
-      - key: kubernetes.io/arch
-        operator: In
-        values:
-        - arm64
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
+```yaml bad frame=pool+class kubernetes=1.30
+metadata.name: arm
+spec.template.spec.nodeClassRef:
+  group: karpenter.k8s.aws
+  kind: EC2NodeClass
   name: al2
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-  - alias: al2@v20250123
-  subnetSelectorTerms:
-  - tags:
-      karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-  - tags:
-      karpenter.sh/discovery: main
-```
-
-```yaml good kubernetes=1.30
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: arm
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: al2
-      requirements:
-      - key: karpenter.k8s.aws/instance-generation
-        operator: Gt
-        values:
-        - "4"
-      - key: kubernetes.io/arch
-        operator: In
-        values:
-        - arm64
-      - key: karpenter.k8s.aws/instance-family
-        operator: NotIn
-        values:
-        - g5g
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-generation
+    operator: Gt
+    values:
+    - "4"
+  - key: kubernetes.io/arch
+    operator: In
+    values:
+    - arm64
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: al2
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
+metadata.name: al2
+spec.amiSelectorTerms:
   - alias: al2@v20250123
-  subnetSelectorTerms:
-  - tags:
-      karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-  - tags:
-      karpenter.sh/discovery: main
 ```
 
 A pool that is meant for them:
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
+```yaml bad frame=class+pool
 metadata: {name: gpu}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: "al2@latest"}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.amiSelectorTerms: [{alias: "al2@latest"}]
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: gpu}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5g]}
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: gpu}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: "al2023@latest"}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: gpu}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5g]}
+spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4dn, g5g]}
 ```
 
 Neuron on Bottlerocket, in a release that has no image for it:
 
-```yaml bad karpenter=1.2.1
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml bad frame=pool+class karpenter=1.2.1
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
+  - key: kubernetes.io/arch
+    operator: In
+    values: [amd64]
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.36.0}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good karpenter=1.2.1
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-        - key: karpenter.k8s.aws/instance-accelerator-count
-          operator: DoesNotExist
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.36.0}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.amiSelectorTerms: [{alias: bottlerocket@v1.36.0}]
 ```
 """
 

@@ -6,42 +6,13 @@ disruption budgets do not hold that back. An EC2NodeClass waits for its deletion
 does the same at each sync, with hooks of Helm as with its own. An object that is a hook of the install only is never
 updated, and `helm uninstall` leaves it behind.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-  annotations:
-    helm.sh/hook: post-install,post-upgrade
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml bad frame=pool
+metadata.annotations:
+  helm.sh/hook: post-install,post-upgrade
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml good frame=bad
+metadata.annotations: null
 ```
 """
 

@@ -9,101 +9,33 @@ For the family `Custom` both are needed: the user data configures the node, and 
 
 The fix moves a field of NodeConfig to `spec.kubelet`. It replaces the nodes of the class.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    apiVersion: node.eks.aws/v1alpha1
-    kind: NodeConfig
-    spec:
-      kubelet:
-        config:
-          shutdownGracePeriod: 30s
-          systemReserved:
-            cpu: 200m
-            memory: 500Mi
+```yaml bad frame=class
+spec.userData: |
+  apiVersion: node.eks.aws/v1alpha1
+  kind: NodeConfig
+  spec:
+    kubelet:
+      config:
+        shutdownGracePeriod: 30s
+        systemReserved:
+          cpu: 200m
+          memory: 500Mi
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  kubelet:
-    systemReserved:
-      cpu: 200m
-      memory: 500Mi
-  userData: |
-    apiVersion: node.eks.aws/v1alpha1
-    kind: NodeConfig
-    spec:
-      kubelet:
-        config:
-          shutdownGracePeriod: 30s
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.userData: |
+  [settings.kubernetes.kube-reserved]
+  cpu = "100m"
+  memory = "1Gi"
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.kubernetes.kube-reserved]
-    cpu = "100m"
-    memory = "1Gi"
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  kubelet:
-    kubeReserved:
-      cpu: 100m
-      memory: 1Gi
+```yaml good frame=bad
+spec.kubelet.kubeReserved:
+  cpu: 100m
+  memory: 1Gi
+spec.userData: null
 ```
 """
 

@@ -6,56 +6,18 @@ than they asked for. Releases from 1.9 on do not count `evictionSoft` when they 
 
 The rule speaks of thresholds of a fifth and more of the memory of a type that a NodePool of the class may launch.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.small, t3.medium, t3.large]}
+```yaml bad frame=pool+class
+spec.template.spec.requirements:
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.small, t3.medium, t3.large]}
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  kubelet:
-    evictionSoft: {memory.available: 500Mi}
-    evictionSoftGracePeriod: {memory.available: 1m}
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.kubelet:
+  evictionSoft: {memory.available: 500Mi}
+  evictionSoftGracePeriod: {memory.available: 1m}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.small, t3.medium, t3.large]}
+```yaml good frame=bad
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  kubelet:
-    evictionSoft: {memory.available: 8%}
-    evictionSoftGracePeriod: {memory.available: 1m}
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.kubelet.evictionSoft: {memory.available: 8%}
 ```
 """
 

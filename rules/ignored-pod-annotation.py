@@ -25,22 +25,6 @@ spec:
         - {name: nightly, image: nightly}
 ```
 
-```yaml good
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: nightly
-spec:
-  template:
-    metadata:
-      annotations:
-        karpenter.sh/do-not-disrupt: "true"
-    spec:
-      restartPolicy: Never
-      containers:
-        - {name: nightly, image: nightly}
-```
-
 ```yaml bad
 apiVersion: apps/v1
 kind: Deployment
@@ -53,23 +37,6 @@ spec:
       labels: {app: session}
       annotations:
         karpenter.sh/do-not-evict: "true"
-    spec:
-      containers:
-        - {name: session, image: session}
-```
-
-```yaml good
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: session
-spec:
-  selector: {matchLabels: {app: session}}
-  template:
-    metadata:
-      labels: {app: session}
-      annotations:
-        karpenter.sh/do-not-disrupt: "true"
     spec:
       containers:
         - {name: session, image: session}

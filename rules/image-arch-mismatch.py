@@ -12,131 +12,38 @@ then nodelint says that it cannot know, and `kubernetes.io/arch` in the pool is 
 
 The fix narrows the pool to what the class can serve. It is safe: no node of the other architecture can be running.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: hardened
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
+```yaml bad frame=pool+class
+spec.template.spec.nodeClassRef:
+  group: karpenter.k8s.aws
+  kind: EC2NodeClass
   name: hardened
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-1.31-v20250403
-      owner: amazon
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: hardened
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["spot"]
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: hardened
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-1.31-v20250403
-      owner: amazon
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
+metadata.name: hardened
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-standard-1.31-v20250403
+    owner: amazon
 ```
 
 An architecture that the pool lists is taken out of the list. Here the class is a Windows one.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: windows
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: windows2022@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class+pool
+metadata.name: windows
+spec.amiSelectorTerms: [{alias: windows2022@latest}]
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: windows
-spec:
-  template:
-    spec:
-      taints: [{key: os, value: windows, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: windows}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64, arm64]} # both are cheap
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['4']}
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: windows
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: windows2022@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: windows
-spec:
-  template:
-    spec:
-      taints: [{key: os, value: windows, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: windows}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]} # both are cheap
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['4']}
+metadata.name: windows
+spec.template.spec.taints: [{key: os, value: windows, effect: NoSchedule}]
+spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: windows}
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64, arm64]} # both are cheap
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ['4']}
 ```
 """
 

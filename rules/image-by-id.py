@@ -5,39 +5,13 @@ nothing of its Kubernetes version, and stops the pool when its owner removes the
 SSM parameter, or a name or tag with an owner says the same and can be read. A pipeline that writes the id is a good
 reason to keep it.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - id: ami-0a1b2c3d4e5f60718
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - id: ami-0a1b2c3d4e5f60718
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 """
 

@@ -7,41 +7,15 @@ below.
 Where you do tag your images with it, the term is fine: with facts from AWS this rule is silent, and `no-image` says
 whether there is one.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: main
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
+spec.amiFamily: AL2023
 ```
 """
 

@@ -8,40 +8,15 @@ never newer. An alias follows the cluster.
 
 It is reported where the cluster's version is known (`--kubernetes-version`, or what the repository states).
 
-```yaml bad kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-1.30-*
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class kubernetes=1.33
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-standard-1.30-*
 ```
 
-```yaml good kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-1.33-*
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad kubernetes=1.33
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-standard-1.33-*
 ```
 
 An image term that names one Kubernetes version: when the cluster is upgraded, its nodes stay behind.
@@ -51,40 +26,14 @@ cluster: after an upgrade Karpenter finds the images of the new version and repl
 A name or parameter with a version has to be changed by hand, and the kubelet may be three minor versions older than
 the API server at most. Where the cluster's version is not known to be another, the strict profile alone shows it.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: Bottlerocket
-  amiSelectorTerms:
-    - ssmParameter: /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.46.0/image_id
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - ssmParameter: /aws/service/bottlerocket/aws-k8s-1.33/x86_64/1.46.0/image_id
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: Bottlerocket
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
 ```
 """
 

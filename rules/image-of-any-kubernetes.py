@@ -8,76 +8,26 @@ four minor versions older neither. Each time another version wins, all nodes of 
 The same holds for variants: where the pattern finds `standard` and `nvidia` images, one of them is used for all
 types. An alias finds the image for the version of the cluster, and one for each kind of type.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-*
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-standard-*
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-standard-1.33-*
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-standard-1.33-*
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-*-1.33-*
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-*-1.33-*
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: amazon-eks-node-al2023-x86_64-nvidia-1.33-*
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - name: amazon-eks-node-al2023-x86_64-nvidia-1.33-*
 ```
 """
 

@@ -7,30 +7,8 @@ service, set `httpPutResponseHopLimit: 1` and `httpTokens: required`.
 
 Silent for the family `Custom`, whose images may know everything already.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  metadataOptions: {httpEndpoint: disabled, httpTokens: required}
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  metadataOptions: {httpEndpoint: enabled, httpTokens: required}
+```yaml bad frame=class
+spec.metadataOptions: {httpEndpoint: disabled, httpTokens: required}
 ```
 """
 

@@ -7,44 +7,10 @@ cluster. Pods with a role of their own (Pod Identity, IRSA) do not need it.
 2 is common, for some add-ons learn their region from the metadata service; that is why this is a matter of practice.
 The change replaces the nodes of the class.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  metadataOptions:
-    httpPutResponseHopLimit: 2
-    httpTokens: required
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  metadataOptions:
-    httpPutResponseHopLimit: 1
-    httpTokens: required
+```yaml bad frame=class
+spec.metadataOptions:
+  httpPutResponseHopLimit: 2
+  httpTokens: required
 ```
 """
 

@@ -7,46 +7,11 @@ Version 1 stays open with `optional`, also to pods where the hop limit lets them
 
 All SDKs of AWS have spoken version 2 since 2019. The change replaces the nodes of the class.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  metadataOptions:
-    httpEndpoint: enabled
-    httpPutResponseHopLimit: 1
-    httpTokens: optional
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  metadataOptions:
-    httpEndpoint: enabled
-    httpPutResponseHopLimit: 1
-    httpTokens: required
+```yaml bad frame=class
+spec.metadataOptions:
+  httpEndpoint: enabled
+  httpPutResponseHopLimit: 1
+  httpTokens: optional
 ```
 """
 

@@ -10,44 +10,16 @@ data speaks of a cloud provider or a providerID.
 
 There is no edit: what of the script joins the node and what else it does, only its author knows.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    curl -sfL https://get.k3s.io | K3S_URL=https://k3s.example.com:6443 sh -s - agent
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  curl -sfL https://get.k3s.io | K3S_URL=https://k3s.example.com:6443 sh -s - agent
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    sysctl -w vm.max_map_count=262144
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  sysctl -w vm.max_map_count=262144
 ```
 """
 

@@ -11,90 +11,29 @@ Integers and doubles do not mix in CEL: `memory_mib * 0.01` does not compile, `d
 nodelint works expressions out for the types that the class's pools can launch, and, where facts tell what the region
 offers, for all of those.
 
-```yaml bad karpenter=next
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    kubeReserved:
-      cpu: max(60, vcpus * 30)
-      memory: memory_mib * 0.01
+```yaml bad frame=class karpenter=next
+spec.kubelet.kubeReserved:
+  cpu: max(60, vcpus * 30)
+  memory: memory_mib * 0.01
 ```
 
-```yaml good karpenter=next
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    kubeReserved:
-      cpu: max(60, vcpus * 30)
-      memory: double(memory_mib) * 0.01
+```yaml good frame=bad karpenter=next
+spec.kubelet.kubeReserved.memory: double(memory_mib) * 0.01
 ```
 
-```yaml bad karpenter=next
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    maxPods: (default_enis - 3) * (ips_per_eni - 1) + 2
-    systemReserved:
-      memory: (max_pods - 20) * 8
+```yaml bad frame=class+pool karpenter=next
+spec.kubelet:
+  maxPods: (default_enis - 3) * (ips_per_eni - 1) + 2
+  systemReserved:
+    memory: (max_pods - 20) * 8
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}
 ```
 
-```yaml good karpenter=next
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    maxPods: max(default_enis - 3, 1) * (ips_per_eni - 1) + 2
-    systemReserved:
-      memory: max(max_pods - 20, 10) * 8
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}
+```yaml good frame=bad karpenter=next
+spec.kubelet.maxPods: max(default_enis - 3, 1) * (ips_per_eni - 1) + 2
+spec.kubelet.systemReserved.memory: max(max_pods - 20, 10) * 8
 ```
 """
 

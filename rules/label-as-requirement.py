@@ -9,38 +9,10 @@ replaces nodes that would still fit.
 Where the label takes away values that a requirement of the same key names, it is a warning, else it is mentioned.
 The fix moves it to the requirements.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: payments
-        karpenter.sh/capacity-type: spot
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: payments
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```yaml bad frame=pool
+spec.template.metadata.labels:
+  example.com/team: payments
+  karpenter.sh/capacity-type: spot
 ```
 """
 

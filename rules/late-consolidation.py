@@ -6,70 +6,27 @@ that, each time: a node with GPUs costs most then. Where starting a node takes l
 may be worth it. With `Never` (for a Provisioner: with neither `consolidation` nor `ttlSecondsAfterEmpty`) a node that
 runs empty stays until it expires or drifts.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 100m
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
+spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  consolidateAfter: 100m
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 10m
+```yaml good frame=bad
+spec.disruption.consolidateAfter: 10m
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 2h
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 2h
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 15m
+```yaml good frame=bad
+spec.disruption.consolidateAfter: 15m
 ```
 """
 

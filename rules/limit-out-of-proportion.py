@@ -13,66 +13,26 @@ nodes depends on the instance types:
 
 The rule reckons with the type that fits best: that a limit is never reached holds for every mix of the types left.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7a, m6i]}
-  limits:
-    cpu: 1000
-    memory: 500Gi
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7a, m6i]}
+spec.limits:
+  cpu: 1000
+  memory: 500Gi
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7a, m6i]}
-  limits:
-    cpu: 1000
-    memory: 4000Gi
+```yaml good frame=bad
+spec.limits.memory: 4000Gi
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: small
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3a.medium]}
-  limits:
-    cpu: 1000
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3a.medium]}
+spec.limits.cpu: 1000
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: small
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3a.medium]}
-  limits:
-    cpu: 40
+```yaml good frame=bad
+spec.limits.cpu: 40
 ```
 """
 

@@ -5,76 +5,26 @@ them, pods stay Pending, with "all available instance types exceed limits for no
 many `pods` and how much `ephemeral-storage` a node has depends on the class: `maxPods`, `podsPerCore`, its volumes.
 A limit of `0` that every type exceeds is taken for what it is often meant as: a pool that is switched off.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: ["m7i.2xlarge", "m7i.4xlarge"]
-  limits:
-    cpu: 4
-    memory: 1000Gi
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values: ["m7i.2xlarge", "m7i.4xlarge"]
+spec.limits:
+  cpu: 4
+  memory: 1000Gi
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: ["m7i.2xlarge", "m7i.4xlarge"]
-  limits:
-    cpu: 400
-    memory: 1000Gi
+```yaml good frame=bad
+spec.limits.cpu: 400
 ```
 
 A number without a unit counts bytes:
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7i-flex]}
-  limits: {cpu: 400, memory: 1600}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7i-flex]}
-  limits: {cpu: 400, memory: 1600Gi}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7i-flex]}
+spec.limits: {cpu: 400, memory: 1600}
 ```
 """
 

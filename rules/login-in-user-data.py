@@ -5,35 +5,17 @@ sudoers makes an account as mighty as root. Session Manager needs neither keys n
 
 Each node of the class is opened in the same way. Comments in a script do not count.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  userData: |
-    #!/bin/bash
-    echo 'deploy ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy
-    curl -fsSL https://keys.example.com/team.pub >> ~deploy/.ssh/authorized_keys
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  echo 'deploy ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy
+  curl -fsSL https://keys.example.com/team.pub >> ~deploy/.ssh/authorized_keys
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  userData: |
-    #!/bin/bash
-    sysctl -w vm.max_map_count=262144
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  sysctl -w vm.max_map_count=262144
 ```
 """
 

@@ -9,45 +9,23 @@ To leave the value to the pods is a documented way to part workloads. It works w
 pool asks for a value; a taint of the same key, which only such pods tolerate, makes sure of that, and the rule is
 silent then. Where the pool is for one value, write it: `operator: In` with the value.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-        - key: example.com/team
-          operator: Exists
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: kubernetes.io/arch
+    operator: In
+    values: [amd64]
+  - key: example.com/team
+    operator: Exists
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-        - key: example.com/team
-          operator: In
-          values: [payments]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: kubernetes.io/arch
+    operator: In
+    values: [amd64]
+  - key: example.com/team
+    operator: In
+    values: [payments]
 ```
 """
 

@@ -8,52 +8,30 @@ scheduler itself looks at 60 types, and the pods stay Pending.
 The order is that of on-demand prices, for small pods. For larger ones other types are the cheapest; where only spot
 is allowed, twice as many types are looked at, as spot prices are not known.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-cpu
-          operator: Exists
-          minValues: 3
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["on-demand"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.k8s.aws/instance-cpu
+    operator: Exists
+    minValues: 3
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["on-demand"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-family
-          operator: Exists
-          minValues: 3
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["on-demand"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.k8s.aws/instance-family
+    operator: Exists
+    minValues: 3
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["on-demand"]
 ```
 """
 

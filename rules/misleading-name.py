@@ -13,92 +13,47 @@ hyphens and dots part:
 Labels of the template whose value is such a word, `lifecycle: spot`, are held to the same: pods select them.
 A name with words of both sides (`spot-od`, `amd64-arm64`) says what it is.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot-medium
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [m]}
-        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [medium, large]}
+```yaml bad frame=pool
+metadata.name: spot-medium
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [m]}
+  - {key: karpenter.k8s.aws/instance-size, operator: In, values: [medium, large]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot-medium
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [m]}
-        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [medium, large]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [m]}
+  - {key: karpenter.k8s.aws/instance-size, operator: In, values: [medium, large]}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch-on-demand
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+metadata.name: batch-on-demand
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch-on-demand
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: graviton
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml bad frame=pool
+metadata.name: graviton
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: graviton
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
 ```
 """
 

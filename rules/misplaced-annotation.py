@@ -13,70 +13,16 @@ Karpenter puts the annotations of `spec.template.metadata` on each node. Some do
 On the NodePool itself (`metadata.annotations`), `karpenter.sh/do-not-disrupt` does nothing: Karpenter asks pods and
 nodes.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    metadata:
-      annotations:
-        example.com/owner: platform
-        node.alpha.kubernetes.io/ttl: "3600"
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.metadata.annotations:
+  example.com/owner: platform
+  node.alpha.kubernetes.io/ttl: "3600"
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    metadata:
-      annotations:
-        example.com/owner: platform
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    metadata:
-      annotations:
-        example.com/owner: platform
-        karpenter.sh/do-not-disrupt: "true"
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    metadata:
-      annotations:
-        example.com/owner: platform
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.metadata.annotations:
+  example.com/owner: platform
+  karpenter.sh/do-not-disrupt: "true"
 ```
 """
 

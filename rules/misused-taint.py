@@ -15,81 +15,25 @@
 
 The fix takes the entry out. Taints are part of the template, so that the pool's nodes are replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      taints:
-        - key: nvidia.com/gpu
-          value: Exists
-          effect: NoSchedule
-      startupTaints:
-        - key: karpenter.sh/unregistered
-          effect: NoExecute
-        - key: node.cilium.io/agent-not-ready
-          value: "true"
-          effect: NoExecute
+```yaml bad frame=pool
+spec.template.spec.taints:
+  - key: nvidia.com/gpu
+    value: Exists
+    effect: NoSchedule
+spec.template.spec.startupTaints:
+  - key: karpenter.sh/unregistered
+    effect: NoExecute
+  - key: node.cilium.io/agent-not-ready
+    value: "true"
+    effect: NoExecute
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      taints:
-        - key: nvidia.com/gpu
-          effect: NoSchedule
-      startupTaints:
-        - key: node.cilium.io/agent-not-ready
-          value: "true"
-          effect: NoExecute
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      startupTaints:
-        - key: example.com/another-taint
-          effect: NoSchedule
-        - key: ebs.csi.aws.com/agent-not-ready
-          effect: NoExecute
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      startupTaints:
-        - key: ebs.csi.aws.com/agent-not-ready
-          effect: NoExecute
+```yaml bad frame=pool
+spec.template.spec.startupTaints:
+  - key: example.com/another-taint
+    effect: NoSchedule
+  - key: ebs.csi.aws.com/agent-not-ready
+    effect: NoExecute
 ```
 """
 

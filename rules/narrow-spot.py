@@ -5,77 +5,39 @@ instance back with two minutes' notice; with few types to choose from, its repla
 either, and pods stay Pending. More families, sizes and generations of the same shape cost nothing. Silent where the
 same folder holds a NodePool with the same taints that may use on-demand capacity, for that is the fallback.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: ["m5.large", "m5.xlarge"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["spot"]
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values: ["m5.large", "m5.xlarge"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-cpu
-          operator: In
-          values: ["2", "4"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["spot"]
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.k8s.aws/instance-cpu
+    operator: In
+    values: ["2", "4"]
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium]}
 ```
 """
 

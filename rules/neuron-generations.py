@@ -5,32 +5,15 @@ compiler serves the other's devices. Both kinds have the resource `aws.amazon.co
 for it gets the cheapest type that fits, `inf1.xlarge` among them, and its model does not load there. Have a
 NodePool for each, or pods that select the family.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: neuron
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: aws.amazon.com/neuron, effect: NoSchedule}]
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [inf1, inf2, trn1]}
+```yaml bad frame=pool
+spec.template.spec.taints: [{key: aws.amazon.com/neuron, effect: NoSchedule}]
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [inf1, inf2, trn1]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: neuron
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: aws.amazon.com/neuron, effect: NoSchedule}]
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [inf2, trn1]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [inf2, trn1]}
 ```
 """
 

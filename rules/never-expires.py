@@ -8,32 +8,8 @@ interrupted, that can be right; a careful team decides it once.
 `never-patched` is about the cases in which nothing else replaces the nodes either. A change of `expireAfter` is a
 change of the template: it replaces the pool's nodes, within its budgets.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: Never
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: 720h
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.expireAfter: Never
 ```
 """
 

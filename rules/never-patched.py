@@ -10,86 +10,24 @@ alias, name or tag, or drop the budget. Where a budget holds drift back the fix 
 that expire go whatever budgets say. It changes the template, so that the pool's nodes are replaced once, as far as
 the budgets let them. Where the image is pinned by id that alone brings no patch.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: Never
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool+class
+spec.template.spec.expireAfter: Never
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{id: ami-0a1b2c3d4e5f60718}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.amiFamily: AL2023
+spec.amiSelectorTerms: [{id: ami-0a1b2c3d4e5f60718}]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: 720h
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.template.spec.expireAfter: 720h
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.amiSelectorTerms: [{alias: al2023@v20260714}]
 ```
 
 The budgets hold drift back:
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0", schedule: "0 0 * * *", duration: 24h}]}
-  template:
-    spec:
-      expireAfter: Never
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption: {consolidateAfter: 1m, budgets: [{nodes: "0", schedule: "0 0 * * *", duration: 24h}]}
-  template:
-    spec:
-      expireAfter: 720h
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.disruption: {consolidateAfter: 1m, budgets: [{nodes: "0", schedule: "0 0 * * *", duration: 24h}]}
+spec.template.spec.expireAfter: Never
 ```
 """
 

@@ -7,32 +7,8 @@ The rule follows the chart's default values. Of what they do not tell, such as t
 fields that have a default, in a value that is used with defaults only. It is silent where another file of the chart,
 such as `values-prod.yaml`, names the value.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  limits:
-    cpu: {{ .Values.limits.cpu | default 100 }}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  limits:
-    cpu: {{ (.Values.limits).cpu | default 100 }}
+```yaml bad frame=pool
+spec.limits.cpu: {{ .Values.limits.cpu | default 100 }}
 ```
 """
 

@@ -4,43 +4,21 @@ Without a requirement on `karpenter.sh/capacity-type` every type is allowed, and
 reserved capacity, then spot, then on-demand. (The Provisioner of the old API stood for on-demand where it said
 nothing.) Say which is meant: `[spot, on-demand]` for the same in words, `[on-demand]` for nodes that stay.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["on-demand"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["on-demand"]
 ```
 """
 

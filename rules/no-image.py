@@ -17,82 +17,37 @@ images:
   - {id: ami-0a2, name: nightly-1, created: 2026-11-20, state: pending}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - name: golden-al2-*
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: golden-al2-*
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - name: golden-al2023-*
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - name: golden-al2023-*
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags: {team: platform}
-    - id: ami-0a9
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - tags: {team: platform}
+  - id: ami-0a9
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags: {team: platform}
-    - id: ami-0a1
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - tags: {team: platform}
+  - id: ami-0a1
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: nightly}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{name: "nightly-*"}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms: [{name: "nightly-*"}]
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: nightly}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{name: "golden-*"}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.amiSelectorTerms: [{name: "golden-*"}]
 ```
 """
 

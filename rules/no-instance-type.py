@@ -4,104 +4,44 @@ Each requirement may be right by itself. The finding names the two that clash, o
 leaves nothing. Labels of `spec.template.metadata.labels` count as requirements. What a single wrong value or
 pattern causes is reported by the rules about those.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["c7g", "m7g"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: kubernetes.io/arch
+    operator: In
+    values: ["amd64"]
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["c7g", "m7g"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["arm64"]
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["c7g", "m7g"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: kubernetes.io/arch
+    operator: In
+    values: ["arm64"]
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["c7g", "m7g"]
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: large
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [m5.xlarge]}
-        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [m5.xlarge]}
+  - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: large
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]}
-        - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-memory
+    operator: Lt
+    values: ["64"]
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: memory
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: karpenter.k8s.aws/instance-memory
-          operator: Lt
-          values: ["64"]
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: memory
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: karpenter.k8s.aws/instance-memory
-          operator: Lt
-          values: ["65536"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-memory
+    operator: Lt
+    values: ["65536"]
 ```
 
 NodePools of one cluster that ask for zones of different regions, of which one never launches a node.
@@ -110,76 +50,22 @@ A cluster is in one region, and so are its subnets. A pool that asks for zones o
 there: its pods stay Pending. The rule compares pools of one folder whose classes select their subnets by the same
 terms.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: amd64
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-southeast-1a, ap-southeast-1b]}
+```yaml bad frame=pool+pool+class
+metadata.name: amd64
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: topology.kubernetes.io/zone, operator: In, values: [ap-southeast-1a, ap-southeast-1b]}
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: arm64
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+metadata.name: arm64
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+  - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: amd64
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: arm64
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: topology.kubernetes.io/zone, operator: In, values: [ap-northeast-1a, ap-northeast-1c]}
 ```
 """
 

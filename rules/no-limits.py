@@ -6,102 +6,36 @@ instance type has GPUs or accelerators, a limit of CPUs says little about cost: 
 (`replicas`) takes a limit of `nodes` alone; while nodes are replaced it runs more of them than `replicas`, up to that
 limit.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits:
-    cpu: 500
-    memory: 2000Gi
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml good frame=bad
+spec.limits:
+  cpu: 500
+  memory: 2000Gi
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, p5]}
-  limits: {cpu: 1000}
+```yaml bad frame=pool
+spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, p5]}
+spec.limits: {cpu: 1000}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, p5]}
-  limits: {cpu: 1000, nvidia.com/gpu: 16}
+```yaml good frame=bad
+spec.limits: {cpu: 1000, nvidia.com/gpu: 16}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fixed
-spec:
-  replicas: 3
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+```yaml bad frame=pool
+spec.replicas: 3
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fixed
-spec:
-  replicas: 3
-  limits: {nodes: 4}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+```yaml good frame=bad
+spec.limits: {nodes: 4}
 ```
 
 A NodePool that limits CPUs and not memory, and allows types with little and with much memory for each CPU.
@@ -111,39 +45,16 @@ types 8 and `x` types 16 and more, so that the same number of CPUs can be four t
 price. Karpenter takes the shape that the pods ask for: one team with large requests for memory moves the whole pool.
 Limit memory as well.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits:
-    cpu: 100
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```yaml bad frame=pool
+spec.limits.cpu: 100
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits:
-    cpu: 100
-    memory: 400Gi
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```yaml good frame=bad
+spec.limits.memory: 400Gi
 ```
 """
 

@@ -18,20 +18,10 @@ Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`
 `DoesNotExist`), of a workload whose labels a file with node groups or Fargate profiles names, and in a run that is
 not about the whole repository. `nodelint fit` shows what each NodePool makes of each workload.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: batch
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: batch}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+metadata.name: batch
+spec.template.metadata.labels:
+  example.com/team: batch
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -48,34 +38,10 @@ spec:
         - {name: report, image: report, resources: {requests: {cpu: 500m}}}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: batch
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: batch}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
 ---
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: report
-spec:
-  selector: {matchLabels: {app: report}}
-  template:
-    metadata: {labels: {app: report}}
-    spec:
-      nodeSelector:
-        example.com/team: batch
-      containers:
-        - {name: report, image: report, resources: {requests: {cpu: 500m}}}
+spec.template.spec.nodeSelector:
+  example.com/team: batch
 ```
 """
 

@@ -7,80 +7,33 @@ below zero, or `maxPods` is 0, it passes over the type, and says only that no in
 Of the volume that holds pods the kubelet keeps 1Gi and a tenth unless the settings say otherwise. `nodelint explain`
 shows types that are lost for such a reason while others are left.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - id: ami-0a1b2c3d4e5f60718
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 1Gi
-        volumeType: gp3
-        encrypted: true
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - id: ami-0a1b2c3d4e5f60718
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs:
+      volumeSize: 1Gi
+      volumeType: gp3
+      encrypted: true
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - id: ami-0a1b2c3d4e5f60718
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 100Gi
-        volumeType: gp3
-        encrypted: true
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs:
+      volumeSize: 100Gi
+      volumeType: gp3
+      encrypted: true
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: dense
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.44.0}]
-  kubelet:
-    maxPods: 0
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.kubelet.maxPods: 0
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: dense
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: bottlerocket@v1.44.0}]
-  kubelet:
-    maxPods: 110
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.kubelet.maxPods: 110
 ```
 """
 

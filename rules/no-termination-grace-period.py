@@ -9,43 +9,12 @@ With `terminationGracePeriod: 24h` such pods are deleted in time, and the node g
 longer, so only the owner of the workloads can say how long is enough. The field is part of the template: setting it
 replaces the pool's nodes, within its budgets.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: 336h
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml bad frame=pool
+spec.template.spec.expireAfter: 336h
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: 336h
-      terminationGracePeriod: 24h
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml good frame=bad
+spec.template.spec.terminationGracePeriod: 24h
 ```
 """
 

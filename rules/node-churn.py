@@ -16,103 +16,24 @@ no budget: a window in which nothing may be disrupted does not hold it back.
 
 All of this is common and can be meant, in a development cluster for instance. `WhenEmpty` is left alone.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 30s
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 30s
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml bad frame=pool
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+```yaml bad frame=pool
+metadata.name: ci-runners
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: ci-runners
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: ci-runners
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 5m
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+```yaml good frame=bad
+spec.disruption.consolidationPolicy: WhenEmpty
 ```
 """
 

@@ -5,58 +5,15 @@ in the group (`karpenter.k8s.aws/v1`) is refused; a kind of another provider poi
 watches. Where group and kind agree on EKS Auto Mode or another cloud, the reference is let be. Where one of them is
 empty, no provider's API server takes the pool.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
+```yaml bad frame=pool
+spec.template.spec.nodeClassRef:
+  apiVersion: karpenter.k8s.aws/v1beta1
+  kind: EC2NodeClass
   name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        apiVersion: karpenter.k8s.aws/v1beta1
-        kind: EC2NodeClass
-        name: default
-      requirements: []
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements: []
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {name: default}
-      requirements: []
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
+```yaml bad frame=pool
+spec.template.spec.nodeClassRef: {name: default}
 ```
 """
 

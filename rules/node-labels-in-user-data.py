@@ -10,92 +10,38 @@ Labels and taints belong to `spec.template` of the NodePool: pods can ask for th
 
 There is no edit for a label that the kubelet refuses: pods may select it, and its new name is to be theirs too.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    apiVersion: node.eks.aws/v1alpha1
-    kind: NodeConfig
-    spec:
-      kubelet:
-        flags:
-          - --node-labels=karpenter.sh/capacity-type=spot,team=search
+```yaml bad frame=class
+spec.userData: |
+  apiVersion: node.eks.aws/v1alpha1
+  kind: NodeConfig
+  spec:
+    kubelet:
+      flags:
+        - --node-labels=karpenter.sh/capacity-type=spot,team=search
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    apiVersion: node.eks.aws/v1alpha1
-    kind: NodeConfig
-    spec:
-      kubelet:
-        flags:
-          - --node-labels=team=search
+```yaml good frame=bad
+spec.userData: |
+  apiVersion: node.eks.aws/v1alpha1
+  kind: NodeConfig
+  spec:
+    kubelet:
+      flags:
+        - --node-labels=team=search
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.kubernetes.node-labels]
-    "node-role.kubernetes.io/worker" = ""
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.userData: |
+  [settings.kubernetes.node-labels]
+  "node-role.kubernetes.io/worker" = ""
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.kubernetes.node-labels]
-    "example.com/role" = "worker"
+```yaml good frame=bad
+spec.userData: |
+  [settings.kubernetes.node-labels]
+  "example.com/role" = "worker"
 ```
 """
 

@@ -11,71 +11,33 @@ and `r4`. It is only mentioned. Every type of generation 5 and newer is on Nitro
 
 EKS Auto Mode supports `c4`, `i3`, `m4`, `r4` and `t2` of the types on Xen, so its pools need a generation, too.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-generation
-          operator: Gt
-          values: ["4"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.k8s.aws/instance-generation
+    operator: Gt
+    values: ["4"]
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: low
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["2"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["2"]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: low
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
 
 A list that names types or families on the Xen hypervisor, ten and more years old.
@@ -83,32 +45,16 @@ A list that names types or families on the Xen hypervisor, ten and more years ol
 `t2`, `m4`, `c4` and `r4` cost more than their successors for less, have no NVMe disks and older drivers, carry fewer
 pods, and some lack ENA. AWS retires them region by region. `t3a`, `m7i` or `m7g` do the same for less.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t2, t3, t3a]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t2, t3, t3a]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a]}
 ```
 """
 

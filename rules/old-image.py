@@ -8,38 +8,14 @@ The day stands in the version of an alias, a name or an SSM parameter. Of Bottle
 older versions were published. The age is counted to the date of nodelint's image facts, so that two runs of one
 version of nodelint say the same.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20240807
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: al2023@v20240807
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20260714
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - alias: al2023@v20260714
 ```
 """
 

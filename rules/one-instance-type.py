@@ -5,46 +5,24 @@ minutes and takes the next, if there is one. Two types are often of one family, 
 and a third family of the same shape are enough. `narrow-spot` is about spot capacity. Reserved capacity is bound to
 a type, and is left alone here; of GPUs and accelerators there is little choice, and two types are.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: ["m7i.xlarge"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["on-demand"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values: ["m7i.xlarge"]
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["on-demand"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: ["m7i.xlarge", "m7a.xlarge", "m6i.xlarge"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["on-demand"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values: ["m7i.xlarge", "m7a.xlarge", "m6i.xlarge"]
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["on-demand"]
 ```
 """
 

@@ -5,59 +5,27 @@ until it is back. It may be meant: for volumes that live in one zone, for a plac
 zones, or as one of several pools, each with a zone of its own; of these the rule says nothing. A class that names a
 single subnet by its id keeps its pools in the zone of that subnet.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b, eu-west-1c]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b, eu-west-1c]}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms:
-    - id: subnet-0a1b2c3d4e5f60718
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.subnetSelectorTerms:
+  - id: subnet-0a1b2c3d4e5f60718
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms:
-    - id: subnet-0a1b2c3d4e5f60718
-    - id: subnet-0b1c2d3e4f5061728
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.subnetSelectorTerms:
+  - id: subnet-0a1b2c3d4e5f60718
+  - id: subnet-0b1c2d3e4f5061728
 ```
 """
 

@@ -10,56 +10,16 @@ nodes stay behind, and a release of Karpenter that does not know the newer versi
 The rule looks at releases that files of the repository state, and never at those that a flag or the configuration
 names. It is told once in a run. `days` is how long before the end it begins to speak of a Kubernetes version.
 
-```yaml bad karpenter=1.13.1 today=2026-09-20
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool karpenter=1.13.1 today=2026-09-20
 ```
 
-```yaml good karpenter=1.14.3 today=2026-09-20
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad karpenter=1.14.3 today=2026-09-20
 ```
 
-```yaml bad karpenter=1.14.3 kubernetes=1.30 today=2026-09-20
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool karpenter=1.14.3 kubernetes=1.30 today=2026-09-20
 ```
 
-```yaml good karpenter=1.14.3 kubernetes=1.35 today=2026-09-20
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad karpenter=1.14.3 kubernetes=1.35 today=2026-09-20
 ```
 """
 

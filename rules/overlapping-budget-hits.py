@@ -4,46 +4,23 @@ A budget is in force for its `duration` from each hit of its `schedule`. `0 9-17
 nine times a day: what was meant as 9 to 17 o'clock lasts until one in the morning. A window needs one hit, at its
 start. `* * * * *` with any duration is in force at all times, as is a budget with neither field.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "10%"
-      - nodes: "0"
-        schedule: "0 9-17 * * mon-fri"
-        duration: 8h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: "10%"
+    - nodes: "0"
+      schedule: "0 9-17 * * mon-fri"
+      duration: 8h
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 5m
-    budgets:
-      - nodes: "10%"
-      - nodes: "0"
-        schedule: "0 9 * * mon-fri"
-        duration: 8h
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.disruption.budgets:
+  - nodes: "10%"
+  - nodes: "0"
+    schedule: "0 9 * * mon-fri"
+    duration: 8h
 ```
 """
 

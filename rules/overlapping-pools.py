@@ -11,109 +11,31 @@ The rule looks at pools of one file or folder. It is silent where a label, a zon
 the nodes apart, for then pods choose. Give the pool that is to be tried first a `weight`, or part the pools by a
 taint or a label that pods ask for.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: on-demand
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml bad frame=pool+pool
+metadata.name: on-demand
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+metadata.name: spot
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: on-demand
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml good frame=bad
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  weight: 10
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+spec.weight: 10
 ```
 
 Where one pool launches flex types alone and the other lists them first, the order that is meant is known, and the fix
 gives the flex pool the higher weight.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: flex
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex]}
+```yaml bad frame=pool+pool
+metadata.name: flex
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex]}
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: general
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: flex
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex]}
-  weight: 10
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: general
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
+metadata.name: general
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, c7i, m7i]}
 ```
 
 NodePools that only a label or their types tell apart: pods that select none of them go where the names decide.
@@ -128,61 +50,17 @@ type fits both. Pools of accelerators, and those of another architecture, zone o
 
 The rule looks at pools of one file or folder.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: apps
-spec:
-  template:
-    metadata:
-      labels: {team: apps}
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool+pool
+metadata.name: apps
+spec.template.metadata.labels: {team: apps}
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: reports
-spec:
-  template:
-    metadata:
-      labels: {team: reports}
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+metadata.name: reports
+spec.template.metadata.labels: {team: reports}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: apps
-spec:
-  template:
-    metadata:
-      labels: {team: apps}
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: reports
-spec:
-  template:
-    metadata:
-      labels: {team: reports}
-    spec:
-      taints: [{key: team, value: reports, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+spec.template.spec.taints: [{key: team, value: reports, effect: NoSchedule}]
 ```
 """
 

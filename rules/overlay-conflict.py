@@ -33,26 +33,8 @@ spec:
   priceAdjustment: "+10%"
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1alpha1
-kind: NodeOverlay
-metadata:
-  name: dearer-generation-5
-spec:
-  weight: 20
-  requirements:
-    - {key: karpenter.k8s.aws/instance-generation, operator: In, values: ["5"]}
-  priceAdjustment: "+45%"
----
-apiVersion: karpenter.sh/v1alpha1
-kind: NodeOverlay
-metadata:
-  name: dearer-intel
-spec:
-  weight: 10
-  requirements:
-    - {key: karpenter.k8s.aws/instance-cpu-manufacturer, operator: In, values: [intel]}
-  priceAdjustment: "+10%"
+```yaml good frame=bad
+spec.weight: 20
 ```
 """
 

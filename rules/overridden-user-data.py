@@ -8,95 +8,29 @@ says of the cluster (name, endpoint, certificate), which does no harm as long as
 The fix of `maxPods` and `clusterDNS` says it in `spec.kubelet`, where Karpenter plans with it. It replaces the nodes
 of the class.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    apiVersion: node.eks.aws/v1alpha1
-    kind: NodeConfig
-    spec:
-      kubelet:
-        config:
-          maxPods: 58
-          shutdownGracePeriod: 30s
+```yaml bad frame=class
+spec.userData: |
+  apiVersion: node.eks.aws/v1alpha1
+  kind: NodeConfig
+  spec:
+    kubelet:
+      config:
+        maxPods: 58
+        shutdownGracePeriod: 30s
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  kubelet:
-    maxPods: 58
-  userData: |
-    apiVersion: node.eks.aws/v1alpha1
-    kind: NodeConfig
-    spec:
-      kubelet:
-        config:
-          shutdownGracePeriod: 30s
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.userData: |
+  [settings.kubernetes.node-taints]
+  "example.com/batch" = ["true:NoSchedule"]
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.kubernetes.node-taints]
-    "example.com/batch" = ["true:NoSchedule"]
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.kubernetes]
-    event-qps = 10
+```yaml good frame=bad
+spec.userData: |
+  [settings.kubernetes]
+  event-qps = 10
 ```
 """
 

@@ -5,34 +5,14 @@ gone, and until then the node does not count as initialized, so that it is not c
 that Cilium, Istio, the AWS CSI drivers, the cloud controller manager, the Node Readiness Controller and Nidhogg
 remove. For any other, check that what removes it runs on this pool's nodes and tolerates their taints.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      startupTaints:
-        - {key: agent-not-ready, effect: NoSchedule}
+```yaml bad frame=pool
+spec.template.spec.startupTaints:
+  - {key: agent-not-ready, effect: NoSchedule}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      startupTaints:
-        - {key: node.cilium.io/agent-not-ready, effect: NoSchedule}
+```yaml good frame=bad
+spec.template.spec.startupTaints:
+  - {key: node.cilium.io/agent-not-ready, effect: NoSchedule}
 ```
 """
 

@@ -14,69 +14,17 @@ for an id, and the fix pins the newest image that is available: running nodes ar
 Where Karpenter passes it over, it is information: nodes are replaced when it becomes available, go on with an older
 one, or have none for its architecture. No tag is added to a term that is known to find images: they may lack it.
 
-```yaml bad karpenter=1.2.1
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: golden
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags:
-        team: platform # set when the build starts
-        os: al2023
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class karpenter=1.2.1
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - tags:
+      team: platform # set when the build starts
+      os: al2023
 ```
 
-```yaml good karpenter=1.2.1
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: golden
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags:
-        team: platform # set when the build starts
-        os: al2023
-        image-verified: "true"
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-```
-
-```yaml bad karpenter=1.1.5
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{name: 'golden-al2023-*', owner: self}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good karpenter=1.1.5
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{name: 'golden-al2023-*', owner: self, tags: {image-verified: 'true'}}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class karpenter=1.1.5
+spec.amiFamily: AL2023
+spec.amiSelectorTerms: [{name: 'golden-al2023-*', owner: self}]
 ```
 
 ```yaml facts
@@ -88,59 +36,17 @@ images:
   - {id: ami-0c1, name: base-amd64-7, created: 2026-10-03, tags: {team: platform}}
 ```
 
-```yaml bad karpenter=1.1.0
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - name: golden-al2023-* # the nightly build
-      owner: self
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class karpenter=1.1.0
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: golden-al2023-* # the nightly build
+    owner: self
 ```
 
-```yaml good karpenter=1.1.0
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - name: golden-al2023-41 # the nightly build
-      owner: self
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml bad karpenter=1.1.0
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: base}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags: {team: platform}
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good karpenter=1.1.0
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: base}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - id: ami-0c1
-    - id: ami-0b1
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class karpenter=1.1.0
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - tags: {team: platform}
 ```
 """
 

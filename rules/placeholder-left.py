@@ -13,38 +13,17 @@ readers too, and an object with a `uid` or `resourceVersion` is what an API serv
 to be filled in. `${X}` and `$X` are filled in by tools, such as envsubst or Flux, and are no finding. Where a script
 replaces the text with `sed`, say so with a comment: `# nodelint: ignore[placeholder-left]`.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: your-karpenter-node-role
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: <cluster-name>
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: <cluster-name>
+```yaml bad frame=class
+spec.role: your-karpenter-node-role
+spec.subnetSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: <cluster-name>
+spec.securityGroupSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: <cluster-name>
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=class
 ```
 """
 

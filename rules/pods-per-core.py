@@ -4,67 +4,19 @@ The kubelet takes the smaller of `maxPods` and `podsPerCore` times the number of
 pools can launch has so many vCPUs, or so few, that always the same one wins, the other is without effect, and a
 reader is misled. Bottlerocket knows no `podsPerCore`.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.4xlarge, m6i.4xlarge]}
+```yaml bad frame=pool+class
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.4xlarge, m6i.4xlarge]}
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  kubelet:
-    maxPods: 58
-    podsPerCore: 20
+spec.kubelet:
+  maxPods: 58
+  podsPerCore: 20
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [m7i.4xlarge, m6i.4xlarge]}
+```yaml good frame=bad
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  kubelet:
-    maxPods: 58
+spec.kubelet.podsPerCore: null
 ```
 """
 

@@ -49,46 +49,6 @@ spec:
   metadataOptions:
     httpPutResponseHopLimit: 2
 ```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        name: default # the only class
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-      expireAfter: 168h # a week
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 30s
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - alias: al2023@latest
-  role: KarpenterNodeRole-main
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  metadataOptions:
-    httpPutResponseHopLimit: 2
-```
 """
 
 from nodelint.api import (

@@ -11,47 +11,15 @@ unregistered and replace it: before 1.0.9, 1.1.4 and 1.2.2. Otherwise the node w
 The fix takes out a call that says nothing of its own. What others set belongs to `spec.kubelet` and to the NodePool's
 template. User data of the family `Custom` has to make the node join, and is not judged.
 
-```yaml bad kubernetes=1.30
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2@v20250123
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    sysctl -w vm.max_map_count=262144
-    /etc/eks/bootstrap.sh main \
-      --b64-cluster-ca LS0tLS1CRUdJTg== \
-      --apiserver-endpoint https://example.com
-```
-
-```yaml good kubernetes=1.30
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2@v20250123
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    sysctl -w vm.max_map_count=262144
+```yaml bad frame=class kubernetes=1.30
+spec.amiSelectorTerms:
+  - alias: al2@v20250123
+spec.userData: |
+  #!/bin/bash
+  sysctl -w vm.max_map_count=262144
+  /etc/eks/bootstrap.sh main \
+    --b64-cluster-ca LS0tLS1CRUdJTg== \
+    --apiserver-endpoint https://example.com
 ```
 """
 

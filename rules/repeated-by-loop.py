@@ -4,11 +4,8 @@ kubectl keeps the last value of a key that is there twice and drops the others w
 refuse the object. The key belongs above the loop, and what is below it into the loop. Where a loop writes whole
 documents, a line `---` has to part its rounds.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: {{ .Values.name }}
+```yaml bad frame=class
+metadata.name: {{ .Values.name }}
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms: [{alias: al2023@v20250403}]
@@ -21,11 +18,8 @@ spec:
   {{- end }}
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: {{ .Values.name }}
+```yaml good frame=bad
+metadata.name: {{ .Values.name }}
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms: [{alias: al2023@v20250403}]

@@ -3,33 +3,11 @@
 Karpenter takes what meets every requirement. A line that says the same as another, or less, does nothing; it is a
 trap for whoever changes the other one.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 """
 

@@ -4,34 +4,13 @@ Karpenter launches what `replicas` asks for, up to `limits.nodes`. Where both ar
 has drifted cannot be replaced before 1.15.0: the new node, which is to be ready first, would be one too many. Leave
 room for at least one more.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  replicas: 5
-  limits: {nodes: 3}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.replicas: 5
+spec.limits: {nodes: 3}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  replicas: 5
-  limits: {nodes: 6}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.limits: {nodes: 6}
 ```
 """
 

@@ -12,36 +12,20 @@ there is an `else` with a default.
 The rule is silent where the chart's values name the value, be it empty. For lists and mappings, for which a chart has
 no default, the strict profile alone shows it.
 
-```yaml bad karpenter=1.14.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  disruption:
-    consolidationPolicy: WhenEmpty
-    {{- if .Values.consolidateAfter }}
-    consolidateAfter: {{ .Values.consolidateAfter }}
-    {{- end }}
+```yaml bad frame=pool karpenter=1.14.3
+metadata.name: {{ .Values.name }}
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  {{- if .Values.consolidateAfter }}
+  consolidateAfter: {{ .Values.consolidateAfter }}
+  {{- end }}
 ```
 
-```yaml good karpenter=1.14.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: {{ .Values.consolidateAfter | default "5m" }}
+```yaml good frame=bad karpenter=1.14.3
+metadata.name: {{ .Values.name }}
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  consolidateAfter: {{ .Values.consolidateAfter | default "5m" }}
 ```
 
 A chart's default is empty where the API server asks for a value: with the defaults, the object is refused.
@@ -52,28 +36,12 @@ not of the value. `required` says it when the chart is rendered.
 The rule looks at the role or the instance profile, at names, and at the terms of selectors. It is silent where the
 template has a condition, `default` or `required` for the value, and where another file of the chart names it.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: {{ .Values.role | default "" }}
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.role: {{ .Values.role | default "" }}
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: {{ required "role: the role of the nodes" .Values.role }}
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.role: {{ required "role: the role of the nodes" .Values.role }}
 ```
 """
 

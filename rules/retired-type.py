@@ -4,32 +4,15 @@
 them such a value matches nothing, and a pool that names nothing else never launches a node. Facts from AWS
 (`nodelint refresh`) say what your region has: then `not-offered` reports it, and this rule does not.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p3, g4dn]}
+```yaml bad frame=pool
+spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p3, g4dn]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6e, g4dn]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g6e, g4dn]}
 ```
 """
 

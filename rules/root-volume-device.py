@@ -10,144 +10,42 @@ true`, is taken to mount a disk by itself; only `/dev/sda1` as the one volume of
 Bottlerocket `instanceStorePolicy: RAID0` moves images and pods to the local disks of the instance (since Karpenter
 1.1.0), and `/dev/xvdb` may stay as it is. The fix replaces the nodes of the class.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/sda1
-      ebs:
-        volumeSize: 100Gi
-        encrypted: true
+```yaml bad frame=class
+spec.blockDeviceMappings:
+  - deviceName: /dev/sda1
+    ebs:
+      volumeSize: 100Gi
+      encrypted: true
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 100Gi
-        encrypted: true
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs:
+      volumeSize: 100Gi
+      encrypted: true
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 100Gi
-        encrypted: true
+```yaml bad frame=class
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs:
+      volumeSize: 50Gi
+      encrypted: true
+  - deviceName: /dev/xvdb
+    ebs:
+      volumeSize: 300Gi
+      encrypted: true
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 100Gi
-        encrypted: true
-    - deviceName: /dev/xvdb
-      ebs:
-        volumeSize: 100Gi
-        encrypted: true
-```
-
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 50Gi
-        encrypted: true
-    - deviceName: /dev/xvdb
-      ebs:
-        volumeSize: 300Gi
-        encrypted: true
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 300Gi
-        encrypted: true
+```yaml good frame=bad
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs:
+      volumeSize: 300Gi
+      encrypted: true
 ```
 """
 

@@ -7,45 +7,17 @@ in the cluster, and in the repository as well.
 A secret that a template or a tool fills in counts too: it is in the user data then. One that the script fetches when
 it runs, from Secrets Manager or Parameter Store, does not.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    DATADOG_API_KEY=0123456789abcdef0123456789abcdef /opt/install-agent.sh
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  DATADOG_API_KEY=0123456789abcdef0123456789abcdef /opt/install-agent.sh
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    DATADOG_API_KEY=$(aws secretsmanager get-secret-value --secret-id datadog --query SecretString --output text)
-    DATADOG_API_KEY="$DATADOG_API_KEY" /opt/install-agent.sh
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  DATADOG_API_KEY=$(aws secretsmanager get-secret-value --secret-id datadog --query SecretString --output text)
+  DATADOG_API_KEY="$DATADOG_API_KEY" /opt/install-agent.sh
 ```
 """
 

@@ -11,116 +11,44 @@ one of spot nodes with the same types: spot nodes then start only for pods that 
 Swap the weights, narrow the heavier pool, or give it `limits`, beyond which the lighter one takes over. The rule
 looks at pools of one file or folder.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: general
-spec:
-  weight: 50
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+```yaml bad frame=pool+pool
+metadata.name: general
+spec.weight: 50
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: memory
-spec:
-  weight: 10
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [r]}
+metadata.name: memory
+spec.weight: 10
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [r]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: general
-spec:
-  weight: 50
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: memory
-spec:
-  weight: 10
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [r]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m]}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  weight: 10
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```yaml bad frame=pool+pool
+metadata.name: spot
+spec.weight: 10
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fallback
-spec:
-  weight: 20
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+metadata.name: fallback
+spec.weight: 20
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  weight: 20
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```yaml good frame=bad
+spec.weight: 20
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fallback
-spec:
-  weight: 10
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+spec.weight: 10
 ```
 """
 

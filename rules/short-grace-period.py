@@ -7,32 +7,12 @@ enough to end in time. Ten minutes are less than many replacements take to start
 one after the other as a PodDisruptionBudget asks. In a pool that is named for jobs (`runners`, `batch`) half an hour
 is short: what is left of a job is lost.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      terminationGracePeriod: 5m
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.terminationGracePeriod: 5m
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      terminationGracePeriod: 24h
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
+spec.template.spec.terminationGracePeriod: 24h
 ```
 """
 

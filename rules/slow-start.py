@@ -6,45 +6,17 @@ that probes before its start find nothing out. After 15 minutes without the node
 
 What stands behind the call that joins the cluster delays nothing, and is not judged.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    sleep 30
-    sysctl -w vm.max_map_count=262144
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  sleep 30
+  sysctl -w vm.max_map_count=262144
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    sysctl -w vm.max_map_count=262144
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  sysctl -w vm.max_map_count=262144
 ```
 """
 

@@ -6,36 +6,16 @@ threshold has to be the larger of the two.
 
 Only two percentages, or two amounts, of one signal are compared.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    evictionHard: {memory.available: 500Mi}
-    evictionSoft: {memory.available: 200Mi}
-    evictionSoftGracePeriod: {memory.available: 1m}
+```yaml bad frame=class
+spec.kubelet:
+  evictionHard: {memory.available: 500Mi}
+  evictionSoft: {memory.available: 200Mi}
+  evictionSoftGracePeriod: {memory.available: 1m}
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  kubelet:
-    evictionHard: {memory.available: 200Mi}
-    evictionSoft: {memory.available: 500Mi}
-    evictionSoftGracePeriod: {memory.available: 1m}
+```yaml good frame=bad
+spec.kubelet.evictionHard: {memory.available: 200Mi}
+spec.kubelet.evictionSoft: {memory.available: 500Mi}
 ```
 """
 

@@ -4,56 +4,20 @@ Where a spot pool has a taint such as `spot=true:NoSchedule`, pods are meant to 
 it that any pod can use, and that allows spot as well, gives spot nodes to all the others: Karpenter tries spot first
 in each pool that allows it. Let that pool use on-demand capacity only, or drop the taint of the other.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```yaml bad frame=pool+pool
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints:
-        - {key: example.com/spot, effect: NoSchedule}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+metadata.name: spot
+spec.template.spec.taints:
+  - {key: example.com/spot, effect: NoSchedule}
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints:
-        - {key: example.com/spot, effect: NoSchedule}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 """
 

@@ -7,34 +7,9 @@ pool, and stays Pending, although it could run a minute later.
 
 The fix moves the taint. It is unsafe, for the template's hash changes and nodes are replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      taints:
-        - {key: node.cilium.io/agent-not-ready, value: "true", effect: NoExecute}
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      startupTaints:
-        - {key: node.cilium.io/agent-not-ready, value: "true", effect: NoExecute}
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool
+spec.template.spec.taints:
+  - {key: node.cilium.io/agent-not-ready, value: "true", effect: NoExecute}
 ```
 """
 

@@ -5,32 +5,12 @@ takes such a taint as it is. It works like any other, reads as if Karpenter had 
 release gives the key a meaning. Name taints with a domain of your own, or without one: `spot`, `team.example/spot`.
 Taints are part of the template, so that a new key replaces the pool's nodes; pods need the new toleration before.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: karpenter.sh/spot, effect: NoSchedule}]
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```yaml bad frame=pool
+spec.template.spec.taints: [{key: karpenter.sh/spot, effect: NoSchedule}]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spot
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: spot, effect: NoSchedule}]
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```yaml good frame=bad
+spec.template.spec.taints: [{key: spot, effect: NoSchedule}]
 ```
 """
 

@@ -8,38 +8,24 @@ role, a tag or an image it finds nothing. The same holds without `${}`, in a her
 
 There is no edit: what fills the file in is another file, or none yet.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: ${var.node_role}
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: ${var.cluster_name}
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: var.cluster_name
+```yaml bad frame=class
+spec.role: ${var.node_role}
+spec.subnetSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: ${var.cluster_name}
+spec.securityGroupSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: var.cluster_name
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: ${node_role}
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: ${cluster_name}
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: ${cluster_name}
+```yaml good frame=bad
+spec.role: ${node_role}
+spec.subnetSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: ${cluster_name}
+spec.securityGroupSelectorTerms:
+  - tags:
+      karpenter.sh/discovery: ${cluster_name}
 ```
 """
 

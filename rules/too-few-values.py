@@ -5,74 +5,36 @@ there are fewer than `minValues`, it launches nothing, unless the controller run
 them (since 1.6.0): where the values of its chart say so, the finding is information. The API server only compares
 `minValues` with the length of the list.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: Exists
-          minValues: 5
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: ["c7i.large", "m7i.large", "r7i.large"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-family
+    operator: Exists
+    minValues: 5
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values: ["c7i.large", "m7i.large", "r7i.large"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: Exists
-          minValues: 3
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: ["c7i.large", "m7i.large", "r7i.large"]
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-family
+    operator: Exists
+    minValues: 3
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values: ["c7i.large", "m7i.large", "r7i.large"]
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: arm
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7i], minValues: 2}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7i], minValues: 2}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: arm
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7gd], minValues: 2}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7gd], minValues: 2}
 ```
 """
 

@@ -7,40 +7,21 @@ with more CPUs than `limits.cpu` does not fit the emptiest pool. Where all types
 there for nothing, and pods that need so large a node stay Pending. Where families and sizes are listed, a type that
 the two lists name and a limit keeps out is mentioned.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits:
-    cpu: 20
-    memory: 100Gi
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
-        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge, 8xlarge]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml bad frame=pool
+spec.limits:
+  cpu: 20
+  memory: 100Gi
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
+  - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge, 8xlarge]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits:
-    cpu: 20
-    memory: 100Gi
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
-        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
+  - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large, xlarge]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
 A limit that keeps out a quarter or more of the instance types which the requirements allow, or a listed one.
@@ -50,47 +31,22 @@ then a requirement says it better, for it shows in events and in `nodelint expla
 pods stay Pending. Karpenter also reckons with the largest type that still fits when it plans several nodes at once,
 so that a limit of about that size lets it start nodes one by one.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-  limits:
-    cpu: 64
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+spec.limits.cpu: 64
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-cpu
-          operator: Lt
-          values: ["17"]
-  limits:
-    cpu: 64
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.k8s.aws/instance-cpu
+    operator: Lt
+    values: ["17"]
 ```
 """
 

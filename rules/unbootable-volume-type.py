@@ -6,34 +6,10 @@ of these types.
 
 The fix writes `gp3`.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs: {volumeSize: 500Gi, volumeType: st1, encrypted: true}
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs: {volumeSize: 500Gi, volumeType: gp3, encrypted: true}
+```yaml bad frame=class
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvda
+    ebs: {volumeSize: 500Gi, volumeType: st1, encrypted: true}
 ```
 """
 

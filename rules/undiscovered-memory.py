@@ -12,119 +12,27 @@ where they take no instance type away; else running nodes of those types would b
 that names both architectures, or types of both, keeps them: there, only a pool for each of them (or 1.4.0) makes the
 match unique. A pool that has a requirement about GPUs, or asks for accelerators, is taken to know what it does.
 
-```yaml bad karpenter=1.3.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: bottlerocket
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: [c, m, r]
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
+```yaml bad frame=pool+class karpenter=1.3.3
+spec.template.spec.nodeClassRef:
+  group: karpenter.k8s.aws
+  kind: EC2NodeClass
   name: bottlerocket
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@1.32.0-cacc4ce9
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
+spec.template.spec.requirements:
+  - key: kubernetes.io/arch
+    operator: In
+    values: [amd64]
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: [c, m, r]
+---
+metadata.name: bottlerocket
+spec.amiSelectorTerms:
+  - alias: bottlerocket@1.32.0-cacc4ce9
 ```
 
-```yaml good karpenter=1.3.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: bottlerocket
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: [c, m, r]
-        - key: karpenter.k8s.aws/instance-gpu-count
-          operator: DoesNotExist
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: bottlerocket
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@1.32.0-cacc4ce9
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-```
-
-```yaml bad karpenter=1.2.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good karpenter=1.2.3
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
-      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      - {key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}
-      - {key: karpenter.k8s.aws/instance-accelerator-count, operator: DoesNotExist}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=pool+class karpenter=1.2.3
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, c7i]}
 ```
 """
 

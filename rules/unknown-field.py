@@ -5,131 +5,32 @@ happens. nodelint names the field that was probably meant and writes it where on
 moved, `expireAfter` and `kubelet` of a NodePool, goes to its new home. The fix is unsafe where the API server may
 have taken the object without the field, and Karpenter would replace its nodes once the field counts.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expiresAfter: 720h # a month
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
+```yaml bad frame=pool
+spec.template.spec.expiresAfter: 720h # a month
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      expireAfter: 720h # a month
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 30s
-    expireAfter: 720h # a month
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-      expireAfter: 720h # a month
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 30s
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  consolidateAfter: 30s
+  expireAfter: 720h # a month
 ```
 
 A taint has no `operator`: that is a field of the tolerations of pods.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-      taints:
-        - key: example.com/team
-          operator: Exists
-          effect: NoSchedule
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-      taints:
-        - key: example.com/team
-          effect: NoSchedule
+```yaml bad frame=pool
+spec.template.spec.taints:
+  - key: example.com/team
+    operator: Exists
+    effect: NoSchedule
 ```
 
 What stood in a Provisioner becomes what v1 has:
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  ttlSecondsAfterEmpty: 30
-  ttlSecondsUntilExpired: 2592000
-  consolidation:
-    enabled: true
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-      expireAfter: 720h
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 30s
+```yaml bad frame=pool
+spec.ttlSecondsAfterEmpty: 30
+spec.ttlSecondsUntilExpired: 2592000
+spec.consolidation.enabled: true
 ```
 """
 

@@ -7,74 +7,20 @@ a domain of your own are left in peace, and so are bare names, unless their valu
 label. In `spec.template.metadata.labels` such a key may be meant as it is: there it is a warning, and none where
 the pool asks for the well-known label too.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-famly # no t
-          operator: NotIn
-          values: ["t3"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-category
+    operator: In
+    values: ["c", "m", "r"]
+  - key: karpenter.k8s.aws/instance-famly # no t
+    operator: NotIn
+    values: ["t3"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-family # no t
-          operator: NotIn
-          values: ["t3"]
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: "eks.amazonaws.com/instance-generation", operator: Gt, values: ["4"]}
-        - {key: "capacity-type", operator: In, values: ["spot"]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: "karpenter.k8s.aws/instance-generation", operator: Gt, values: ["4"]}
-        - {key: "karpenter.sh/capacity-type", operator: In, values: ["spot"]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: "eks.amazonaws.com/instance-generation", operator: Gt, values: ["4"]}
+  - {key: "capacity-type", operator: In, values: ["spot"]}
 ```
 """
 

@@ -3,46 +3,10 @@ r"""A key of `spec.limits` that names no resource of a node, so that it limits n
 Karpenter compares each limit with the resource of that very name. CPUs are `cpu`, GPUs of NVIDIA `nvidia.com/gpu`.
 The API server takes any name, and a limit whose resource no node has is never reached.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-  limits:
-    cores: 500 # a quarter of our quota
-    gpu: 4
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-  limits:
-    cpu: 500 # a quarter of our quota
-    nvidia.com/gpu: 4
+```yaml bad frame=pool
+spec.limits:
+  cores: 500 # a quarter of our quota
+  gpu: 4
 ```
 """
 

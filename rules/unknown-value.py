@@ -9,138 +9,41 @@ stands: the controller never marks the NodePool ready.
 Families, sizes and types are those of the bundled catalogue, whose day the message names. Zones and regions
 are not known offline; they are judged by their form alone.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot", "on_demand"]
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["x86_64"] # as uname says
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["spot", "on_demand"]
+  - key: kubernetes.io/arch
+    operator: In
+    values: ["x86_64"] # as uname says
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot", "on-demand"]
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"] # as uname says
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i.flex, 'm7i-flex']}
+  - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [m7i-flex.lage]}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: flex
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i.flex, 'm7i-flex']}
-        - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [m7i-flex.lage]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: topology.kubernetes.io/zone, operator: In, values: [us-east1-a, us-east-1b, US-EAST-1C]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: flex
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, 'm7i-flex']}
-        - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [m7i-flex.large]}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values:
+      - m5.huge
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: zones
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east1-a, us-east-1b, US-EAST-1C]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: zones
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a, us-east-1b, us-east-1c]}
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: sizes
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values:
-            - m5.huge
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: sizes
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values:
-            - m5.24xlarge
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values:
+      - m5.24xlarge
 ```
 """
 

@@ -9,53 +9,14 @@ The family `Custom` has no mappings of its own: a class without a list takes wha
 
 The fix maps the device as Karpenter does by default. It replaces the nodes of the class.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/xvdb
-      ebs:
-        volumeSize: 100Gi
-        encrypted: true
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  blockDeviceMappings:
-    - deviceName: /dev/xvda
-      ebs:
-        volumeSize: 4Gi
-        volumeType: gp3
-        encrypted: true
-    - deviceName: /dev/xvdb
-      ebs:
-        volumeSize: 100Gi
-        encrypted: true
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.blockDeviceMappings:
+  - deviceName: /dev/xvdb
+    ebs:
+      volumeSize: 100Gi
+      encrypted: true
 ```
 """
 

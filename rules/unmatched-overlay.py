@@ -21,16 +21,10 @@ spec:
   priceAdjustment: "+10%"
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1alpha1
-kind: NodeOverlay
-metadata:
-  name: dearer-graviton
-spec:
-  requirements:
-    - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m8g]}
-    - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-  priceAdjustment: "+10%"
+```yaml good frame=bad
+spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m8g]}
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
 ```
 """
 

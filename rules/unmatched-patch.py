@@ -34,20 +34,14 @@ patches:
         value: 10
 ```
 
-```yaml good
+```yaml good frame=pool
 # file: base/pool.yaml
 apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: general
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+metadata.name: general
+spec.template.spec.requirements:
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 # file: base/kustomization.yaml
 resources: [pool.yaml]
 # file: prod/kustomization.yaml

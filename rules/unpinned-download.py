@@ -7,45 +7,17 @@ every node.
 Programs belong into the image, or into a DaemonSet. Where neither is possible, pin the version, verify a checksum,
 and serve the file from S3 or a mirror of your own.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    curl -sSL https://get.example.com/agent.sh | bash
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  curl -sSL https://get.example.com/agent.sh | bash
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    aws s3 cp s3://main-node-files/agent-1.4.2.rpm /opt/agent.rpm
-    rpm -i /opt/agent.rpm
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  aws s3 cp s3://main-node-files/agent-1.4.2.rpm /opt/agent.rpm
+  rpm -i /opt/agent.rpm
 ```
 """
 

@@ -20,88 +20,20 @@ images:
   - {id: ami-0b2, name: golden-bottlerocket-42, created: 2026-11-01, tags: {pipeline: golden}}
 ```
 
-```yaml bad kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@latest
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
+```yaml bad frame=class kubernetes=1.33
+spec.amiSelectorTerms:
+  - alias: bottlerocket@latest
 ```
 
-```yaml good kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.50.0
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
+```yaml bad frame=class
+spec.amiFamily: Bottlerocket
+spec.amiSelectorTerms: [{name: "golden-bottlerocket-*", owner: "self"}]
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: golden
-spec:
-  amiFamily: Bottlerocket
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{name: "golden-bottlerocket-*", owner: "self"}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: golden
-spec:
-  amiFamily: Bottlerocket
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{name: "golden-bottlerocket-42", owner: "self"}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: tagged
-spec:
-  amiFamily: Bottlerocket
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags: {pipeline: golden}
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: tagged
-spec:
-  amiFamily: Bottlerocket
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - id: ami-0b2
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiFamily: Bottlerocket
+spec.amiSelectorTerms:
+  - tags: {pipeline: golden}
 ```
 """
 

@@ -7,39 +7,23 @@ there: in the chart's `values.yaml`, the `values-….yaml` beside it, and the va
 
 `toYaml` prints a value with all that it has.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-      taints:
-        {{- range .Values.taints }}
-        - key: {{ .key }}
-          effect: {{ .effect }}
-        {{- end }}
+```yaml bad frame=pool
+metadata.name: {{ .Values.name }}
+spec.template.spec.taints:
+  {{- range .Values.taints }}
+  - key: {{ .key }}
+    effect: {{ .effect }}
+  {{- end }}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-      taints:
-        {{- range .Values.taints }}
-        - key: {{ .key }}
-          value: {{ .value | quote }}
-          effect: {{ .effect }}
-        {{- end }}
+```yaml good frame=bad
+metadata.name: {{ .Values.name }}
+spec.template.spec.taints:
+  {{- range .Values.taints }}
+  - key: {{ .key }}
+    value: {{ .value | quote }}
+    effect: {{ .effect }}
+  {{- end }}
 ```
 """
 

@@ -10,34 +10,11 @@ An error where the chart's default is such a list or mapping, a warning where th
 field takes a text, which whoever installs the chart may pass; a value that is a text may hold YAML.
 `[{{ .Values.zones }}]` and `role: {{ .Values.role }}` are findings where the default is a list or a mapping.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: topology.kubernetes.io/zone
-          operator: In
-          values: {{ .Values.zones }}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: topology.kubernetes.io/zone
-          operator: In
-          values: {{ .Values.zones | toJson }}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: topology.kubernetes.io/zone
+    operator: In
+    values: {{ .Values.zones }}
 ```
 
 A template prints a value without quotes where the API server takes a text, and a number or `true` is usual.
@@ -48,36 +25,11 @@ requirements on numbers such as `karpenter.k8s.aws/instance-cpu`, and for the ac
 
 The rule is silent where the chart's default is a text; where it is a number, `invalid-field` says so.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  disruption:
-    consolidateAfter: 5m
-    budgets:
-      - nodes: {{ .Values.nodes }}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-  disruption:
-    consolidateAfter: 5m
-    budgets:
-      - nodes: {{ .Values.nodes | quote }}
+```yaml bad frame=pool
+spec.disruption:
+  consolidateAfter: 5m
+  budgets:
+    - nodes: {{ .Values.nodes }}
 ```
 """
 

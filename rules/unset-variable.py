@@ -7,45 +7,17 @@ The rule is silent for variables with a default (`${X:-y}`), for those of the sh
 variables, and where a template engine or `envsubst` fills in the file: in templates and scripts, and where fields
 other than the user data hold variables as well. Escape with `\$` what a later program is to fill in.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    echo "search.node=${NODE_TIER}" >> /etc/environment
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  echo "search.node=${NODE_TIER}" >> /etc/environment
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    NODE_TIER=hot
-    echo "search.node=${NODE_TIER}" >> /etc/environment
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  NODE_TIER=hot
+  echo "search.node=${NODE_TIER}" >> /etc/environment
 ```
 """
 

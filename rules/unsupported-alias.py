@@ -12,34 +12,9 @@ The class then finds no image and launches nothing. What there is:
 
 Without `--kubernetes-version`, what depends on it is a warning.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: "al2023@lates" # follow EKS
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: "al2023@latest" # follow EKS
-  subnetSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
-  securityGroupSelectorTerms:
-    - tags: {karpenter.sh/discovery: main}
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: "al2023@lates" # follow EKS
 ```
 
 ```yaml bad kubernetes=1.33
@@ -55,39 +30,8 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: 'AL2023@20250403'}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: 'al2023@v20250403'}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiSelectorTerms: [{alias: 'AL2023@20250403'}]
 ```
 
 A version of an image alias that was never published for the cluster's Kubernetes version.
@@ -108,28 +52,9 @@ images:
   - {id: ami-0a1, name: bottlerocket-aws-k8s-1.33-x86_64-v1.50.0-5d2f1c3a, owner: amazon}
 ```
 
-```yaml bad kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.5.0
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good kubernetes=1.33
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.50.0
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class kubernetes=1.33
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.5.0
 ```
 """
 

@@ -10,66 +10,16 @@ older release of Karpenter until then.
 Both versions come from flags, the configuration, or the files beside the NodePool. It is reported once in a run.
 Silent for objects that a release before 1.0.0 served, and that are judged as what they become.
 
-```yaml bad karpenter=1.0.1 kubernetes=1.31
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml bad frame=pool karpenter=1.0.1 kubernetes=1.31
 ```
 
-```yaml good karpenter=1.0.5 kubernetes=1.31
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
+```yaml good frame=bad karpenter=1.0.5 kubernetes=1.31
 ```
 
-```yaml bad karpenter=1.5.0 kubernetes=1.25
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool karpenter=1.5.0 kubernetes=1.25
 ```
 
-```yaml good karpenter=1.5.0 kubernetes=1.26
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad karpenter=1.5.0 kubernetes=1.26
 ```
 """
 

@@ -5,43 +5,18 @@ removed as empty, and where the pool is the first that fits, Karpenter starts a 
 `nvidia.com/gpu` or `aws.amazon.com/neuron`, keeps them off; pods that need the device tolerate it. There is no fix:
 taints are part of the template, so that nodes are replaced, and pods without a toleration stay out afterwards.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["g5", "g6"]
+```yaml bad frame=pool
+metadata.name: gpu
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["g5", "g6"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: gpu
-spec:
-  template:
-    spec:
-      taints:
-        - key: nvidia.com/gpu
-          effect: NoSchedule
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["g5", "g6"]
+```yaml good frame=bad
+spec.template.spec.taints:
+  - key: nvidia.com/gpu
+    effect: NoSchedule
 ```
 """
 

@@ -11,53 +11,17 @@ The finding names the pools of amd64 nodes that the same pods fit, as far as the
 says which of them Karpenter tries before this one. While those have room and capacity, pods start there; they still
 share arm64 nodes that run already.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: x86
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool+pool
+metadata.name: x86
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: graviton
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+metadata.name: graviton
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: x86
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good frame=bad
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: graviton
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: arch, value: arm64, effect: NoSchedule}]
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+spec.template.spec.taints: [{key: arch, value: arm64, effect: NoSchedule}]
 ```
 
 A NodePool of arm64 nodes only, whose name, taints and labels say nothing of it: `spot`, `team-a`.
@@ -69,37 +33,18 @@ that asks for amd64 stays Pending.
 Silent where the same folder holds a NodePool with the same taints that may launch amd64 types. Pools without a taint
 are `untainted-arm64`'s.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: team-a
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-      taints:
-        - {key: team, value: a, effect: NoSchedule}
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [arm64]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+spec.template.spec.taints:
+  - {key: team, value: a, effect: NoSchedule}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: team-a
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [arm64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-      taints:
-        - {key: team, value: a, effect: NoSchedule}
-        - {key: kubernetes.io/arch, value: arm64, effect: NoSchedule}
+```yaml good frame=bad
+spec.template.spec.taints:
+  - {key: team, value: a, effect: NoSchedule}
+  - {key: kubernetes.io/arch, value: arm64, effect: NoSchedule}
 ```
 """
 

@@ -8,111 +8,41 @@ If not, a taint that only the work in question tolerates keeps the others away.
 Where other pools stand beside it, those are named that have a lower weight and no taint; where there are none, the
 rule is silent. Pools of one weight that pods select by a label stand before pools that other files define.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fast-disks
-spec:
-  weight: 50
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [i]}
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+```yaml bad frame=pool+pool
+metadata.name: fast-disks
+spec.weight: 50
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: fast-disks
-spec:
-  weight: 50
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints:
-        - {key: example.com/fast-disks, effect: NoSchedule}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [i]}
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+```yaml good frame=bad
+spec.template.spec.taints:
+  - {key: example.com/fast-disks, effect: NoSchedule}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
+```yaml bad frame=pool+pool+pool
 metadata: {name: reserved}
-spec:
-  weight: 100
-  limits: {cpu: 16}
-  template:
-    metadata: {labels: {intent: reserved}}
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
+spec.weight: 100
+spec.limits: {cpu: 16}
+spec.template.metadata: {labels: {intent: reserved}}
+spec.template.spec.requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
 metadata: {name: saved}
-spec:
-  weight: 100
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: example.com/saved, effect: NoSchedule}]
-      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i]}]
+spec.weight: 100
+spec.template.spec.taints: [{key: example.com/saved, effect: NoSchedule}]
+spec.template.spec.requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i]}]
 ---
-apiVersion: karpenter.sh/v1
-kind: NodePool
 metadata: {name: other}
-spec:
-  weight: 100
-  template:
-    metadata: {labels: {intent: cached}}
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [r7i]}]
+spec.weight: 100
+spec.template.metadata: {labels: {intent: cached}}
+spec.template.spec.requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [r7i]}]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
+```yaml good frame=pool
 metadata: {name: reserved}
-spec:
-  weight: 100
-  limits: {cpu: 16}
-  template:
-    metadata: {labels: {intent: reserved}}
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: example.com/reserved, effect: NoSchedule}]
-      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
+spec.weight: 100
+spec.limits: {cpu: 16}
+spec.template.metadata: {labels: {intent: reserved}}
+spec.template.spec.taints: [{key: example.com/reserved, effect: NoSchedule}]
+spec.template.spec.requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]
 ```
 """
 

@@ -4,51 +4,14 @@ Few Linux workloads select `kubernetes.io/os: linux`; to the scheduler and to Ka
 containers then never start. A taint keeps them off; Windows pods tolerate it and select `kubernetes.io/os: windows`.
 There is no fix: taints are part of the template, so that nodes are replaced, and pods without a toleration stay out.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: windows
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/os, operator: In, values: [windows]}
+```yaml bad frame=pool+class
+metadata.name: windows
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: windows2022@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.amiSelectorTerms: [{alias: windows2022@latest}]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: windows
-spec:
-  template:
-    spec:
-      taints: [{key: os, value: windows, effect: NoSchedule}]
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/os, operator: In, values: [windows]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: windows2022@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good frame=bad
+spec.template.spec.taints: [{key: os, value: windows, effect: NoSchedule}]
 ```
 """
 

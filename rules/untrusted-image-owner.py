@@ -22,57 +22,16 @@ images:
   - {id: ami-0b2, name: base-8, created: 2026-10-03, owner: "999988887777", tags: {team: base}}
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags:
-        team: platform
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - tags:
+      team: platform
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: golden}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - tags:
-        team: platform
-      owner: self
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: base}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{tags: {team: base}}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: base}
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{tags: {team: base}, owner: self}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms: [{tags: {team: base}}]
 ```
 
 An image term whose owner is `*`: whoever publishes an image of that name decides what your nodes boot.
@@ -80,42 +39,17 @@ An image term whose owner is `*`: whoever publishes an image of that name decide
 Names of images are not unique, and anyone can make an image public. Without `owner` Karpenter looks among your own
 images and Amazon's; a `*` names neither. Name the account, `self` or `amazon`.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: golden-al2023-*
-      owner: "*"
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: golden-al2023-*
+    owner: "*"
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: golden-al2023-*
-      owner: "self"
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - name: golden-al2023-*
+    owner: "self"
 ```
 
 An image that is found by name or tag, and no `owner` that says whose it has to be.
@@ -125,41 +59,16 @@ as well brings that one to the nodes as soon as it is newer. A term with tags ne
 account that sets them. An owner
 (`self`, an account id, an alias such as `amazon`) says whose images may boot.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: golden-al2023-*
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml bad frame=class
+spec.amiFamily: AL2023
+spec.amiSelectorTerms:
+  - name: golden-al2023-*
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms:
-    - name: golden-al2023-*
-      owner: self
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
+```yaml good frame=bad
+spec.amiSelectorTerms:
+  - name: golden-al2023-*
+    owner: self
 ```
 """
 

@@ -9,58 +9,17 @@ some.
 Silent where another NodePool of the class may use reserved capacity, and before 1.6.0: there the feature gate
 ReservedCapacity is off by default, the terms are not read, and nodes take open reservations by themselves.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: training
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: training}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-      taints:
-        - {key: nvidia.com/gpu, effect: NoSchedule}
+```yaml bad frame=pool+class
+metadata.name: training
+spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: training}
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+spec.template.spec.taints:
+  - {key: nvidia.com/gpu, effect: NoSchedule}
 ---
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: training
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  capacityReservationSelectorTerms: [{tags: {purpose: training}}]
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: training
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: training}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved, on-demand]}
-      taints:
-        - {key: nvidia.com/gpu, effect: NoSchedule}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: training
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  capacityReservationSelectorTerms: [{tags: {purpose: training}}]
+metadata.name: training
+spec.capacityReservationSelectorTerms: [{tags: {purpose: training}}]
 ```
 """
 

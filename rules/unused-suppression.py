@@ -3,29 +3,10 @@ r"""A comment silences a rule that has nothing to say there, or one that does no
 Left in place it would hide a mistake that somebody makes later. Comments for rules that did not run, because they
 are not selected, are left in peace.
 
-```yaml bad
+```yaml bad frame=class
 # nodelint: ignore[wildcard-value] kept until the catalogue knows the new family
 apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main # nodelint: ignore[unknown-field]
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+spec.role: KarpenterNodeRole-main # nodelint: ignore[unknown-field]
 ```
 """
 

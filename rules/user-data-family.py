@@ -10,138 +10,41 @@ itself, once more.
 
 User data of the family `Custom` is yours alone, and is not judged.
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    /etc/eks/bootstrap.sh main --kubelet-extra-args '--max-pods=58'
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  /etc/eks/bootstrap.sh main --kubelet-extra-args '--max-pods=58'
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  kubelet:
-    maxPods: 58
+```yaml good frame=class
+spec.kubelet.maxPods: 58
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    MIME-Version: 1.0
-    Content-Type: multipart/mixed; boundary="BOUNDARY"
+```yaml bad frame=class
+spec.userData: |
+  MIME-Version: 1.0
+  Content-Type: multipart/mixed; boundary="BOUNDARY"
 
-    --BOUNDARY
-    Content-Type: text/x-shellscript; charset="us-ascii"
+  --BOUNDARY
+  Content-Type: text/x-shellscript; charset="us-ascii"
 
-    echo 'vm.max_map_count = 262144' > /etc/sysctl.d/90-search.conf
-    sysctl --system
-    --BOUNDARY--
+  echo 'vm.max_map_count = 262144' > /etc/sysctl.d/90-search.conf
+  sysctl --system
+  --BOUNDARY--
 ```
 
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    MIME-Version: 1.0
-    Content-Type: multipart/mixed; boundary="BOUNDARY"
-
-    --BOUNDARY
-    Content-Type: text/x-shellscript; charset="us-ascii"
-
-    #!/bin/bash
-    echo 'vm.max_map_count = 262144' > /etc/sysctl.d/90-search.conf
-    sysctl --system
-    --BOUNDARY--
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.userData: |
+  #!/bin/bash
+  sysctl -w vm.max_map_count=262144
 ```
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    #!/bin/bash
-    sysctl -w vm.max_map_count=262144
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: bottlerocket@v1.46.0
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  userData: |
-    [settings.kernel.sysctl]
-    "vm.max_map_count" = "262144"
+```yaml good frame=bad
+spec.userData: |
+  [settings.kernel.sysctl]
+  "vm.max_map_count" = "262144"
 ```
 """
 

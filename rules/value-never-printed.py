@@ -8,40 +8,16 @@ startup taints alone, `taints` becomes `null`.
 
 Conditions on a switch such as `enabled` are not meant, nor those on a field that is printed nowhere by itself.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      {{- if .Values.startupTaints }}
-      startupTaints: {{ toYaml .Values.startupTaints | nindent 8 }}
-      {{- end }}
-      {{- if .Values.startupTaints }}
-      taints: {{ toYaml .Values.taints | nindent 8 }}
-      {{- end }}
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      {{- if .Values.startupTaints }}
-      startupTaints: {{ toYaml .Values.startupTaints | nindent 8 }}
-      {{- end }}
-      {{- if .Values.taints }}
-      taints: {{ toYaml .Values.taints | nindent 8 }}
-      {{- end }}
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
+```yaml bad frame=pool
+spec.template.spec:
+  {{- if .Values.startupTaints }}
+  startupTaints: {{ toYaml .Values.startupTaints | nindent 8 }}
+  {{- end }}
+  {{- if .Values.startupTaints }}
+  taints: {{ toYaml .Values.taints | nindent 8 }}
+  {{- end }}
+  nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+  requirements: []
 ```
 
 A template prints a truth value only where it is true, and leaving the field out does not mean false.
@@ -50,32 +26,13 @@ A template prints a truth value only where it is true, and leaving the field out
 kubelet, which is `true`, and hears nothing of it. The same goes for `associatePublicIPAddress` (without it the subnet
 decides), `encrypted` (the account's default holds) and `deleteOnTermination` (the image decides).
 
-```yaml bad
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: {{ .Values.name }}
+```yaml bad frame=class
 spec:
   role: KarpenterNodeRole-main
   amiSelectorTerms: [{alias: al2023@v20250403}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   {{- if .Values.publicIP }}
-  associatePublicIPAddress: {{ .Values.publicIP }}
-  {{- end }}
-```
-
-```yaml good
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: {{ .Values.name }}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  {{- if not (kindIs "invalid" .Values.publicIP) }}
   associatePublicIPAddress: {{ .Values.publicIP }}
   {{- end }}
 ```

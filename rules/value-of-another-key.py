@@ -4,106 +4,28 @@ r"""Values that the requirement's key never has and another key does, such as fa
 `instance-type` the whole name (`c7g.large`), `instance-size` what stands behind its dot. A requirement that
 holds values of another key only leaves no instance type; under `NotIn` it excludes nothing.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["m5", "m6i", "m7i"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-category
+    operator: In
+    values: ["m5", "m6i", "m7i"]
+  - key: karpenter.sh/capacity-type
+    operator: In
+    values: ["spot"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["m5", "m6i", "m7i"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: kubernetes.io/arch, operator: In, values: [spot, on-demand]}
+  - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [nano, micro]}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [spot, on-demand]}
-        - {key: node.kubernetes.io/instance-type, operator: NotIn, values: [nano, micro]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
-        - {key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [nano, micro]}
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: east
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: "topology.kubernetes.io/zone"
-          operator: In
-          values:
-          - "us-east-1"
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: east
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - key: "topology.kubernetes.io/region"
-          operator: In
-          values:
-          - "us-east-1"
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: "topology.kubernetes.io/zone"
+    operator: In
+    values:
+    - "us-east-1"
 ```
 """
 

@@ -9,125 +9,33 @@ every operator.
 that it matches, of the instance types that the pool's other requirements allow. The values of zones and of labels of
 your own are not known offline: there only `*` can be replaced.
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["*"]
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: karpenter.k8s.aws/instance-family
+    operator: In
+    values: ["*"]
+  - key: kubernetes.io/arch
+    operator: In
+    values: ["amd64"]
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: Exists
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, c7*]}
+  - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: compute
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, c7*]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: compute
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, c7a, c7i, c7i-flex]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-```
-
-```yaml bad
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values:
-            - "m5.*"
-            - "m6i.4xlarge" # reserved until spring
-        - key: karpenter.k8s.aws/instance-cpu
-          operator: Lt
-          values:
-            - "33"
-```
-
-```yaml good
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: batch
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values:
-            - "m5.2xlarge"
-            - "m5.4xlarge"
-            - "m5.8xlarge"
-            - "m5.large"
-            - "m5.xlarge"
-            - "m6i.4xlarge" # reserved until spring
-        - key: karpenter.k8s.aws/instance-cpu
-          operator: Lt
-          values:
-            - "33"
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - key: node.kubernetes.io/instance-type
+    operator: In
+    values:
+      - "m5.*"
+      - "m6i.4xlarge" # reserved until spring
+  - key: karpenter.k8s.aws/instance-cpu
+    operator: Lt
+    values:
+      - "33"
 ```
 """
 
