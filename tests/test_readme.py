@@ -60,9 +60,10 @@ def test_the_two_set_up_commands_are_there() -> None:
     assert len(NAMED) >= 5
 
 
-def test_the_picture_is_what_the_tool_prints() -> None:
+@pytest.mark.parametrize("name", ["run.svg", "plan.svg", "fit.svg"])
+def test_a_picture_is_what_the_tool_prints(name: str) -> None:
     made = subprocess.run(
-        [sys.executable, "-c", "import make_picture as m; print(m.picture(m.output()), end='')"],
+        [sys.executable, "-c", f"import make_picture as m; print(m.picture(m.PICTURES[{name!r}]), end='')"],
         cwd=ROOT / "tools",
         capture_output=True,
         text=True,
@@ -70,5 +71,6 @@ def test_the_picture_is_what_the_tool_prints() -> None:
         env={**os.environ, "PYTHONUTF8": "1"},
         check=True,
     )
-    assert made.stdout == (ROOT / "docs" / "run.svg").read_text(encoding="utf-8"), "run tools/make_picture.py"
-    assert "](docs/run.svg)" in README and "](run.svg)" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert made.stdout == (ROOT / "docs" / name).read_text(encoding="utf-8"), "run tools/make_picture.py"
+    assert f"]({name})" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert name != "run.svg" or "](docs/run.svg)" in README

@@ -1,4 +1,4 @@
-"""Write docs/run.svg: a run of `nodelint check` in colour, as a terminal shows it."""
+"""Write docs/run.svg, plan.svg and fit.svg: runs in colour, as a terminal shows them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).parent.parent
-PICTURE = ROOT / "docs" / "run.svg"
-COMMAND = "nodelint check examples/bad/custom-image.yaml"
+PICTURES = {
+    "run.svg": "nodelint check examples/bad/custom-image.yaml",
+    "plan.svg": "nodelint plan --old examples/change/before examples/change/after",
+    "fit.svg": "nodelint fit examples/workloads examples/good",
+}
+"""The command of each picture."""
 
 COLUMNS = 92
+NOW = "2026-09-20T00:00:00Z"
+"""The time of the runs: the facts are not old then."""
 _WIDTH, _HEIGHT = 8.4, 19
 _MARGIN, _BAR = 18, 34
 # One Dark: both GitHub's light and dark pages leave it readable.
@@ -24,26 +30,33 @@ _CODE = re.compile(r"\x1b\[([\d;]*)m")
 _LINK = re.compile(r"\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
-def output() -> str:
-    """What the command prints on a terminal of `COLUMNS` columns, with its colours."""
-    _, *args = COMMAND.split()
+def output(command: str) -> str:
+    """What a command prints on a terminal of `COLUMNS` columns, with its colours."""
+    _, *args = command.split()
     done = subprocess.run(
         [sys.executable, "-m", "nodelint", *args, "--color", "always"],
         cwd=ROOT,
-        env={**os.environ, "COLUMNS": str(COLUMNS), "PYTHONPATH": str(ROOT), "NODELINT_CACHE_DIR": os.devnull},
+        env={
+            **os.environ,
+            "COLUMNS": str(COLUMNS),
+            "PYTHONPATH": str(ROOT),
+            "NODELINT_CACHE_DIR": os.devnull,
+            "NODELINT_NOW": NOW,
+        },
         capture_output=True,
         text=True,
         check=False,
         stdin=subprocess.DEVNULL,
     )
     if done.returncode != 1:
-        sys.exit(done.stderr or "the example has no finding")
+        sys.exit(done.stderr or f"{command} finds nothing to show")
     return _LINK.sub("", done.stdout).rstrip("\n")
 
 
-def picture(text: str) -> str:
-    """The SVG of a terminal with a prompt and this output."""
-    lines = [row for line in (f"\x1b[32m$\x1b[0m {COMMAND}", *text.split("\n")) for row in _rows(_cells(line))]
+def picture(command: str) -> str:
+    """The SVG of a terminal with a prompt and what a command prints."""
+    text = output(command)
+    lines = [row for line in (f"\x1b[32m$\x1b[0m {command}", *text.split("\n")) for row in _rows(_cells(line))]
     width = COLUMNS * _WIDTH + 2 * _MARGIN
     height = len(lines) * _HEIGHT + _BAR + _MARGIN
     rows = [
@@ -57,7 +70,7 @@ def picture(text: str) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img" '
-            f'aria-label="{escape(COMMAND)}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, '
+            f'aria-label="{escape(command)}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, '
             f'\'DejaVu Sans Mono\', monospace" font-size="14" fill="{_FRONT}" xml:space="preserve">',
             f'<rect width="{width:.0f}" height="{height}" rx="8" fill="{_BACK}"/>',
             dots,
@@ -120,4 +133,5 @@ def _style(codes: str, before: str) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(picture(output()), encoding="utf-8")
+    for name, command in PICTURES.items():
+        (ROOT / "docs" / name).write_text(picture(command), encoding="utf-8")

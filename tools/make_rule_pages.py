@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from nodelint.data import DATA  # noqa: E402
-from nodelint.lint.rule import SUBJECTS, Rule, bundled, index, load  # noqa: E402
-from nodelint.report.page import header, markdown  # noqa: E402
+from nodelint.lint.rule import PROFILES, SUBJECTS, Rule, bundled, index, load  # noqa: E402
+from nodelint.report.page import markdown  # noqa: E402
 
 
 def main() -> None:
@@ -42,6 +42,12 @@ ABOUT = {
 }
 
 
+def sort(rule: Rule) -> str:
+    """The group of a rule, its kind of fix, and what it needs, in few words."""
+    words = [rule.group, f"{rule.fix} fix" if rule.fix else "", "needs facts from AWS" if rule.needs else ""]
+    return ", ".join(filter(None, [*words, "off by default" if rule.group not in PROFILES["default"] else ""]))
+
+
 def listed(rules: Iterable[Rule]) -> str:
     """The list of the rules by subject, a line each; rules that say no subject stand at the end."""
     lines = ["# Rules", ""]
@@ -52,8 +58,8 @@ def listed(rules: Iterable[Rule]) -> str:
         if chosen:
             title = subject[:1].upper() + subject[1:] or "More"
             lines += [f"## {title}", "", *filter(None, [about and f"{about}\n"])]
-            lines += ["| rule | what it flags | |", "| --- | --- | --- |"]
-            lines += [f"| [{r.name}]({r.name}.md) | {r.summary} | {header(r)} |" for r in chosen]
+            lines += ["| rule | what it flags | | |", "| --- | --- | --- | --- |"]
+            lines += [f"| [{r.name}]({r.name}.md) | {r.summary} | {r.severity} | {sort(r)} |" for r in chosen]
             lines.append("")
     return "\n".join(lines)
 

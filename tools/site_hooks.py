@@ -26,10 +26,23 @@ def on_config(config: Any) -> None:
     config.nav = [_section(entry) if str(entry).endswith("/") else entry for entry in config.nav]
 
 
-def _section(folder: str) -> dict[str, list[str]]:
+def _section(folder: str) -> dict[str, list[Any]]:
     pages = sorted((DOCS / folder).glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
     title = folder.removesuffix("/")
-    return {title.upper() if len(title) == 2 else title.capitalize(): [folder + page.name for page in pages]}
+    title = title.upper() if len(title) == 2 else title.capitalize()
+    return {title: _by_subject() if folder == "rules/" else [folder + page.name for page in pages]}
+
+
+def _by_subject() -> list[Any]:
+    """The list of rules, and a folder for each subject with the pages of its rules."""
+    from nodelint.lint.rule import SUBJECTS, bundled, load
+
+    rules = sorted(load(bundled()).values(), key=lambda rule: rule.name)
+    pages = {
+        subject[:1].upper() + subject[1:]: [f"rules/{rule.name}.md" for rule in rules if rule.subject == subject]
+        for subject in SUBJECTS
+    }
+    return ["rules/index.md", *({subject: found} for subject, found in pages.items() if found)]
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:

@@ -70,6 +70,17 @@ def sources_list(rule: Rule) -> str:
     return "## Sources\n\n" + "\n".join(links)
 
 
+def silence_text(rule: Rule) -> str:
+    """How a finding of a rule is silenced, or the rule left out."""
+    if rule.on is Suppression:
+        return f"## Silence it\n\n`ignore: [{rule.name}]` in `nodelint.yaml` leaves the rule out."
+    return (
+        "## Silence it\n\nWhere it is right as it is, say why beside it: "
+        f"`# nodelint: ignore[{rule.name}] <reason>`, at "
+        f"the end of the line or above the object. `ignore: [{rule.name}]` in `nodelint.yaml` leaves the rule out."
+    )
+
+
 def former_list(rule: Rule) -> str:
     """The names that a rule had before, as a sentence."""
     names = ", ".join(f"`{name}`" for name in rule.renamed)
@@ -159,5 +170,6 @@ def _good_fence(bad: str, good: str, options: str) -> str:
 def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
     """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
     first, _, rest = page_with_fixes(rule, rules, findings=True).partition("\n")
-    rest += "".join(f"\n\n{part}" for part in (options_table(rule), sources_list(rule), former_list(rule)) if part)
+    more = (options_table(rule), sources_list(rule), silence_text(rule), former_list(rule))
+    rest += "".join(f"\n\n{part}" for part in more if part)
     return f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n"
