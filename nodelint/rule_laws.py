@@ -14,7 +14,7 @@ from functools import cache
 
 from nodelint.edits import apply
 from nodelint.lint.context import Context
-from nodelint.lint.engine import DEFAULTS, Report, Selection
+from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection
 from nodelint.lint.examples import Example, example_pairs, examples, frame_errors
 from nodelint.lint.policies import UNEVALUATED
 from nodelint.lint.results import Result
@@ -84,8 +84,8 @@ class Trial:
 
     def _judge(self, text: str, example: Example, rule: Rule | None = None) -> Report:
         """What one rule, or the default profile, says of a text. Raises ExampleError where a rule raises an error."""
-        selection = alone(rule) if rule else DEFAULTS
-        report = judge_example(read_example(text).files, target_of(example), self.rules, selection)
+        request = LintRequest(target_of(example), self.rules, alone(rule) if rule else DEFAULTS)
+        report = judge_example(read_example(text).files, request)
         if report.faults:
             raise ExampleError("\n".join(report.faults))
         return report
@@ -188,7 +188,7 @@ def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The rule is heard in a run of all rules, too: those that it gives way to do not hide it."""
     names = (name for name, rule in trial.rules.items() if rule.group != "practice" or rule is case.rule)
     files = read_example(case.bad.text).files
-    report = judge_example(files, target_of(case.bad), trial.rules, Selection(frozenset(names)))
+    report = judge_example(files, LintRequest(target_of(case.bad), trial.rules, Selection(frozenset(names))))
     others = {result.rule.name for result in report.results}
     if case.rule.name not in others:
         yield f"only {', '.join(sorted(others)) or 'nothing'} is heard"
@@ -292,9 +292,7 @@ def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:
 def safe_fix_replaces_no_node(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """A safe fix leaves alone what nodes are compared with, unless the object could not work at all."""
     report = trial.judge(case.bad.text, case.bad, case.rule)
-    context = Context(
-        list(report.objects), report.target.karpenter, report.target.kubernetes, facts=report.target.facts
-    )
+    context = Context(list(report.objects), report.target)
     safe = [r for r in report.results if r.fixable and r.safety == "safe" and r.severity != "error"]
     for path in (path for result in safe for edit in result.finding.edits for path in _drifting(context, edit)):
         images = _found_images(case, case.bad.text), _found_images(case, trial.good(case).text)
@@ -394,7 +392,7 @@ def _context(case: ExamplePair, text: str) -> Context:
     """What a rule may ask of a text in the place of the bad example."""
     target = target_of(case.bad)
     found = list(objects(Source.from_text("example.yaml", text, PATTERN)))
-    return Context(found, target.karpenter, target.kubernetes, facts=target.facts)
+    return Context(found, target)
 
 
 def _apply_suggestion(text: str, suggestion: Suggestion) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
@@ -89,7 +89,7 @@ def check(rules: dict[str, Rule]) -> Callable[..., Report]:
             KubernetesVersion.parse(kubernetes) if kubernetes else None,
         )
         chosen = Selection(frozenset(select)) if select else Selection()
-        return lint(sources, aim, rules, chosen)
+        return lint(sources, LintRequest(aim, rules, chosen))
 
     return run
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from nodelint.lint import baseline
 from nodelint.lint.baseline import BaselineError, KnownFinding, read, split, write
-from nodelint.lint.engine import Report, Skipped, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Skipped, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -35,7 +35,7 @@ def judged(rules: dict[str, Rule], **changes: str) -> Report:
     texts = dict(FILES)
     for old, new in changes.items():
         texts = {path: text.replace(old, new) for path, text in texts.items()}
-    return lint([Source.from_text(path, text) for path, text in texts.items()], Target(NEWEST), rules)
+    return lint([Source.from_text(path, text) for path, text in texts.items()], LintRequest(Target(NEWEST), rules))
 
 
 @pytest.fixture

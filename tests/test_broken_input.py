@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.report.text import finding_text
@@ -92,12 +92,12 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     data, line, column, words = UNREADABLE[name]
     start = time.process_time()
     source = _source(data)
-    (said,) = [r for r in lint([source], Target(NEWEST), rules).results if r.rule.name == "yaml-syntax"]
+    (said,) = [r for r in lint([source], LintRequest(Target(NEWEST), rules)).results if r.rule.name == "yaml-syntax"]
     at = source.position(said.span.start)
     assert words in said.finding.message
     assert line == 0 or (at.line, at.column) == (line, column)
     assert by_place(finding_text(said)).startswith(f"broken.yaml:{at.line}:{at.column}: error[yaml-syntax]: ")
-    assert fix([source], Target(NEWEST), rules, unsafe=True).sources[0].text == source.text
+    assert fix([source], LintRequest(Target(NEWEST), rules), unsafe=True).sources[0].text == source.text
     assert time.process_time() - start < 2
 
 
@@ -141,7 +141,7 @@ def test_every_prefix_of_a_file(text: str, rules: dict[str, Rule], monkeypatch: 
     monkeypatch.setenv("NODELINT_DEBUG", "1")
     for end in range(0, len(text), 3):
         source = _source(text[:end].encode())
-        fixed = fix([source], Target(NEWEST), rules, unsafe=True)
+        fixed = fix([source], LintRequest(Target(NEWEST), rules), unsafe=True)
         assert fixed.sources[0].text.replace(FOUND + "s", FOUND) == text[:end]
         assert all(0 <= r.span.start <= r.span.end <= end for r in fixed.report.results)
 
@@ -177,7 +177,7 @@ LARGE = {
 def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> None:
     """The bound, in seconds of this process alone, is generous; what is quadratic in the file misses it by far."""
     start = time.process_time()
-    report = lint([Source.from_text("large.yaml", LARGE[name])], Target(NEWEST), rules)
+    report = lint([Source.from_text("large.yaml", LARGE[name])], LintRequest(Target(NEWEST), rules))
     assert report.results
     assert len([finding_text(result) for result in report.results]) < 10_000
     assert time.process_time() - start < 2

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.build import read_inventory
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.lsp.hover import hover
 from nodelint.lsp.project import Buffer, Project, State
@@ -201,7 +201,7 @@ def judge(rules: dict[str, Rule]) -> Report:
     """What `check` says of the working folder."""
     found = discover(["."])
     inventory = read_inventory(found)
-    return lint(found.sources, Target(NEWEST), rules, Selection(), built=inventory.built)
+    return lint(found.sources, LintRequest(Target(NEWEST), rules, Selection()), built=inventory.built)
 
 
 def planted(text: str, node: Node | Span) -> str:

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.build import build
 from nodelint.build.values_files import merged
-from nodelint.lint.engine import Result, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Result, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -472,8 +472,8 @@ def test_whatever_the_values_are_every_place_and_edit_is_in_a_file(
     sources = [Source.from_text(f"{folder}/templates/{n}.yaml", t) for n, t in (("pool", POOL), ("others", OTHERS))]
     sources.append(Source.from_text(f"{folder}/values.yaml", json.dumps(values, indent=1)))
     target, selection = Target(NEWEST), Selection()
-    plain = lint(sources, target, rules, selection)
-    report = lint(sources, target, rules, selection, built=build(sources).built)
+    plain = lint(sources, LintRequest(target, rules, selection))
+    report = lint(sources, LintRequest(target, rules, selection), built=build(sources).built)
     assert not report.faults
     assert set(map(_said, plain.results)) <= set(map(_said, report.results))
     for result in report.results:

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.edits import apply
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.source import Source
@@ -35,7 +35,8 @@ def said(rule: str, ami: str, spec: str = "", more: str = "", kubernetes: str | 
     text = CLASS.replace("AMI", ami) + spec + more
     version = KubernetesVersion.parse(kubernetes) if kubernetes else None
     report = lint(
-        [Source.from_text("a.yaml", text)], Target(NEWEST, version), RULES, Selection(select=frozenset([rule]))
+        [Source.from_text("a.yaml", text)],
+        LintRequest(Target(NEWEST, version), RULES, Selection(select=frozenset([rule]))),
     )
     assert not report.faults
     return [(r.severity, text[r.finding.span.start : r.finding.span.end]) for r in report.results]
@@ -216,7 +217,7 @@ def test_an_alias_of_a_family_that_ended_is_told_once() -> None:
         text = CLASS.replace("AMI", "{alias: al2@latest}")
         selected = Selection(select=frozenset(["ended-family", "unpinned-image", "unsupported-alias"]))
         target = Target(NEWEST, KubernetesVersion(1, 30))
-        report = lint([Source.from_text("a.yaml", text)], target, RULES, selected)
+        report = lint([Source.from_text("a.yaml", text)], LintRequest(target, RULES, selected))
         found = [(r.severity, text[r.finding.span.start : r.finding.span.end]) for r in report.results]
         assert [each for each, r in zip(found, report.results, strict=True) if r.rule.name == rule] == expected
 
@@ -322,7 +323,8 @@ def test_a_part_of_a_class_may_select_reservations_elsewhere(
 def test_names_that_a_tool_made_up(field: str, name: str, word: str | None) -> None:
     text = CLASS.replace("AMI", AL2023).replace("role: main", f"{field}: {name}")
     report = lint(
-        [Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(["generated-name"]))
+        [Source.from_text("a.yaml", text)],
+        LintRequest(Target(NEWEST), RULES, Selection(select=frozenset(["generated-name"]))),
     )
     assert [word in result.finding.message for result in report.results if word] == ([True] if word else [])
     assert bool(report.results) == bool(word)
@@ -341,11 +343,11 @@ def test_names_that_a_tool_made_up(field: str, name: str, word: str | None) -> N
 def test_an_owner_in_a_term_of_its_own_goes_to_the_one_before(terms: str, count: int) -> None:
     text = CLASS.replace("AMI", terms) + "  amiFamily: AL2023\n"
     selection = Selection(select=frozenset(["refused-combination"]))
-    [result] = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection).results
+    [result] = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, selection)).results
     assert len(result.finding.suggestions) == count
     for each in result.finding.suggestions:
         mended = Source.from_text("a.yaml", apply(text, each.edits))
-        assert not lint([mended], Target(NEWEST), RULES, selection).results
+        assert not lint([mended], LintRequest(Target(NEWEST), RULES, selection)).results
 
 
 def test_the_version_of_an_alias_is_judged_where_its_family_is_filled_in() -> None:
@@ -359,7 +361,8 @@ def test_the_taint_of_registration_is_the_user_datas_to_set_for_custom_images(fa
     spec = f"  amiFamily: {family}\n  userData: '#!/bin/sh'\n"
     text = CLASS.replace("AMI", "{id: ami-0a1b2c3d4e5f60718}") + spec + POOL.replace("FAMILIES", "m6i") + taint
     [result] = lint(
-        [Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(["misused-taint"]))
+        [Source.from_text("a.yaml", text)],
+        LintRequest(Target(NEWEST), RULES, Selection(select=frozenset(["misused-taint"]))),
     ).results
     assert does in result.finding.message
 
@@ -384,5 +387,5 @@ def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, t
 def test_a_tag_that_everything_has(tags: str, found: bool) -> None:
     text = CLASS.replace("AMI", AL2023).replace("{net: main}", tags, 1)
     selection = Selection(select=frozenset(["broad-selector"]))
-    results = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection).results
+    results = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, selection)).results
     assert any(not result.finding.strict for result in results) is found

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nodelint import edits
 from nodelint.lint.autofix import Fixed, fix
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
@@ -100,7 +100,7 @@ Host = Callable[[str], tuple[str, str]]
 
 def judged(path: str, text: str, case: ExamplePair) -> tuple[Source, Report]:
     source = Source.from_text(path, text)
-    report = lint([source], target_of(case.bad), RULES, alone(case.rule))
+    report = lint([source], LintRequest(target_of(case.bad), RULES, alone(case.rule)))
     assert not report.faults
     return source, report
 
@@ -115,7 +115,7 @@ def told(source: Source, report: Report, lines_above: int = 0, indent: int = 0) 
 
 def mended(path: str, text: str, case: ExamplePair) -> Fixed:
     source = Source.from_text(path, text)
-    return fix([source], target_of(case.bad), RULES, alone(case.rule), unsafe=True)
+    return fix([source], LintRequest(target_of(case.bad), RULES, alone(case.rule)), unsafe=True)
 
 
 def _needs_a_second_object(case: ExamplePair) -> bool:
@@ -196,7 +196,7 @@ def a_patch_of_operations_is_judged_and_stays_one(case: ExamplePair) -> None:
         source = Source.from_text("kustomization.yaml", text)
         (obj,) = objects(source, foreign=True)
         assert obj.partial and not source.problems
-        done = fix([source], target_of(case.bad), RULES, unsafe=True)
+        done = fix([source], LintRequest(target_of(case.bad), RULES), unsafe=True)
         (after,) = [d for d in done.sources[0].documents if d.target is not None]
         assert after.root is not None
         assert [set(item) for item in after.root.plain()] == [{"op", "path", "value"}] * len(operations)  # type: ignore[attr-defined]
@@ -387,7 +387,7 @@ def test_line_breaks_of_windows_change_nothing(style: str, mark: str) -> None:
     def plainly(path: Path, text: str) -> tuple[list[object], list[str], Fixed]:
         source = Source.from_text(path.name, text)
         assert source.problems == []
-        done = fix([source], Target(NEWEST), RULES, unsafe=True)
+        done = fix([source], LintRequest(Target(NEWEST), RULES), unsafe=True)
         places = [source.position(obj.node.start)[:2] for obj in objects(source)]
         return (
             [(o.label, at) for o, at in zip(objects(source), places, strict=True)],
@@ -506,7 +506,7 @@ def test_what_a_cluster_adds_to_an_object_is_no_finding(nodelint: Run) -> None:
 def test_a_manifest_that_is_no_yaml_is_told_at_its_line(host: Host, line: int) -> None:
     text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {}\nspec: {}\n"
     source = Source.from_text(*host(text))
-    report = lint([source], Target(NEWEST), RULES)
+    report = lint([source], LintRequest(Target(NEWEST), RULES))
     assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [("yaml-syntax", line)]
 
 
@@ -685,7 +685,7 @@ class TestObjectsOfHcl:
             pad = line[: len(line) - len(line.lstrip())]
             quiet = text.replace(line, f"{pad}# nodelint: ignore[unknown-value] why\n{line}")
             for given_text, count in ((text, 1), (quiet, 0)):
-                report = lint([Source.from_text("a.tf", given_text)], Target(NEWEST), RULES)
+                report = lint([Source.from_text("a.tf", given_text)], LintRequest(Target(NEWEST), RULES))
                 assert [r.rule.name for r in report.results].count("unknown-value") == count
 
 
@@ -889,7 +889,7 @@ class TestWhole:
 
     def missing(self, text: str) -> bool:
         selected = Selection(groups=frozenset({"correctness", "hazard", "practice"}))
-        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selected)
+        report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, selected))
         return "no-limits" in {r.rule.name for r in report.results}
 
     @pytest.mark.parametrize(
@@ -929,7 +929,7 @@ class TestBranches:
         if_, else_, end = (f"  {mark}\n" if mark[0] != "#" else f"{mark}\n" for mark in marks)
         weights = f"{if_}  weight: 1\n{else_}  weight: none\n{end}"
         source = Source.from_text("a.yaml", pool("spot").replace("spec:\n", "spec:\n" + weights, 1))
-        report = lint([source], Target(NEWEST), RULES)
+        report = lint([source], LintRequest(Target(NEWEST), RULES))
         assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [("invalid-field", 9)]
         assert not source.problems and not source.set_aside
         assert not [s for s in report.skipped if s.rule is None]
@@ -944,14 +944,14 @@ class TestBranches:
         other = "v1beta1" if first == "v1" else "v1"
         chosen = "{{ if .x }}\napiVersion: karpenter.sh/%s\n{{ else }}\napiVersion: karpenter.sh/%s\n{{ end }}\n"
         text = pool("spto").replace("apiVersion: karpenter.sh/v1\n", chosen % (first, other))
-        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+        report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES))
         assert [r.rule.name for r in report.results] == ["unknown-value"]
         assert [obj.api_version for obj in report.objects] == ["karpenter.sh/v1"]
 
     @pytest.mark.parametrize("written", ["{{ .Values.version }}", "karpenter.sh/{{ .v }}", "karpenter.sh/${VERSION}"])
     def test_an_api_version_that_a_template_fills_in(self, written: str) -> None:
         text = pool("spto").replace("karpenter.sh/v1", written)
-        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+        report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES))
         assert [r.rule.name for r in report.results] == ["unknown-value"]
 
     @pytest.mark.parametrize("written", ["hypershift.openshift.io/{{ .v }}", "other.example/v1"])
@@ -962,7 +962,7 @@ class TestBranches:
         old = pool("spot").replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
         for one, other in ((pool("spto"), old), (old, pool("spto"))):
             text = "{{ if .x }}\n" + one + "{{ else }}\n" + other + "{{ end }}\n"
-            report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+            report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES))
             assert [r.rule.name for r in report.results] == ["unknown-value"]
             assert [s.reason for s in report.skipped if s.rule is None] == [
                 "another branch of the template, for `karpenter.sh/v1`, is judged"
@@ -977,7 +977,7 @@ class TestBranches:
         line = "- {key: kubernetes.io/arch, operator: In, values: [%s]}\n"
         lines = f"{{{{ if .x }}}}\n{line % 'amd64'}{{{{ else }}}}\n{line % 'arm64'}{{{{ end }}}}\n"
         text = pool("spot").replace("requirements:\n", "requirements:\n" + indented(lines, " " * 8), 1)
-        report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES)
+        report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES))
         assert (report.results, [s for s in report.skipped if s.rule is None]) == ((), [])
 
     @pytest.mark.parametrize(
@@ -997,7 +997,7 @@ class TestBranches:
             f"  {{{{- if .x }}}}\n{first}  {{{{- else }}}}\n{inner}  {{{{- end }}}}\n  role: a\n"
         )
         source = Source.from_text("a.yaml", text)
-        report = lint([source], Target(NEWEST), RULES)
+        report = lint([source], LintRequest(Target(NEWEST), RULES))
         told = [(r.rule.name, source.position(r.span.start).line) for r in report.results]
         assert told == [("unsupported-alias", line) for line in expected]
         assert not [s for s in report.skipped if s.rule is None]
@@ -1009,7 +1009,7 @@ class TestBranches:
             "  {{- else }}\n  - alias: al2@latest\n  {{- end }}\n  role: a\n"
         )
         source = Source.from_text("a.yaml", text)
-        report = lint([source], Target(NEWEST), RULES)
+        report = lint([source], LintRequest(Target(NEWEST), RULES))
         assert [(r.rule.name, source.position(r.span.start).line) for r in report.results] == [
             ("unsupported-alias", 11)
         ]
@@ -1017,7 +1017,7 @@ class TestBranches:
     def test_conditions_that_may_hold_together_are_no_branches(self) -> None:
         weights = "  {{- if .x }}\n  weight: 1\n  {{- end }}\n  {{- if .y }}\n  weight: 2\n  {{- end }}\n"
         source = Source.from_text("a.yaml", pool("spot").replace("spec:\n", "spec:\n" + weights, 1))
-        report = lint([source], Target(NEWEST), RULES)
+        report = lint([source], LintRequest(Target(NEWEST), RULES))
         assert [s.reason.partition(",")[0] for s in report.skipped if s.rule is None] == ["of `weight`"]
 
     def test_selectors_that_a_chart_has_under_conditions_need_not_be_there_together(self) -> None:
@@ -1027,7 +1027,7 @@ class TestBranches:
         )
         text = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\nspec:\n  role: a\n"
         text += "  subnetSelectorTerms: [{id: subnet-0123456789}]\n  securityGroupSelectorTerms: [{name: a}]\n"
-        report = lint([Source.from_text("a.yaml", text + terms)], Target(NEWEST), RULES)
+        report = lint([Source.from_text("a.yaml", text + terms)], LintRequest(Target(NEWEST), RULES))
         assert report.results == ()
 
 

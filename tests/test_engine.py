@@ -11,7 +11,7 @@ from nodelint.edits import set_value
 from nodelint.lint.autofix import fix
 from nodelint.lint.checks import RuleCheck, run_checks
 from nodelint.lint.context import Context
-from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
+from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import PROFILES, Rule, rule
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FactKind
@@ -71,7 +71,9 @@ def test_what_the_strict_profile_alone_shows_is_looked_for_where_it_matters() ->
 
     def judged(text: str, selection: Selection = DEFAULTS) -> tuple[int, int]:
         asked.clear()
-        found = lint([Source.from_text("a.yaml", text)], Target(NEWEST), _one(check_, "habit"), selection)
+        found = lint(
+            [Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), _one(check_, "habit"), selection)
+        )
         return len(asked), len(found.results)
 
     assert judged(CLASS) == (0, 0)
@@ -87,7 +89,7 @@ def test_a_fix_that_would_break_the_file_is_left_out_and_named() -> None:
         yield found._replace(edits=[Edit(edit.source, edit.start, edit.end, "[")])
 
     source = Source.from_text("a.yaml", CLASS)
-    done = fix([source], Target(NEWEST), _one(breaks, "breaks"))
+    done = fix([source], LintRequest(Target(NEWEST), _one(breaks, "breaks")))
     assert done.sources[0].text == CLASS
     assert done.applied == ()
     assert [(r.rule.name, why) for r, why in done.refused] == [("breaks", "the file would no longer parse")]
@@ -100,7 +102,7 @@ def test_a_fix_that_the_api_server_would_refuse_is_left_out() -> None:
         yield Finding(at=node, message="`terms` are to go", edits=[Edit(node.source, node.start, node.end, "[]")])
 
     source = Source.from_text("a.yaml", CLASS)
-    done = fix([source], Target(NEWEST), _one(empties, "empties"))
+    done = fix([source], LintRequest(Target(NEWEST), _one(empties, "empties")))
     assert done.sources[0].text == CLASS
     assert "the API server would refuse the file" in done.refused[0][1]
 
@@ -109,7 +111,7 @@ def test_a_fix_that_never_settles_ends() -> None:
     def grows(node_class: EC2NodeClass, context: Context) -> Findings:
         yield _role(node_class)
 
-    done = fix([Source.from_text("a.yaml", CLASS)], Target(NEWEST), _one(grows, "grows"))
+    done = fix([Source.from_text("a.yaml", CLASS)], LintRequest(Target(NEWEST), _one(grows, "grows")))
     assert done.sources[0].documents[0].root is not None
     assert len(done.report.results) == 1
 
@@ -121,14 +123,17 @@ def test_unsafe_fixes_wait_until_they_are_asked_for() -> None:
 
     rules = _one(careful, "careful")
     source = Source.from_text("a.yaml", CLASS)
-    assert fix([source], Target(NEWEST), rules).sources[0].text == CLASS
-    assert "role: KarpenterNodeRole-mainx" in fix([source], Target(NEWEST), rules, unsafe=True).sources[0].text
+    assert fix([source], LintRequest(Target(NEWEST), rules)).sources[0].text == CLASS
+    assert (
+        "role: KarpenterNodeRole-mainx"
+        in fix([source], LintRequest(Target(NEWEST), rules), unsafe=True).sources[0].text
+    )
 
 
 def test_objects_read_for_context_are_not_reported_on_nor_changed(rules: dict[str, Rule]) -> None:
     beside = Source.from_text("b.yaml", CLASS.replace("role:", "rolle:"))
     source = Source.from_text("a.yaml", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n")
-    report = lint([source], Target(NEWEST), rules, Selection(), [beside])
+    report = lint([source], LintRequest(Target(NEWEST), rules, Selection(), [beside]))
     assert {r.span.source.path for r in report.results} == {"a.yaml"}
     assert [o.kind for o in report.objects] == ["NodePool"]
 
@@ -149,7 +154,7 @@ def _facts(text: str) -> AwsFacts:
 
 def _skips(rules: dict[str, Rule], facts: AwsFacts, *texts: str) -> list[tuple[str | None, str, str | None, bool]]:
     sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
-    report = lint(sources, Target(NEWEST, facts=facts), rules)
+    report = lint(sources, LintRequest(Target(NEWEST, facts=facts), rules))
     assert not report.results
     assert not report.faults
     return [(s.rule, s.path, s.fact, s.transient) for s in report.skipped]
@@ -176,7 +181,7 @@ def test_without_any_facts_a_rule_that_needs_them_is_skipped_once_for_the_run() 
 
 def test_found_nothing_is_an_answer_and_not_a_lack_of_one() -> None:
     rules = _about_roles(("roles",))
-    report = lint([Source.from_text("a.yaml", CLASS)], Target(NEWEST, facts=_facts("roles: []")), rules)
+    report = lint([Source.from_text("a.yaml", CLASS)], LintRequest(Target(NEWEST, facts=_facts("roles: []")), rules))
     assert [r.rule.name for r in report.results] == ["about-roles"]
     assert report.skipped == ()
 
@@ -187,7 +192,7 @@ def test_fixes_go_on_until_nothing_changes() -> None:
         if node is not None and not node.text.endswith("xxxxx"):
             yield _role(node_class)
 
-    done = fix([Source.from_text("a.yaml", CLASS)], Target(NEWEST), _one(grows, "grows"))
+    done = fix([Source.from_text("a.yaml", CLASS)], LintRequest(Target(NEWEST), _one(grows, "grows")))
     assert "role: KarpenterNodeRole-mainxxxxx\n" in done.sources[0].text
     assert (len(done.applied), done.report.results) == (5, ())
 
@@ -195,5 +200,5 @@ def test_fixes_go_on_until_nothing_changes() -> None:
 def test_what_cannot_be_read_is_skipped_for_good(rules: dict[str, Rule]) -> None:
     """Another run reads no more of it: unlike a fact that AWS did not give, it does not pass."""
     source = Source.from_text("a.tf", 'm = {\n  apiVersion = "karpenter.sh/v1"\n  = 5\n  spec = {}\n}\n')
-    (skipped,) = lint([source], Target(NEWEST), rules).skipped
+    (skipped,) = lint([source], LintRequest(Target(NEWEST), rules)).skipped
     assert (skipped.reason, skipped.transient) == ("an object of a form that is not read", False)

@@ -18,6 +18,7 @@ from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.context import Context
+from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
@@ -339,7 +340,7 @@ subnets:
 def with_facts(text: str, account: str = ACCOUNT, version: Version = NEWEST) -> tuple[list[Resolution], AwsFacts]:
     held = list(objects(Source.from_text("web.yaml", text)))
     facts = FakeAccount(account).facts([each for each in held if isinstance(each, EC2NodeClass)], version)
-    context = Context(held, version, facts=facts)
+    context = Context(held, Target(version, facts=facts))
     return [context.resolution(each) for each in held if isinstance(each, NodePool)], facts
 
 

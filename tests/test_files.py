@@ -25,7 +25,7 @@ import sys
 from nodelint.source.files.atomic_write import replace
 from nodelint.ec2.snapshot import Answer, Question, Region, Snapshot, snapshot_text
 def content(mark):
-    answers = {Question.of("parameters", ("name", f"/{mark}/{n}")): Answer("2026-11-20T12:00:00Z", (mark,), 1)
+    answers = {Question.make("parameters", ("name", f"/{mark}/{n}")): Answer("2026-11-20T12:00:00Z", (mark,), 1)
                for n in range(%d)}
     snapshot = Snapshot("EC2", "2026-11-20", regions=(Region("us-east-1", None, answers),))
     return snapshot_text(snapshot).encode()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.lint.engine import Report, Result, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Result, Target, lint
 from nodelint.lint.examples import examples
 from nodelint.lint.fingerprints import field, fingerprints, relative
 from nodelint.lint.rule import Rule
@@ -61,7 +61,7 @@ def pool(requirements: list[tuple[str, list[str]]] = REQUIREMENTS, indent: int =
 
 
 def judged(text: str, rules: dict[str, Rule], path: str = "a.yaml") -> Report:
-    return lint([Source.from_text(path, text)], Target(NEWEST), rules)
+    return lint([Source.from_text(path, text)], LintRequest(Target(NEWEST), rules))
 
 
 def marks(text: str, rules: dict[str, Rule], path: str = "a.yaml") -> dict[str, str]:
@@ -117,7 +117,9 @@ def test_every_rule_keeps_its_marks(rules: dict[str, Rule]) -> None:
         for example in (each for each in examples(rule.page) if not each.good):
             moved = "# above\n\n" + example.text.replace("\n", "\r\n")
             texts = [example.text, moved]
-            reports = [lint([Source.from_text("a.yaml", text)], target_of(example), rules) for text in texts]
+            reports = [
+                lint([Source.from_text("a.yaml", text)], LintRequest(target_of(example), rules)) for text in texts
+            ]
             before, after = (fingerprints(report.results) for report in reports)
             assert before == after and len(set(before)) == len(before), rule.name
             count += len(before)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nodelint.ec2.catalog import Catalog
 from nodelint.fit.tree import Tree
 from nodelint.lint.context import Context
+from nodelint.lint.target import Target
 from nodelint.model.cluster_objects import PATTERN, ClusterObject
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
@@ -35,7 +36,7 @@ GIB = 1 << 30
 def tree_of(documents: list[dict[str, Any]], release: Version) -> Tree:
     source = Source.from_text("all.yaml", yaml.safe_dump_all(documents), PATTERN)
     held = list(objects(source))
-    context = Context(held, release)
+    context = Context(held, Target(release))
     pools = [each for each in held if isinstance(each, NodePool)]
     others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
     return Tree([context.resolution(pool) for pool in pools], others)

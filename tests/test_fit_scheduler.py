@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nodelint.ec2.catalog import Catalog
 from nodelint.fit.tree import Tree
 from nodelint.lint.context import Context
+from nodelint.lint.target import Target
 from nodelint.model.cluster_objects import PATTERN, ClusterObject
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
@@ -227,10 +228,10 @@ def test_each_verdict_is_that_of_a_second_scheduler(seed: int) -> None:
     for n, pod in enumerate(asked):
         documents.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"w{n}"}, "spec": pod})
     source = Source.from_text("all.yaml", yaml.safe_dump_all(documents), PATTERN)
-    context = Context(list(objects(source)), RELEASE)
+    context = Context(list(objects(source)), Target(RELEASE))
     others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
     tree = Tree([context.resolution(each) for each in objects(source) if isinstance(each, NodePool)], others)
-    catalog = Catalog.bundled().at(RELEASE)
+    catalog = Catalog.bundled().for_release(RELEASE)
     types = [NodeType(name, spec, family, catalog) for name in WORLD]
     models = {pool["metadata"]["name"]: ModelPool(pool, types, daemons) for pool in pools}
     by_rank = sorted(sorted(models, reverse=True), key=lambda name: -pools[int(name[1])]["spec"]["weight"])

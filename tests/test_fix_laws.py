@@ -12,7 +12,7 @@ from nodelint.edits import apply
 from nodelint.karpenter import resolve
 from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
-from nodelint.lint.engine import Selection, Target
+from nodelint.lint.engine import LintRequest, Selection, Target
 from nodelint.lint.examples import examples
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.documents import objects
@@ -117,7 +117,7 @@ CAUSES: dict[str, Cause] = {
 
 def causes(text: str, target: Target, cause: Cause) -> int:
     found: list[Object] = list(objects(Source.from_text("a.yaml", text)))
-    context = Context(found, target.karpenter, target.kubernetes)
+    context = Context(found, target)
     return sum(cause(pool, context) for pool in found if isinstance(pool, NodePool) and not pool.foreign)
 
 
@@ -127,16 +127,16 @@ def test_where_a_finding_is_gone_its_cause_is_gone(name: str) -> None:
     selection = Selection(frozenset({name}))
     for text, target in worlds():
         source = Source.from_text("a.yaml", text)
-        done = fix([source], target, RULES, selection, unsafe=True)
+        done = fix([source], LintRequest(target, RULES, selection), unsafe=True)
         ways = [done.sources[0].text] if done.applied else []
         ways += [
             apply(text, way.edits)
-            for result in fix([source], target, RULES, selection).report.results
+            for result in fix([source], LintRequest(target, RULES, selection)).report.results
             if result.span.source is source
             for way in result.finding.suggestions
         ]
         for after in ways:
-            report = fix([Source.from_text("a.yaml", after)], target, RULES, selection).report
+            report = fix([Source.from_text("a.yaml", after)], LintRequest(target, RULES, selection)).report
             if not report.results:
                 tried += 1
                 assert not causes(after, target, CAUSES[name]), after
@@ -170,7 +170,7 @@ OTHER = OLD.replace("name: default", "name: other")
 )
 def test_no_object_is_made_twice(files: dict[str, str], made: int) -> None:
     sources = [Source.from_text(path, text) for path, text in files.items()]
-    done = fix(sources, Target(NEWEST), RULES, unsafe=True)
+    done = fix(sources, LintRequest(Target(NEWEST), RULES), unsafe=True)
     classes = [each for source in done.sources for each in objects(source) if isinstance(each, EC2NodeClass)]
     assert len(classes) == made
     folders = Counter((each.source.path.rpartition("/")[0], each.name) for each in classes)
@@ -178,7 +178,9 @@ def test_no_object_is_made_twice(files: dict[str, str], made: int) -> None:
 
 
 def test_why_it_is_left_is_told(rules: dict[str, Rule]) -> None:
-    (refused,) = fix([Source.from_text("a.yaml", OLD + "---\n" + NEW)], Target(NEWEST), rules, unsafe=True).refused
+    (refused,) = fix(
+        [Source.from_text("a.yaml", OLD + "---\n" + NEW)], LintRequest(Target(NEWEST), rules), unsafe=True
+    ).refused
     assert refused[1] == "there would be two objects EC2NodeClass/default"
 
 
@@ -198,9 +200,7 @@ def test_comments_beside_an_alias_name_the_new_family() -> None:
     text = POOL.format(limits="", lines=line) + "---\n# AL2 above\n" + old
     done = fix(
         [Source.from_text("a.yaml", text)],
-        Target(NEWEST),
-        RULES,
-        Selection(frozenset({"gpu-image-gap"})),
+        LintRequest(Target(NEWEST), RULES, Selection(frozenset({"gpu-image-gap"}))),
         unsafe=True,
     )
     assert done.sources[0].text == text.replace(

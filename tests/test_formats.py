@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 from nodelint import project
 from nodelint.edits import apply
 from nodelint.lint import engine
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.fingerprints import fingerprints
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
@@ -110,7 +110,7 @@ def sources() -> list[Source]:
 @pytest.fixture(scope="module")
 def report(sources: list[Source], rules: dict[str, Rule]) -> Report:
     target = Target(parse_target("1.14.1"), KubernetesVersion.parse("1.33"))
-    found = lint(sources, target, rules, Selection(frozenset([*RULES, "unused-suppression"])))
+    found = lint(sources, LintRequest(target, rules, Selection(frozenset([*RULES, "unused-suppression"]))))
     skip = engine.Skipped("unpinned-image", "", None, "no facts are known: `nodelint refresh` asks for them", False)
     pool = next(o for source in sources for o in objects(source))
     skips = [skip, engine.Skipped("image-arch-mismatch", pool.source.path, pool, "the class is not available", False)]

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -31,7 +31,7 @@ def test_no_rule_breaks_on_the_bad_example_of_another() -> None:
     rules = load(bundled())
     every = Selection(frozenset(rules))
     for seed in seeds("fixer"):
-        report = lint([Source.from_bytes("pool.yaml", seed)], Target(NEWEST), rules, every)
+        report = lint([Source.from_bytes("pool.yaml", seed)], LintRequest(Target(NEWEST), rules, every))
         assert not report.faults, (seed, report.faults)
 
 
@@ -52,8 +52,8 @@ def test_a_fix_that_would_stand_inside_template_code_is_left_out() -> None:
     rules = load(bundled())
     source = Source.from_text("pool.yaml", INSIDE_CODE)
     every = Selection(frozenset({"node-churn"}))
-    assert [result.fixable for result in lint([source], Target(NEWEST), rules, every).results] == [True]
-    fixed = fix([source], Target(NEWEST), rules, every, unsafe=True)
+    assert [result.fixable for result in lint([source], LintRequest(Target(NEWEST), rules, every)).results] == [True]
+    fixed = fix([source], LintRequest(Target(NEWEST), rules, every), unsafe=True)
     assert (fixed.applied, fixed.sources[0].text) == ((), INSIDE_CODE)
     assert [why for _, why in fixed.refused] == ["it would stand inside the code of the template"]
 
@@ -75,5 +75,5 @@ def test_what_cannot_be_fixed_at_first_is_tried_again_when_the_text_has_changed(
     TARGETS["fixer"](MISPLACED.encode())
     rules = load(bundled())
     every = Selection(frozenset(rules))
-    fixed = fix([Source.from_text("class.yaml", MISPLACED)], Target(NEWEST), rules, every, unsafe=True)
+    fixed = fix([Source.from_text("class.yaml", MISPLACED)], LintRequest(Target(NEWEST), rules, every), unsafe=True)
     assert fixed.sources[0].text.endswith("spec:\n  role: KarpenterNodeRole-main\n  userData: |\n")

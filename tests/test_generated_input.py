@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool, served
@@ -289,19 +289,19 @@ def torn(draw: st.DrawFn) -> str:
 def _hold(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None:
     source = Source.from_text("made.yaml", text)
     aim = Target(target(release), KubernetesVersion.parse(kubernetes) if kubernetes else None)
-    report = lint([source], aim, RULES, EVERY)
+    report = lint([source], LintRequest(aim, RULES, EVERY))
     _prints(report)
-    fixed = fix([source], aim, RULES, EVERY, unsafe=unsafe)
+    fixed = fix([source], LintRequest(aim, RULES, EVERY), unsafe=unsafe)
     (new,) = fixed.sources
     _prints(fixed.report)
     assert len(new.problems) <= len(source.problems)
     assert len(new.set_aside) <= len(source.set_aside)
-    again = fix([new], aim, RULES, EVERY, unsafe=unsafe)
+    again = fix([new], LintRequest(aim, RULES, EVERY), unsafe=unsafe)
     assert again.sources[0].text == new.text
     assert not again.applied
     summary_text(fixed.report, 1, None, True, fixed.applied, fixed.refused, True)
     held = list(objects(source))
-    context = Context(held, aim.karpenter, aim.kubernetes)
+    context = Context(held, aim)
     pools = [o for o in held if isinstance(o, NodePool) and served(o, aim.karpenter)]
     resolutions = [context.resolution(pool) for pool in pools]
     explain.explain_text(resolutions)
@@ -345,7 +345,7 @@ def test_a_file_that_was_torn(text: str, release: str, kubernetes: str | None, u
 def test_bytes_within_a_file(data: bytes, at: int) -> None:
     """What is not UTF-8 is refused once, with its place, and never changed."""
     source = Source.from_bytes("made.yaml", V1[:at].encode() + data + b"\xff" + V1[at:].encode())
-    report = lint([source], Target(target("1.14")), RULES)
+    report = lint([source], LintRequest(Target(target("1.14")), RULES))
     _prints(report)
     assert [r.rule.name for r in report.results] == ["yaml-syntax"]
-    assert fix([source], Target(target("1.14")), RULES, unsafe=True).sources[0] is source
+    assert fix([source], LintRequest(Target(target("1.14")), RULES), unsafe=True).sources[0] is source

@@ -20,7 +20,7 @@ from nodelint.commands import echo_json
 from nodelint.edits import line_diff
 from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
-from nodelint.lint.engine import DEFAULTS, MAX_FINDINGS, Report, Target, lint
+from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Target, lint
 from nodelint.lint.older_release import older
 from nodelint.lint.rule import Rule, rule
 from nodelint.lint.suppressions import suppressions
@@ -83,14 +83,14 @@ def growth(make: Callable[[int], Callable[[], object]], size: int, times: int = 
 
 
 def linted(text: str, rules: dict[str, Rule]) -> Report:
-    return lint([Source.from_text("pool.yaml", text)], TARGET, rules)
+    return lint([Source.from_text("pool.yaml", text)], LintRequest(TARGET, rules))
 
 
 def test_lines_that_exclude_values_of_one_key(rules: dict[str, Rule]) -> None:
     def make(size: int) -> Callable[[], object]:
         line = "key: node.kubernetes.io/instance-type, operator: NotIn, values: [m5.x{}]"
         source = Source.from_text("pool.yaml", pool(*(line.format(n) for n in range(size))))
-        return lambda: lint([source], TARGET, rules)
+        return lambda: lint([source], LintRequest(TARGET, rules))
 
     assert growth(make, 60) < 1.3
 
@@ -121,7 +121,7 @@ def test_objects_of_one_file(rules: dict[str, Rule], shape: str) -> None:
     def make(size: int) -> Callable[[], object]:
         text = "---\n".join(shape.format(n=n) for n in range(size))
         source = Source.from_text("templates/pool.yaml", text)
-        return lambda: lint([source], TARGET, rules)
+        return lambda: lint([source], LintRequest(TARGET, rules))
 
     assert growth(make, 12) < 1.2
 
@@ -133,7 +133,7 @@ def test_memory_for_lines_that_exclude_values_of_one_key(rules: dict[str, Rule])
         line = "key: node.kubernetes.io/instance-type, operator: NotIn, values: [m5.x{}]"
         source = Source.from_text("pool.yaml", pool(*(line.format(n) for n in range(size))))
         tracemalloc.start()
-        lint([source], TARGET, only)
+        lint([source], LintRequest(TARGET, only))
         taken = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return taken
@@ -321,7 +321,7 @@ def test_a_long_object_is_not_judged_for_an_older_release_too(rules: dict[str, R
         labels = "".join(f"    team/k{n}: v\n" for n in range(size))
         text = pool("key: kubernetes.io/arch, operator: Exists", more=f"  replicas: 2\n  labels:\n{labels}")
         report = linted(text, only)
-        return work(lambda: older(report, only, DEFAULTS, [report.objects[0].source]))
+        return work(lambda: older(report, LintRequest(report.target, only), [report.objects[0].source]))
 
     tried(4)
     assert tried(4) > 1_000 > tried(2_000)
@@ -386,7 +386,7 @@ def mending(bad: str = "") -> dict[str, Rule]:
 def test_fixes_of_many_files() -> None:
     def make(size: int) -> Callable[[], object]:
         sources = [Source.from_text(f"c{n}.yaml", CLASS.format(n=n)) for n in range(size)]
-        return lambda: fix(sources, TARGET, mending())
+        return lambda: fix(sources, LintRequest(TARGET, mending()))
 
     assert growth(make, 16) < 1.2
 
@@ -394,7 +394,7 @@ def test_fixes_of_many_files() -> None:
 def test_fixes_of_one_file() -> None:
     def make(size: int) -> Callable[[], object]:
         sources = [Source.from_text("c.yaml", "---\n".join(CLASS.format(n=n) for n in range(size)))]
-        return lambda: fix(sources, TARGET, mending())
+        return lambda: fix(sources, LintRequest(TARGET, mending()))
 
     assert growth(make, 16) < 1.2
 
@@ -412,7 +412,7 @@ def test_one_fix_of_many_that_breaks_its_file_is_found_in_few_tries(
         return make(path, text, also)
 
     monkeypatch.setattr(Source, "from_text", counted)
-    fixed = fix(sources, TARGET, mending("c40"))
+    fixed = fix(sources, LintRequest(TARGET, mending("c40")))
     assert fixed.sources[0].text == text.replace("role: nodes", "role: changed").replace(
         "{name: c40}\nspec: {role: changed", "{name: c40}\nspec: {role: nodes"
     )
@@ -425,7 +425,7 @@ def test_one_fix_of_many_that_breaks_its_file_is_found_in_few_tries(
 def test_many_fixes_that_break_one_file() -> None:
     def make(size: int) -> Callable[[], object]:
         source = Source.from_text("c.yaml", "---\n".join(CLASS.format(n="bad") for _ in range(size)))
-        report = lint([source], TARGET, mending("cbad"))
+        report = lint([source], LintRequest(TARGET, mending("cbad")))
         assert len(report.results) == size
         assert not any(result.fixable for result in applicable([source], report).results)
         return lambda: applicable([source], report)
@@ -444,7 +444,7 @@ def test_a_text_with_all_its_fixes_is_read_once(monkeypatch: pytest.MonkeyPatch)
         return of_part(source, begin, end)
 
     monkeypatch.setattr(Source, "read_part", counted)
-    fixed = fix(sources, TARGET, mending())
+    fixed = fix(sources, LintRequest(TARGET, mending()))
     assert [source.text for source in fixed.sources] == [text.replace("nodes", "changed") for text in texts]
     assert len(read) == 1 + 8
 
@@ -507,4 +507,4 @@ def test_a_run_can_be_given_up_between_two_objects(rules: dict[str, Rule]) -> No
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        lint([Source.from_text("c.yaml", text)], TARGET, rules, pause=pause)
+        lint([Source.from_text("c.yaml", text)], LintRequest(TARGET, rules), pause=pause)

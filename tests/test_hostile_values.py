@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -81,7 +81,7 @@ spec:
 def test_a_value_breaks_no_rule(rules: dict[str, Rule], field: str) -> None:
     for value in VALUES[list(FIELDS).index(field) % 3 :: 3]:
         text = TEXT.format(**{**FIELDS, field: value})
-        report = lint([Source.from_text("p.yaml", text)], Target(NEWEST), rules)
+        report = lint([Source.from_text("p.yaml", text)], LintRequest(Target(NEWEST), rules))
         assert not report.faults, (field, value[:40], report.faults)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from nodelint.edits import apply
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Report, Result, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Result, Selection, Target, lint
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
@@ -100,7 +100,9 @@ def fixed(rules: dict[str, Rule]) -> Callable[..., str]:
             target(karpenter) if karpenter else NEWEST,
             KubernetesVersion.parse(kubernetes) if kubernetes else None,
         )
-        done = fix([Source.from_text(path, text)], aim, rules, Selection(frozenset({select})), unsafe=unsafe)
+        done = fix(
+            [Source.from_text(path, text)], LintRequest(aim, rules, Selection(frozenset({select}))), unsafe=unsafe
+        )
         assert not done.refused
         return done.sources[0].text
 
@@ -987,7 +989,7 @@ def test_one_finding_for_each_cause_in_a_full_run(check: Check) -> None:
 def test_types_that_the_pool_names_are_not_shut_out_by_another_fix(rules: dict[str, Rule], check: Check) -> None:
     """g5g gets its image; the requirement for a unique match must not take it away in the same run."""
     text = files(pool(line("node.kubernetes.io/instance-type", "g5g.xlarge", "m5.large")), alias("al2023@latest"))
-    done = fix([Source.from_text("a.yaml", text)], Target(target("1.3.3")), rules, unsafe=True)
+    done = fix([Source.from_text("a.yaml", text)], LintRequest(Target(target("1.3.3")), rules), unsafe=True)
     assert done.sources[0].text == text.replace("al2023@latest", "bottlerocket@latest")
     left = only(done.report)
     assert (left.rule.name, left.fixable) == ("undiscovered-memory", False)
@@ -1025,7 +1027,10 @@ def test_the_command_writes_only_what_it_must(nodelint: Run, tmp_path: Path) -> 
 )
 def test_a_pattern_that_finds_images_for_different_nodes_is_told(term: str, said: str | None) -> None:
     source = Source.from_text("a.yaml", nodeclass("amiFamily: AL2023", ami=term))
-    report = lint([source], Target(NEWEST), load(bundled()), Selection(select=frozenset({"image-of-any-kubernetes"})))
+    report = lint(
+        [source],
+        LintRequest(Target(NEWEST), load(bundled()), Selection(select=frozenset({"image-of-any-kubernetes"}))),
+    )
     assert [said in r.finding.message for r in report.results if said] == ([True] if said else [])
     assert bool(report.results) is (said is not None)
 
@@ -1042,5 +1047,5 @@ def test_a_pattern_that_finds_images_for_different_nodes_is_told(term: str, said
 )
 def test_the_age_of_bottlerockets_versions(version: str, day: str | None) -> None:
     source = Source.from_text("a.yaml", nodeclass(ami=f"alias: bottlerocket@{version}"))
-    report = lint([source], Target(NEWEST), load(bundled()), Selection(select=frozenset({"old-image"})))
+    report = lint([source], LintRequest(Target(NEWEST), load(bundled()), Selection(select=frozenset({"old-image"}))))
     assert [str(day) in r.finding.message for r in report.results] == ([True] if day else [])

@@ -11,7 +11,7 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.questions import latest_version
 from nodelint.ec2.snapshot import pruned_owners
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
@@ -62,7 +62,7 @@ class Judge:
 
     def _judged(self, text: str) -> Report:
         source = Source.from_text("c.yaml", text)
-        report = lint([source], self._target(source), self._rules, self._selection)
+        report = lint([source], LintRequest(self._target(source), self._rules, self._selection))
         assert not report.faults
         # As in the default profile.
         return report._replace(results=tuple(r for r in report.results if not r.finding.strict))
@@ -82,11 +82,17 @@ class Judge:
     def fixed(self, *, unsafe: bool = False) -> Judge:
         """The same after its fixes, asked anew; what is fixed twice stays as it is."""
         source = Source.from_text("c.yaml", self.text)
-        text = fix([source], self._target(source), self._rules, self._selection, unsafe=unsafe).sources[0].text
+        text = (
+            fix([source], LintRequest(self._target(source), self._rules, self._selection), unsafe=unsafe)
+            .sources[0]
+            .text
+        )
         after = Judge.__new__(Judge)
         after.__dict__.update(self.__dict__, text=text)
         after.report = after._judged(text)
-        again = fix([Source.from_text("c.yaml", text)], after.report.target, self._rules, self._selection)
+        again = fix(
+            [Source.from_text("c.yaml", text)], LintRequest(after.report.target, self._rules, self._selection)
+        )
         assert again.sources[0].text == text
         return after
 
@@ -448,7 +454,9 @@ def test_many_images_are_answered_by_those_that_are_kept(judge: Callable[..., Ju
     account = images(*(f"id: ami-{n}, name: gold-{n}, created: 2026-10-{n}" for n in range(10, 31)))
     found = judge(account, "[{name: 'gold-*'}]", select=("unpinned-image", "no-image"))
     source = Source.from_text("c.yaml", found.text)
-    done = fix([source], found.report.target, rules, Selection(frozenset({"unpinned-image", "no-image"})))
+    done = fix(
+        [source], LintRequest(found.report.target, rules, Selection(frozenset({"unpinned-image", "no-image"})))
+    )
     assert "[{name: 'gold-30'}]" in done.sources[0].text
     assert (done.report.results, [s for s in done.report.skipped if s.object is not None]) == ((), [])
     region = found.report.target.facts.region
@@ -457,7 +465,7 @@ def test_many_images_are_answered_by_those_that_are_kept(judge: Callable[..., Ju
     assert pruned_owners(region.images.values(), "2026-11-20T12:00:00Z") == {"self"}
     # An older name is not one of those that are kept: that it exists cannot be ruled out.
     older = Source.from_text("c.yaml", found.text.replace("gold-*", "gold-12"))
-    report = lint([older], found.report.target, rules, Selection(frozenset({"no-image"})))
+    report = lint([older], LintRequest(found.report.target, rules, Selection(frozenset({"no-image"}))))
     assert report.results == ()
     assert len([skip for skip in report.skipped if skip.object is not None]) == 1
 
@@ -468,7 +476,7 @@ def test_the_account_behind_a_number_is_not_guessed(judge: Callable[..., Judge],
     found = judge(account, "[{tags: {t: a}}]", select=("no-image",))
     assert found.said == []
     asked = Source.from_text("c.yaml", found.text.replace("{t: a}", "{t: a}, owner: '602401143452'"))
-    report = lint([asked], found.report.target, rules, Selection(frozenset({"no-image"})))
+    report = lint([asked], LintRequest(found.report.target, rules, Selection(frozenset({"no-image"}))))
     assert report.results == ()
     assert len([skip for skip in report.skipped if skip.object is not None]) == 1
 

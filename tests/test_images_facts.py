@@ -12,7 +12,7 @@ from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, MachineImage, Question, Region
 from nodelint.karpenter.images import ImageSet, images_of, is_deprecated
-from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
@@ -484,7 +484,7 @@ def report(rules: dict[str, Rule], name: str, account: str, families: str, spec:
     source = Source.from_text("a.yaml", POOL % (families, spec))
     classes = [each for each in objects(source) if isinstance(each, EC2NodeClass)]
     facts = FakeAccount(account).facts(classes, NEWEST, K133)
-    return lint([source], Target(NEWEST, K133, facts=facts), {name: rules[name]})
+    return lint([source], LintRequest(Target(NEWEST, K133, facts=facts), {name: rules[name]}))
 
 
 OWN = """

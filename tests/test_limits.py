@@ -10,6 +10,7 @@ from nodelint.data import table
 from nodelint.karpenter.resolve import beyond, limits
 from nodelint.lint.context import Context
 from nodelint.lint.engine import Report
+from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
@@ -166,7 +167,7 @@ def test_a_limit_is_compared_with_what_each_type_has(resource: str, amount: str)
         "pool.yaml", pool(f'"{resource}": "{amount}"', "m5.large", "p4d.24xlarge", "inf2.xlarge")
     )
     [found] = [each for each in objects(source) if isinstance(each, NodePool)]
-    resolution = Context([found], NEWEST).resolution(found)
+    resolution = Context([found], Target(NEWEST)).resolution(found)
     [limit] = limits(found)
     has = {
         name: resolution.capacity.amount(resource, name)

@@ -29,7 +29,7 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete
@@ -485,17 +485,18 @@ def test_fixes_are_those_of_the_command(path: Path, editor: Editor, repository: 
     source = Source.from_text(str(repository / path.name), text)
     uri = editor.open(repository / path.name, text)
     assert [(each.code, each.message.partition("\n")[0]) for each in editor.diagnostics(uri)] == [
-        (result.rule.name, result.finding.message) for result in lint([source], Target(NEWEST), rules).results
+        (result.rule.name, result.finding.message)
+        for result in lint([source], LintRequest(Target(NEWEST), rules)).results
     ]
     # one by one: the text of each edit where the engine has it
     wanted = {
         tuple((edit.start, edit.end, edit.text) for edit in result.finding.edits)
-        for result in lint([source], Target(NEWEST), rules).results
+        for result in lint([source], LintRequest(Target(NEWEST), rules)).results
         if result.fixable
     }
     choices = {
         choice.name[0].upper() + choice.name[1:]
-        for r in lint([source], Target(NEWEST), rules).results
+        for r in lint([source], LintRequest(Target(NEWEST), rules)).results
         for choice in r.finding.suggestions
     }
     offered = [each for each in editor.actions(uri) if each.kind == types.CodeActionKind.QuickFix]
@@ -515,7 +516,7 @@ def test_fixes_are_those_of_the_command(path: Path, editor: Editor, repository: 
                 )
             )
     assert given == wanted
-    (fixed,) = fix([source], Target(NEWEST), rules).sources
+    (fixed,) = fix([source], LintRequest(Target(NEWEST), rules)).sources
     every = editor.actions(uri, only=["source.fixAll"])
     assert [action.kind for action in every] == ["source.fixAll.nodelint"] * (fixed.text != text)
     for action in every:
@@ -558,7 +559,7 @@ def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) ->
     uri = editor.open(repository / "pool.yaml", text)
     sources = [Source.from_text("pool.yaml", text), Source.from_text("class.yaml", CLASS)]
     found = [obj for source in sources for obj in objects(source)]
-    context = Context(found, NEWEST)
+    context = Context(found, Target(NEWEST))
     pool = next(obj for obj in found if isinstance(obj, NodePool))
     resolution = context.resolution(pool)
     line = resolution.lines[1]
@@ -862,7 +863,7 @@ def test_any_text_is_borne_and_nothing_is_lost(data: st.DataObject, editor: Edit
         editor.runner.run(editor._ask(editor.client.text_document_hover_async(params)))
     editor.actions(uri)
     source = Source.from_text(str(path), editor.texts[uri])
-    report = lint([source], Target(NEWEST), load(bundled()))
+    report = lint([source], LintRequest(Target(NEWEST), load(bundled())))
     wanted = [(result.rule.name, result.finding.message) for result in report.results]
     assert [(each.code, each.message.partition("\n")[0]) for each in editor.diagnostics(uri)] == wanted
     editor.close(uri)

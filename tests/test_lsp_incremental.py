@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.examples import examples
 from nodelint.lint.rule import load_bundled
 from nodelint.lsp.diagnostics import diagnostics
@@ -175,7 +175,7 @@ def test_what_is_known_of_an_object_follows_its_text() -> None:
     selection = Selection(frozenset(rules))
 
     def results(source: Source) -> list[tuple[str, tuple[int, int], list[tuple[str, int, int, str]]]]:
-        report = lint([source], target, rules, selection)
+        report = lint([source], LintRequest(target, rules, selection))
         return [(each.rule.name, each.span[1:], shown(each.finding.edits)) for each in report.results]
 
     for example in EXAMPLES:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.lint import engine
-from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import UNKNOWN, Source
@@ -38,7 +38,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 def judged(rules: dict[str, Rule], *paths: str) -> Report:
     kustomizations.forget()
-    return lint(discover(paths or ["."]).sources, Target(NEWEST), rules, engine.DEFAULTS)
+    return lint(discover(paths or ["."]).sources, LintRequest(Target(NEWEST), rules, engine.DEFAULTS))
 
 
 def said(report: Report) -> list[str]:

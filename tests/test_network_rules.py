@@ -11,7 +11,7 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.autofix import Fixed, fix
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.fact_kinds import FACT_KINDS
@@ -116,7 +116,9 @@ def judge(rules: dict[str, Rule]) -> Judge:
 
     def run(text: str, *select: str, account: str = ACCOUNT, karpenter: str | None = None) -> Report:
         sources = [Source.from_text("a.yaml", text)]
-        report = lint(sources, aim(sources, account, karpenter), rules, Selection(frozenset(select or RULES)))
+        report = lint(
+            sources, LintRequest(aim(sources, account, karpenter), rules, Selection(frozenset(select or RULES)))
+        )
         assert not report.faults
         return report
 
@@ -127,7 +129,7 @@ def judge(rules: dict[str, Rule]) -> Judge:
 def repair(rules: dict[str, Rule]) -> Fix:
     def run(text: str, account: str = ACCOUNT) -> Fixed:
         sources = [Source.from_text("a.yaml", text)]
-        done = fix(sources, aim(sources, account, None), rules, Selection(frozenset(RULES)))
+        done = fix(sources, LintRequest(aim(sources, account, None), rules, Selection(frozenset(RULES))))
         assert not done.refused
         return done
 
@@ -254,7 +256,7 @@ def test_a_kind_that_was_refused_or_never_asked_costs_its_own_terms_only(judge: 
 def test_without_facts_nothing_is_said_but_why(rules: dict[str, Rule]) -> None:
     names = ["empty-selector", "broad-selector", "exhausted-subnets", "missing-role", "not-offered"]
     source = Source.from_text("a.yaml", with_class(f"{ZONE} In [us-east-1f]"))
-    report = lint([source], Target(NEWEST), rules, Selection(frozenset([*names, "zone-without-subnet"])))
+    report = lint([source], LintRequest(Target(NEWEST), rules, Selection(frozenset([*names, "zone-without-subnet"]))))
     assert not report.results
     assert sorted(str(s.rule) for s in report.skipped) == sorted([*names, "zone-without-subnet"])
 
@@ -310,7 +312,7 @@ spec:
 """
     source = Source.from_text("patch.yaml", text)
     source.part = True
-    report = lint([source], aim([source], ACCOUNT, None), rules, Selection(frozenset(RULES)))
+    report = lint([source], LintRequest(aim([source], ACCOUNT, None), rules, Selection(frozenset(RULES))))
     assert said(report) == [("empty-selector", "error", "there is no subnet `subnet-9`")]
     assert not report.skipped
 
@@ -340,16 +342,20 @@ def test_a_tag_that_another_class_writes_otherwise(
     text = ec2_class() + "---\n" + ec2_class(wrong).replace("default", "second")
     source = Source.from_text("a.yaml", text)
     chosen = Selection(frozenset(["empty-selector"]))
-    fixed = fix([source], aim([source], ACCOUNT, None), rules, chosen, unsafe=True)
+    fixed = fix([source], LintRequest(aim([source], ACCOUNT, None), rules, chosen), unsafe=True)
     assert fixed.sources[0].text == (text.replace(wrong, right) if right else text)
     assert bool(fixed.report.results) == (right is None)
-    assert not fix([source], aim([source], ACCOUNT, None), rules, chosen).applied
+    assert not fix([source], LintRequest(aim([source], ACCOUNT, None), rules, chosen)).applied
 
 
 def test_a_name_of_a_group_that_another_class_writes_otherwise(rules: dict[str, Rule]) -> None:
     text = ec2_class(groups="{name: extra}") + "---\n" + ec2_class(groups="{name: 'Extra'}").replace("default", "b")
     source = Source.from_text("a.yaml", text)
-    fixed = fix([source], aim([source], ACCOUNT, None), rules, Selection(frozenset(["empty-selector"])), unsafe=True)
+    fixed = fix(
+        [source],
+        LintRequest(aim([source], ACCOUNT, None), rules, Selection(frozenset(["empty-selector"]))),
+        unsafe=True,
+    )
     assert fixed.sources[0].text == text.replace("'Extra'", "'extra'")
 
 
@@ -719,7 +725,7 @@ def test_facts_that_are_too_old_may_pass(rules: dict[str, Rule]) -> None:
         facts.snapshot, facts.region, facts.now + timedelta(days=1), dict.fromkeys(FACT_KINDS, timedelta(hours=1))
     )
     chosen = Selection(frozenset(["not-offered", "zone-without-subnet", "missing-role"]))
-    report = lint([source], aimed._replace(facts=old), rules, chosen)
+    report = lint([source], LintRequest(aimed._replace(facts=old), rules, chosen))
     assert not report.results
     assert {s.transient for s in report.skipped} == {True}
     assert len(report.skipped) == 3

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.overlays import decide, named_values, view_pool
 from nodelint.lint.context import Context
+from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import Version
@@ -169,7 +170,7 @@ def test_overlays_are_accepted_as_by_the_controller(
     source = Source.from_text("all.yaml", yaml.safe_dump_all([*overlays, *pools, class_]))
     held = list(objects(source, more=True))
     read = [each for each in held if isinstance(each, NodeOverlay)]
-    context = Context(held, RELEASE)
+    context = Context(held, Target(RELEASE))
     zones = named_values(read, ZONE)
     views = [view_pool(context.resolution(each), zones) for each in held if isinstance(each, NodePool)]
     for view in views:

@@ -13,6 +13,7 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.lint.context import Context
+from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version
@@ -298,7 +299,7 @@ spec:
     assert isinstance(pool, NodePool)
     assert isinstance(node_class, EC2NodeClass)
     facts = FakeAccount(ACCOUNT).facts([node_class], NEWEST)
-    found = Context([pool, node_class], NEWEST, facts=facts).resolution(pool)
+    found = Context([pool, node_class], Target(NEWEST, facts=facts)).resolution(pool)
     assert found.candidates == CATALOG.all_types
     assert found.region is None
     assert any("another region" in note for _, note in found.notes)

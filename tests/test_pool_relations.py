@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nodelint.lint.autofix import applicable, fix
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -155,7 +155,7 @@ def test_pools_of_other_scripts_and_other_versions_of_a_pool_are_no_fallback(
 
     name = "a" if other.startswith("same") else "b"
     sources = [source(spot, pool("a", lines=[SPOT])), source(other, pool(name))]
-    report = lint(sources, Target(NEWEST), rules, Selection(select=frozenset(["spot-only"])))
+    report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(select=frozenset(["spot-only"]))))
     assert len(report.results) == told
 
 
@@ -206,7 +206,7 @@ def test_a_fallback_is_told_by_its_name(check: Check) -> None:
 
 def judged(files: Mapping[str, str], rules: Mapping[str, Rule], *select: str) -> list[str]:
     sources = [Source.from_text(path, text) for path, text in files.items()]
-    return rules_said(lint(sources, Target(NEWEST), rules, Selection(frozenset(select or RULES))))
+    return rules_said(lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset(select or RULES)))))
 
 
 @pytest.mark.parametrize(
@@ -248,13 +248,13 @@ def test_which_pools_go_to_one_cluster(rules: dict[str, Rule], files: Mapping[st
 
 def test_two_of_a_name_in_a_folder_are_only_mentioned(rules: dict[str, Rule]) -> None:
     sources = [Source.from_text(f"p/{name}.yaml", pool("a")) for name in ("a", "b")]
-    report = lint(sources, Target(NEWEST), rules, Selection(frozenset({"duplicate-name"})))
+    report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"duplicate-name"}))))
     assert [(r.severity, r.finding.also[0].span.source.path) for r in report.results] == [("info", "p/a.yaml")]
 
 
 def test_a_name_is_counted(rules: dict[str, Rule]) -> None:
     sources = [Source.from_text(f"p/{name}.yaml", pool("a")) for name in ("a", "b", "c")]
-    report = lint(sources, Target(NEWEST), rules, Selection(frozenset({"duplicate-name"})))
+    report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"duplicate-name"}))))
     said = "NodePool `a` is defined 3 times, also in 2 other files of this folder: the one applied last wins"
     assert [r.finding.message for r in report.results] == [said] * 2
     assert [[also.span.source.path for also in r.finding.also] for r in report.results] == [
@@ -296,8 +296,8 @@ def test_a_fix_that_breaks_the_file_only_beside_others_is_shown(rules: dict[str,
     text = text.replace("    disruption: {consolidateAfter: 5m}\n", "").replace("    limits: {cpu: 100}\n", "")
     source = Source.from_text("a.yaml", text)
     chosen = Selection(frozenset(["unknown-field", "node-churn"]))
-    report = lint([source], Target(NEWEST), rules, chosen)
-    done = fix([source], report.target, rules, chosen, unsafe=True)
+    report = lint([source], LintRequest(Target(NEWEST), rules, chosen))
+    done = fix([source], LintRequest(report.target, rules, chosen), unsafe=True)
     shown = applicable([source], report)
     assert [r.rule.name for r in shown.results if r.fixable] == [r.rule.name for r in report.results]
     assert not done.report.results

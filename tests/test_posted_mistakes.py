@@ -7,7 +7,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.edits import apply
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
 from nodelint.report.style import TextStyle
@@ -207,13 +207,13 @@ def source_of(name: str) -> Source:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
-    report = lint([source_of(name)], Target(NEWEST), RULES)
+    report = lint([source_of(name)], LintRequest(Target(NEWEST), RULES))
     assert "\n\n".join(findings_text(report.results, TextStyle(width=100))) == snapshot
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_each_error_has_an_edit(name: str) -> None:
-    results = lint([source_of(name)], Target(NEWEST), RULES).results
+    results = lint([source_of(name)], LintRequest(Target(NEWEST), RULES)).results
     errors = [result for result in results if result.severity == "error"]
     assert not [r.finding.message for r in errors if not r.fixable and not r.finding.suggestions]
 
@@ -221,8 +221,8 @@ def test_each_error_has_an_edit(name: str) -> None:
 @pytest.mark.parametrize("name", MISTAKES)
 def test_the_fixes_leave_no_other_mistake(name: str) -> None:
     source = source_of(name)
-    before = lint([source], Target(NEWEST), RULES).results
-    left = fix([source], Target(NEWEST), RULES, unsafe=True).report.results
+    before = lint([source], LintRequest(Target(NEWEST), RULES)).results
+    left = fix([source], LintRequest(Target(NEWEST), RULES), unsafe=True).report.results
     expected = [result.finding.message for result in before if not result.fixable]
     assert [result.finding.message for result in left] == expected
 
@@ -230,8 +230,8 @@ def test_the_fixes_leave_no_other_mistake(name: str) -> None:
 @pytest.mark.parametrize("name", MISTAKES)
 def test_each_suggestion_settles_what_it_is_offered_for(name: str) -> None:
     source = source_of(name)
-    for result in lint([source], Target(NEWEST), RULES).results:
+    for result in lint([source], LintRequest(Target(NEWEST), RULES)).results:
         for suggestion in result.finding.suggestions:
             changed = Source.from_text("pool.yaml", apply(source.text, suggestion.edits))
-            left = {other.finding.message for other in lint([changed], Target(NEWEST), RULES).results}
+            left = {other.finding.message for other in lint([changed], LintRequest(Target(NEWEST), RULES)).results}
             assert result.finding.message not in left, suggestion.name

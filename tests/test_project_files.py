@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.examples import examples
 from nodelint.lint.rule import Rule, load
 from nodelint.model.releases import NEWEST
@@ -146,7 +146,7 @@ def test_a_slip_that_a_test_notices_dies_and_another_lives(mutate: ModuleType, t
 
 
 def check_with(rule: Rule, text: str) -> list[str]:
-    report = lint([Source.from_text("pool.yaml", text)], Target(NEWEST), {rule.name: rule}, alone(rule))
+    report = lint([Source.from_text("pool.yaml", text)], LintRequest(Target(NEWEST), {rule.name: rule}, alone(rule)))
     assert not report.faults
     return [result.message for result in report.results]
 

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
@@ -35,7 +35,7 @@ RIGHT = "group: karpenter.k8s.aws\n        kind: EC2NodeClass\n        name: a"
 def mended(text: str, rules: dict[str, Rule], karpenter: str = str(NEWEST)) -> tuple[str, list[str]]:
     """The text after every fix, and the rules that spoke before it."""
     chosen = Selection(frozenset({"removed-api", "node-class-ref", "unknown-node-class", "invalid-field"}))
-    done = fix([Source.from_text("a.yaml", text)], Target(target(karpenter)), rules, chosen, unsafe=True)
+    done = fix([Source.from_text("a.yaml", text)], LintRequest(Target(target(karpenter)), rules, chosen), unsafe=True)
     return done.sources[0].text, [r.rule.name for r in done.applied]
 
 
@@ -83,7 +83,7 @@ def test_other_providers_and_placeholders_are_left_in_peace(written: str, rules:
 def test_an_empty_group_or_kind_is_no_other_provider(written: str, fixed: str | None, rules: dict[str, Rule]) -> None:
     """The API server takes neither; a fix is offered unless the class looks like another provider's."""
     chosen = Selection(frozenset({"node-class-ref"}))
-    report = lint([Source.from_text("a.yaml", POOL.format(written))], Target(NEWEST), rules, chosen)
+    report = lint([Source.from_text("a.yaml", POOL.format(written))], LintRequest(Target(NEWEST), rules, chosen))
     said = [(result.rule.name, result.severity, result.fixable) for result in report.results]
     assert said == [("node-class-ref", "error", fixed is not None)]
     assert report.skipped == ()
@@ -133,7 +133,7 @@ def test_a_kind_of_the_same_name_that_is_none_of_karpenters_is_not_mentioned(nod
 @pytest.mark.parametrize("karpenter", ["1.0.0", "1.1.0"])
 def test_a_class_without_a_name_is_one_finding(karpenter: str, rules: dict[str, Rule]) -> None:
     text = POOL.format('{group: karpenter.k8s.aws, kind: EC2NodeClass, name: ""}')
-    report = lint([Source.from_text("a.yaml", text)], Target(target(karpenter)), rules)
+    report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(target(karpenter)), rules))
     (result,) = report.results
     assert (result.rule.name, text[result.span.start : result.span.end]) == ("node-class-ref", '""')
 
@@ -158,11 +158,13 @@ def test_what_lost_its_indent_goes_below_metadata(end: str, rules: dict[str, Rul
     new = right.replace("metadata: {name: a}", "metadata:\n  name: a\n  labels:\n    a: b")
     source = Source.from_text("a.yaml", old.replace("\n", end))
     chosen = Selection(frozenset({"unknown-field"}))
-    report = lint([source], Target(target(str(NEWEST))), rules, chosen)
+    report = lint([source], LintRequest(Target(target(str(NEWEST))), rules, chosen))
     assert [r.finding.message for r in report.results] == [
         f"`{name}` is not a known field: it belongs under `metadata`" for name in ("name", "labels")
     ]
-    assert fix([source], Target(target(str(NEWEST))), rules, chosen).sources[0].text == new.replace("\n", end)
+    assert fix([source], LintRequest(Target(target(str(NEWEST))), rules, chosen)).sources[0].text == new.replace(
+        "\n", end
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ def test_what_lost_its_indent_goes_below_metadata(end: str, rules: dict[str, Rul
 )
 def test_a_kind_that_no_release_had(version: str, kind: str, meant: str, rules: dict[str, Rule]) -> None:
     text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a, namespace: karpenter}}\nspec: {{x: 1}}\n"
-    report = lint([Source.from_text("a.yaml", text)], Target(target(str(NEWEST))), rules)
+    report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(target(str(NEWEST))), rules))
     (result,) = report.results
     assert (result.rule.name, result.severity) == ("removed-api", "error")
     assert text[result.span.start : result.span.end] == kind
@@ -233,7 +235,7 @@ spec:
 def told(text: str, rules: dict[str, Rule], karpenter: str = str(NEWEST)) -> dict[str, str]:
     """What each rule says a place is about."""
     selection = Selection(groups=frozenset({"correctness", "hazard", "practice"}))
-    report = lint([Source.from_text("a.yaml", text)], Target(target(karpenter)), rules, selection)
+    report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(target(karpenter)), rules, selection))
     return {r.rule.name: text[r.span.start : r.span.end] for r in report.results}
 
 
@@ -274,14 +276,14 @@ def test_an_object_of_an_old_api_is_judged_as_what_it_becomes(newline: str, rule
 def test_a_kubelet_setting_that_moves_to_the_class_is_judged_where_it_stands(rules: dict[str, Rule]) -> None:
     pool = KUBELET.partition("---\n")[0]
     strict = Selection(groups=frozenset({"correctness", "hazard", "practice"}))
-    report = lint([Source.from_text("a.yaml", KUBELET)], Target(target(str(NEWEST))), rules, strict)
+    report = lint([Source.from_text("a.yaml", KUBELET)], LintRequest(Target(target(str(NEWEST))), rules, strict))
     [result] = [r for r in report.results if r.rule.name == "max-pods-beyond-network"]
     assert pool[result.span.start : result.span.end] == "110"
     assert result.object is not None and result.object.kind == "NodePool"
 
 
 def test_what_is_found_in_a_converted_object_has_no_fix_of_its_own(rules: dict[str, Rule]) -> None:
-    report = lint([Source.from_text("a.yaml", OLD)], Target(target(str(NEWEST))), rules)
+    report = lint([Source.from_text("a.yaml", OLD)], LintRequest(Target(target(str(NEWEST))), rules))
     assert {r.rule.name for r in report.results if r.fixable} == {"removed-api"}
 
 
@@ -313,13 +315,13 @@ spec:
 def test_a_pool_whose_kubelet_settings_find_no_class_is_judged_without_them(rules: dict[str, Rule]) -> None:
     said = told(BLOCKED, rules)
     assert said["unknown-value"] == "m99" and said["never-expires"] == "Never"
-    report = lint([Source.from_text("a.yaml", BLOCKED)], Target(target(str(NEWEST))), rules)
+    report = lint([Source.from_text("a.yaml", BLOCKED)], LintRequest(Target(target(str(NEWEST))), rules))
     assert not any(r.fixable for r in report.results), "no edit drops the settings from the file"
 
 
 def test_a_bracket_that_is_still_open_is_marked(rules: dict[str, Rule]) -> None:
     text = BLOCKED.replace("[m99]}", "[m99\n")
-    (result,) = lint([Source.from_text("a.yaml", text)], Target(target(str(NEWEST))), rules).results
+    (result,) = lint([Source.from_text("a.yaml", text)], LintRequest(Target(target(str(NEWEST))), rules)).results
     (also,) = result.finding.also
     assert (result.rule.name, text[also.span.start :][:4], also.message) == ("yaml-syntax", "[m99", "still open here")
 
@@ -335,5 +337,5 @@ resource "kubernetes_manifest" "template" {
   }
 }
 """
-    report = lint([Source.from_text("main.tf", text)], Target(target(str(NEWEST))), rules)
+    report = lint([Source.from_text("main.tf", text)], LintRequest(Target(target(str(NEWEST))), rules))
     assert [r.rule.name for r in report.results] == ["removed-api"] and not report.faults

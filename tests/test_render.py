@@ -18,7 +18,7 @@ from nodelint.build import build
 from nodelint.build.rendered import Rendering, parts, render
 from nodelint.build.tools import ToolError, run
 from nodelint.lint import engine
-from nodelint.lint.engine import Report, Selection, Target
+from nodelint.lint.engine import LintRequest, Report, Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -69,7 +69,7 @@ def judged(rules: dict[str, Rule]) -> Lint:
         rendering = render(paths or ["."], kustomize=kustomize, helm=helm)
         assert not rendering.problems, rendering.problems
         chosen = Selection(frozenset([select])) if select else engine.DEFAULTS
-        return engine.lint(sources, Target(NEWEST), rules, chosen, built=build(sources, rendering).built)
+        return engine.lint(sources, LintRequest(Target(NEWEST), rules, chosen), built=build(sources, rendering).built)
 
     return judge
 
@@ -112,7 +112,7 @@ def test_a_value_of_the_base_is_told_there_and_what_a_patch_puts_right_is_not(
     result = tmp_path / "result.yaml"
     result.write_text(POOL.format(weight=10, capacity="spott"), encoding="utf-8")
     calls = stand_in("kustomize", printing(result))
-    alone = engine.lint(discover(["."]).sources, Target(NEWEST), rules, engine.DEFAULTS)
+    alone = engine.lint(discover(["."]).sources, LintRequest(Target(NEWEST), rules, engine.DEFAULTS))
     assert ("base/pool.yaml", 6) in [(path, line) for _, path, line in said(alone)]
     report = judged()
     assert [(path, line) for _, path, line in said(report)] == [("base/pool.yaml", 16)]
@@ -502,8 +502,10 @@ def test_the_real_helm_renders_with_each_file_of_values(here: Path, judged: Lint
 
 def test_nothing_changes_where_nothing_is_rendered(rules: dict[str, Rule]) -> None:
     source = Source.from_text("pool.yaml", POOL.format(weight=1, capacity="spott"))
-    plain = engine.lint([source], Target(NEWEST), rules, engine.DEFAULTS)
-    same = engine.lint([source], Target(NEWEST), rules, engine.DEFAULTS, built=build([source], Rendering()).built)
+    plain = engine.lint([source], LintRequest(Target(NEWEST), rules, engine.DEFAULTS))
+    same = engine.lint(
+        [source], LintRequest(Target(NEWEST), rules, engine.DEFAULTS), built=build([source], Rendering()).built
+    )
     assert [r.finding.message for r in same.results] == [r.finding.message for r in plain.results] != []
 
 

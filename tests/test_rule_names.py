@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.rule import Rule, former_names, source_link
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -28,7 +28,7 @@ TAINTED = "      taints:"
 
 
 def found(text: str, rules: dict[str, Rule]) -> list[tuple[str, str]]:
-    report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), rules)
+    report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), rules))
     return [(r.rule.name, r.finding.message) for r in report.results if r.rule.name in (NEW, "unused-suppression")]
 
 
@@ -71,7 +71,7 @@ def test_a_configuration_takes_the_old_name(nodelint: Run, here: Path) -> None:
 def test_a_baseline_of_the_old_name_knows_the_finding(nodelint: Run, here: Path, rules: dict[str, Rule]) -> None:
     from nodelint.lint.baseline import read, split, write
 
-    report = lint([Source.from_text("a.yaml", POOL)], Target(NEWEST), rules)
+    report = lint([Source.from_text("a.yaml", POOL)], LintRequest(Target(NEWEST), rules))
     before = tuple(
         r._replace(rule=r.rule._replace(name=r.rule.renamed[0])) if r.rule.renamed else r for r in report.results
     )
@@ -81,8 +81,7 @@ def test_a_baseline_of_the_old_name_knows_the_finding(nodelint: Run, here: Path,
     assert (parts.new.results, parts.gone, len(parts.known)) == ((), (), len(report.results))
     fixed = lint(
         [Source.from_text("a.yaml", nodepool(POOL and "key: kubernetes.io/arch, operator: In, values: [amd64]"))],
-        Target(NEWEST),
-        rules,
+        LintRequest(Target(NEWEST), rules),
     )
     assert OLD in {entry.rule for entry in split(fixed, read(text, "baseline.json"), rules=[*rules, OLD]).gone}
 
@@ -180,7 +179,7 @@ def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Pat
 def test_a_reminder_is_one_line_for_all_pools(rules: dict[str, Rule]) -> None:
     def reminders(*names: str) -> list[tuple[str, str, int]]:
         sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in names]
-        report = lint(sources, Target(NEWEST), rules, Selection(frozenset({"no-budgets", "node-churn"})))
+        report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"no-budgets", "node-churn"}))))
         return [(r.rule.name, r.finding.message[-14:], len(r.finding.also)) for r in report.results]
 
     assert [(name, also) for name, _, also in reminders("a")] == [("no-budgets", 0), ("node-churn", 0)]
@@ -191,5 +190,5 @@ def test_the_fix_of_a_reminder_mends_all_pools(rules: dict[str, Rule]) -> None:
     from nodelint.lint.autofix import fix
 
     sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in "abcd"]
-    done = fix(sources, Target(NEWEST), rules, Selection(frozenset({"node-churn"})))
+    done = fix(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"node-churn"}))))
     assert all("consolidateAfter: 5m" in source.text for source in done.sources)

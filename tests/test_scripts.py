@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -20,7 +20,9 @@ CLASS = nodeclass(role="main", ami="alias: al2023@v20250403", net="tags: {a: b}"
 
 def judge(data: str, text: str = CLASS, path: str = "class.yaml") -> Report:
     whole = f"{text}  userData: |\n" + textwrap.indent(data, "    ")
-    return lint([Source.from_text(path, whole)], Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
+    return lint(
+        [Source.from_text(path, whole)], LintRequest(Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
+    )
 
 
 def said(data: str, rule: str, text: str = CLASS, path: str = "class.yaml") -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Report, Result, lint
+from nodelint.lint.engine import LintRequest, Report, Result, lint
 from nodelint.lint.examples import Example
 from nodelint.lint.rule import Rule
 from nodelint.report.page import target_of
@@ -58,32 +58,32 @@ def test_found_explained_fixed_and_clean_after(
     snapshot: SnapshotAssertion,
 ) -> None:
     target = target_of(Example(False, "", release))
-    told = of_stories(lint([source_of(name)], target, rules))
+    told = of_stories(lint([source_of(name)], LintRequest(target, rules)))
     assert {r.rule.name for r in told} == expected
     assert "\n\n".join(map(finding_text, told)) == snapshot(name="said")
 
-    done = fix([source_of(name)], target, rules, unsafe=True)
+    done = fix([source_of(name)], LintRequest(target, rules), unsafe=True)
     assert done.refused == ()
     left = [(r.rule.name, r.finding.message) for r in of_stories(done.report) if r.severity != "info"]
     assert left == []
     assert done.sources[0].text == snapshot(name="fixed")
-    assert fix(done.sources, target, rules, unsafe=True).sources[0].text == done.sources[0].text
+    assert fix(done.sources, LintRequest(target, rules), unsafe=True).sources[0].text == done.sources[0].text
     if free:
-        clean = lint([source_of(name)], target_of(Example(False, "", free)), rules)
+        clean = lint([source_of(name)], LintRequest(target_of(Example(False, "", free)), rules))
         assert not {r.rule.name for r in clean.results} & expected
 
 
 def test_a_standard_image_for_gpus_starts_without_a_driver_and_that_is_said(
     rules: dict[str, Rule], snapshot: SnapshotAssertion
 ) -> None:
-    report = lint([source_of("2-standard-image-for-gpus.yaml")], target_of(Example(False, "")), rules)
+    report = lint([source_of("2-standard-image-for-gpus.yaml")], LintRequest(target_of(Example(False, "")), rules))
     told = [r for r in report.results if r.rule.name != "untainted-accelerators"]
     assert [(r.rule.name, r.severity) for r in told] == [("gpu-image-gap", "warning")]
     assert "\n\n".join(map(finding_text, told)) == snapshot
 
 
 def test_an_id_that_no_fact_knows_is_skipped_aloud(rules: dict[str, Rule], snapshot: SnapshotAssertion) -> None:
-    report = lint([source_of("1-image-by-id.yaml")], target_of(Example(False, "")), rules)
+    report = lint([source_of("1-image-by-id.yaml")], LintRequest(target_of(Example(False, "")), rules))
     assert report.results == ()
     # What needs facts is not judged at all where there are none; this is about the one object.
     assert [(s.rule, s.reason, s.transient) for s in report.skipped if s.path] == snapshot

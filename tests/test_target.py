@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from nodelint.lint.config import Settings
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.examples import examples
 from nodelint.lint.older_release import BY_RELEASE
 from nodelint.lint.release_selection import chooser
@@ -847,7 +847,7 @@ def said(rules: dict[str, Rule]) -> Callable[[Version], Said]:
 
     @cache
     def at(release: Version) -> Said:
-        results = lint(sources, Target(release), rules).results
+        results = lint(sources, LintRequest(Target(release), rules)).results
         return [(r.rule.name, r.span.source.path, r.span.start, r.severity) for r in results]
 
     return at

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.build import Inventory, read_inventory
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.finding import span_of, written_place
@@ -100,7 +100,7 @@ def build() -> tuple[list[Source], Inventory]:
 
 def judge(rules: dict[str, Rule]) -> Report:
     sources, inventory = build()
-    return lint(sources, Target(NEWEST), rules, Selection(), built=inventory.built)
+    return lint(sources, LintRequest(Target(NEWEST), rules, Selection()), built=inventory.built)
 
 
 def literals(inventory: Inventory) -> Iterator[tuple[Node, str]]:

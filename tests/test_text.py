@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import project
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.results import Result
 from nodelint.lint.rule import bundled, load
 from nodelint.model.finding import Also, Edit, Finding, Span
@@ -110,7 +110,7 @@ def test_places_of_one_file_are_in_one_excerpt_and_those_of_others_in_their_own(
 
 def test_one_cause_in_many_places_is_one_entry_with_all_of_them() -> None:
     sources = [Source.from_text(f"pools/{name}.yaml", POOL) for name in "abcdefghijklmnop"]
-    found = [r for r in lint(sources, Target(NEWEST), RULES).results if r.rule.name == "unknown-field"]
+    found = [r for r in lint(sources, LintRequest(Target(NEWEST), RULES)).results if r.rule.name == "unknown-field"]
     assert len(found) == 16 and len(entries(found)) == 1
     (text,) = findings_text(found)
     assert by_place(text).startswith("pools/a.yaml:8:7: error[unknown-field]: `expireAfterr` is not a known field")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -18,7 +18,10 @@ CLASS = nodeclass(role="%s")
 
 def left(text: str, rules: dict[str, Rule], path: str = "class.yaml") -> list[str]:
     chosen = Selection(frozenset({"placeholder-left"}))
-    return [r.finding.message for r in lint([Source.from_text(path, text)], Target(NEWEST), rules, chosen).results]
+    return [
+        r.finding.message
+        for r in lint([Source.from_text(path, text)], LintRequest(Target(NEWEST), rules, chosen)).results
+    ]
 
 
 @pytest.mark.parametrize(

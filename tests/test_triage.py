@@ -21,7 +21,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.data import table
 from nodelint.ec2.fake_account import FakeAccount
-from nodelint.lint.engine import Target, lint
+from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
@@ -761,7 +761,7 @@ def judged(rules: dict[str, Rule]) -> Callable[[str], Triage]:
     def run(release: str) -> Triage:
         read = triage(io.BytesIO(log(release)))
         source = Source.from_text("manifests.yaml", (LOGS / "manifests.yaml").read_text(encoding="utf-8"))
-        report = lint([source], Target(read.newest_release), rules)
+        report = lint([source], LintRequest(Target(read.newest_release), rules))
         assert not report.faults
         return with_findings(read, report)
 
@@ -793,7 +793,7 @@ def test_a_rule_that_could_not_look_for_want_of_facts_is_named(rules: dict[str, 
     failed = line("Reconciler error", "no subnets found", controllerKind="EC2NodeClass", name="hardened")
     other = failed.replace("hardened", "elsewhere")
     source = Source.from_text("manifests.yaml", (LOGS / "manifests.yaml").read_text(encoding="utf-8"))
-    report = lint([source], Target(NEWEST), rules)
+    report = lint([source], LintRequest(Target(NEWEST), rules))
     [group] = with_findings(triage(lines_of(failed)), report).groups
     assert [rule for rule, _ in group.not_judged] == ["empty-selector"]
     text = triage_text(with_findings(triage(lines_of(failed)), report), "-")
@@ -808,7 +808,7 @@ def test_with_facts_the_rule_says_what_finds_nothing(rules: dict[str, Rule]) -> 
     )
     source = Source.from_text("manifests.yaml", (LOGS / "manifests.yaml").read_text(encoding="utf-8"))
     classes = [obj for obj in objects(source) if isinstance(obj, EC2NodeClass)]
-    report = lint([source], Target(NEWEST, facts=account.facts(classes, NEWEST)), rules)
+    report = lint([source], LintRequest(Target(NEWEST, facts=account.facts(classes, NEWEST)), rules))
     [group] = with_findings(triage(lines_of(failed)), report).groups
     # The NodeClaim leads to its pool, and the pool to its class, which is where the fault is.
     assert {(r.rule.name, r.object.label if r.object else "") for r in group.findings} == {
@@ -896,7 +896,9 @@ def test_the_rules_that_are_named_do_find_it(
     read = triage(lines_of(line(message, error, commit="bde0065", NodePool=name, EC2NodeClass=name)))
     for text, want in ((POOL, False), (POOL.replace(right, wrong), True)):
         assert want == (text != POOL)
-        report = lint([Source.from_text("web.yaml", text)], Target(NEWEST, KubernetesVersion(1, 33)), rules)
+        report = lint(
+            [Source.from_text("web.yaml", text)], LintRequest(Target(NEWEST, KubernetesVersion(1, 33)), rules)
+        )
         [group] = with_findings(read, report).groups
         assert group.cause and rule in group.rules, group.title
         assert (rule in {r.rule.name for r in group.findings}) is want

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.build import build
 from nodelint.lint.context import Context
-from nodelint.lint.engine import Selection, Target
+from nodelint.lint.engine import LintRequest, Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.ranges import runs
@@ -485,7 +485,9 @@ CASES |= {
 def told_at(change: ReleaseChange, text: str) -> list[str]:
     """What the places of a row are written as; nothing where the row as a whole concerns nobody."""
     source = Source.from_text("a.yaml", text)
-    places = Matcher([source], Context(list(objects(source)), before(change.releases)), ControllerSettings([source]))
+    places = Matcher(
+        [source], Context(list(objects(source)), Target(before(change.releases))), ControllerSettings([source])
+    )
     if change.unless and places.find_places(change.unless):
         return []
     if change.also and not places.find_places(change.also):
@@ -506,7 +508,8 @@ def move(rules: Mapping[str, Rule], *texts: str, old: str = "1.0.6", new: str = 
     """What a move means for some texts."""
     sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
     kubernetes = KubernetesVersion.parse(more["kubernetes"]) if "kubernetes" in more else None
-    return upgrade(build(sources), Version.parse(old), Target(Version.parse(new), kubernetes), rules, Selection())
+    request = LintRequest(Target(Version.parse(new), kubernetes), rules, Selection())
+    return upgrade(build(sources), Version.parse(old), request)
 
 
 class TestRows:

@@ -8,7 +8,7 @@ from base64 import b64encode
 import pytest
 
 from nodelint.edits import apply
-from nodelint.lint.engine import Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
@@ -76,7 +76,9 @@ def test_a_function_makes_base64(data: str) -> None:
 
 
 def judge(text: str) -> Report:
-    report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
+    report = lint(
+        [Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
+    )
     assert not report.faults
     return report
 
@@ -432,7 +434,7 @@ def test_a_second_bootstrap_is_an_error_where_nodes_or_settings_are_lost(
 ) -> None:
     text = written("al2", CALL.replace("main", call)).replace("  role:", f"{kubelet}  role:")
     selection = Selection(select=frozenset(["repeated-bootstrap"]))
-    (result,) = lint([Source.from_text("a.yaml", text)], Target(release), RULES, selection).results
+    (result,) = lint([Source.from_text("a.yaml", text)], LintRequest(Target(release), RULES, selection)).results
     assert (result.severity, message in (result.finding.note or "")) == (severity, True)
 
 
@@ -459,7 +461,7 @@ def test_what_karpenter_knows_of_bottlerockets_settings(setting: str, release: s
     text = written("bottlerocket", f"[settings.kubernetes]\n{setting}\n[settings.pki.any]\ntrusted = true\n")
     target = Target(Version.parse(release))
     selection = Selection(select=frozenset(["user-data-syntax"]))
-    report = lint([Source.from_text("a.yaml", text)], target, RULES, selection)
+    report = lint([Source.from_text("a.yaml", text)], LintRequest(target, RULES, selection))
     name = setting.partition(" =")[0]
     assert [says in r.finding.message for r in report.results if says] == ([True] if says else [])
     assert [text[r.finding.span.start : r.finding.span.end] in (name, "a") for r in report.results] == [True] * bool(
@@ -490,7 +492,7 @@ def test_what_custom_user_data_sets_karpenter_has_to_be_told(data: str, spec: st
     text = CLASS.replace("alias: ALIAS", "id: ami-0a1b2c3d4e5f60718") + "  amiFamily: Custom\n" + kubelet
     text += "  userData: |\n" + textwrap.indent(data, "    ")
     selection = Selection(select=frozenset(["hidden-kubelet-setting"]))
-    report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, selection)
+    report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, selection))
     assert [says in r.finding.message for r in report.results if says] == ([True] if says else [])
     assert bool(report.results) is bool(says)
 

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.lint.autofix import Fixed, fix
-from nodelint.lint.engine import Report, Result, Selection, Target
+from nodelint.lint.engine import LintRequest, Report, Result, Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
@@ -66,7 +66,9 @@ def repair(rules: dict[str, Rule]) -> Fix:
     def run(*texts: str, select: str | None = None, karpenter: str | None = None, unsafe: bool = False) -> Fixed:
         sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
         chosen = Selection(frozenset([select] if select else RULES))
-        return fix(sources, Target(target(karpenter) if karpenter else NEWEST), rules, chosen, unsafe=unsafe)
+        return fix(
+            sources, LintRequest(Target(target(karpenter) if karpenter else NEWEST), rules, chosen), unsafe=unsafe
+        )
 
     return run
 

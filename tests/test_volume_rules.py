@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.rule import bundled, load
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -20,7 +20,9 @@ AL2023, BOTTLEROCKET, WINDOWS = "alias: al2023@v20250403", "alias: bottlerocket@
 
 def said(ami: str, more: str) -> list[str]:
     text = nodeclass(role="main", ami=ami, net="tags: {a: b}", inline=True) + textwrap.indent(more, "  ")
-    report = lint([Source.from_text("a.yaml", text)], Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
+    report = lint(
+        [Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
+    )
     return [r.rule.name for r in report.results]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from nodelint.edits import apply
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import Report, Selection, Target
+from nodelint.lint.engine import LintRequest, Report, Selection, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -107,7 +107,7 @@ FIXED = {
 def test_what_was_meant_is_written(check: Check, rules: dict[str, Rule], name: str) -> None:
     text, expected = FIXED[name]
     assert left(check, text)
-    fixed = fix([Source.from_text("a.yaml", text)], Target(NEWEST), rules, Selection(), unsafe=True)
+    fixed = fix([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), rules, Selection()), unsafe=True)
     assert not fixed.refused
     done = fixed.sources[0].text
     assert expected in done

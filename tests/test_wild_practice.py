@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from nodelint.lint.autofix import Fixed, fix
-from nodelint.lint.engine import Report, Target
+from nodelint.lint.engine import LintRequest, Report, Target
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -65,7 +65,7 @@ spec:
 def repair(rules: dict[str, Rule]) -> Repair:
     def run(*texts: str) -> Fixed:
         sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
-        return fix(sources, Target(NEWEST), rules, unsafe=True)
+        return fix(sources, LintRequest(Target(NEWEST), rules), unsafe=True)
 
     return run
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nodelint.lint import workers
-from nodelint.lint.engine import Report, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
@@ -64,7 +64,7 @@ def told(report: Report) -> list[Any]:
 def test_several_processes_say_what_one_says(folder: str, rules: dict[str, Rule]) -> None:
     paths = sorted(path for path in (ROOT / folder).rglob("*.y*ml") if path.is_file())
     sources = [Source.from_bytes(str(path), path.read_bytes()) for path in paths]
-    reports = [lint(sources, Target(NEWEST), rules, jobs=jobs) for jobs in (1, 2, 5)]
+    reports = [lint(sources, LintRequest(Target(NEWEST), rules), jobs=jobs) for jobs in (1, 2, 5)]
     assert reports[0].results
     assert told(reports[0]) == told(reports[1]) == told(reports[2]), "nodes and objects are the very same ones"
 

@@ -6,7 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.lint.autofix import applicable
-from nodelint.lint.engine import Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
@@ -77,7 +77,7 @@ CLASSES = {
 
 def told(text: str, rules: dict[str, Rule]) -> list[str]:
     source = Source.from_text("a.yaml", text)
-    report = lint([source], Target(NEWEST), rules, Selection(frozenset(rules)))
+    report = lint([source], LintRequest(Target(NEWEST), rules, Selection(frozenset(rules))))
     assert not report.faults
     found = []
     for r in applicable([source], report).results:

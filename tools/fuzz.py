@@ -45,22 +45,22 @@ def positions_hold(data: bytes, path: str) -> None:
 def fixes_hold(data: bytes) -> None:
     """All rules run without a fault; a fix settles, and what it leaves is read as well as before."""
     from nodelint.lint.autofix import fix
-    from nodelint.lint.engine import Selection, Target, lint
+    from nodelint.lint.engine import LintRequest, Selection, Target, lint
     from nodelint.model.releases import NEWEST
     from nodelint.source import Source
 
     rules = _rules()
     every = Selection(frozenset(rules))
     source = Source.from_bytes("pool.yaml", data)
-    report = lint([source], Target(NEWEST), rules, every)
+    report = lint([source], LintRequest(Target(NEWEST), rules, every))
     assert not report.faults, report.faults
-    fixed = fix([source], Target(NEWEST), rules, every, unsafe=True, report=report)
+    fixed = fix([source], LintRequest(Target(NEWEST), rules, every), unsafe=True, report=report)
     assert not fixed.report.faults, fixed.report.faults
     (new,) = fixed.sources
     assert len(new.problems) <= len(source.problems), "a fix broke the file"
     if not fixed.applied:
         assert new.text == source.text, "a text has changed without a fix"
-    again = fix(list(fixed.sources), Target(NEWEST), rules, every, unsafe=True)
+    again = fix(list(fixed.sources), LintRequest(Target(NEWEST), rules, every), unsafe=True)
     assert again.sources[0].text == new.text, "a fix does not settle"
 
 

@@ -133,7 +133,7 @@ def _show_files(run: _Run, ready: Judging) -> NoReturn:
 
     objects = [obj for obj in ready.inventory.objects() if not obj.of_cluster]
     left = [*(f"{path}: {why}" for path, why in run.found.unreadable), *unread_lines(_unread(run))]
-    echo("\n".join(file_lines(objects, ready.target, run.words.karpenter_named, ready.beside, left, look())))
+    echo("\n".join(file_lines(objects, ready.target, run.words.karpenter_named, ready.context_sources, left, look())))
     sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
 
 
@@ -148,7 +148,7 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
 
 def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
     """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
-    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, *ready.how)
+    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     if any(result.fixable for result in report.results):
         from nodelint.lint.autofix import applicable
 
@@ -156,14 +156,14 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
     if built is None and not run.settings.karpenter_named:
         from nodelint.lint.older_release import older
 
-        found = older(report, *ready.how[1:3], run.found.sources, ready.beside)
+        found = older(report, ready.request, run.found.sources)
         run = run._replace(words=run.words._replace(older=found))
     return report, run
 
 
 def _compared(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> tuple[Report, _Run]:
     """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
-    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, *ready.how)
+    report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     _print_diff(run.found.sources, _fixed(run, ready, built, unsafe, report))
     return report, run._replace(outputs=[each for each in run.outputs if each.path is not None])
 
@@ -173,7 +173,7 @@ def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, rep
 
     return fix(
         run.found.sources,
-        *ready.how,
+        ready.request,
         unsafe=unsafe,
         judge=judge_of(built, run.settings.jobs, ready.inventory),
         report=report,
@@ -189,7 +189,7 @@ def _write_fixes(
     if not left and (built is None or not applied):
         return fixed.report, applied
     sources = [o if o.path in left else n for o, n in zip(run.found.sources, fixed.sources, strict=True)]
-    return judge_of(rendered(paths, run.found, run.settings), run.settings.jobs)(sources, *ready.how), applied
+    return judge_of(rendered(paths, run.found, run.settings), run.settings.jobs)(sources, ready.request), applied
 
 
 def _less_known(

@@ -47,9 +47,9 @@ def _of_region(
         one = releases[-1]  # of several releases the newest: nodes run under one
         if not served(pool, one.karpenter):
             continue
-        if one[:2] not in contexts:
-            contexts[one[:2]] = [Context(world, one.karpenter, one.kubernetes, facts=each) for each in facts]
-        before, after = (context.resolution(pool) for context in contexts[one[:2]])
+        if one.releases not in contexts:
+            contexts[one.releases] = [Context(world, one._replace(facts=known)) for known in facts]
+        before, after = (context.resolution(pool) for context in contexts[one.releases])
         if before.node_class is None:
             continue
         line = pool.source.position(pool.name_node.start).line

@@ -9,7 +9,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeVar
 
     from nodelint.build import Inventory
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from nodelint.lint.autofix import Judge
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
-    from nodelint.lint.engine import Report, Selection, Target
+    from nodelint.lint.engine import LintRequest, Report, Target
     from nodelint.lint.results import Skipped
-    from nodelint.lint.rule import Rule
     from nodelint.session import Session
     from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
@@ -115,18 +114,20 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
 
 
 class Judging(NamedTuple):
-    """All that is needed to judge an inventory: `beside` are sources for context, `file` is where facts are from."""
+    """All that is needed to judge an inventory; `context_sources` are read for context, `file` holds the facts."""
 
     session: Session
     target: Target
-    beside: list[Source]
+    context_sources: list[Source]
     file: str | None
     inventory: Inventory
 
     @property
-    def how(self) -> tuple[Target, dict[str, Rule], Selection, list[Source]]:
-        """What `engine.lint` and `fixing.fix` take behind the sources."""
-        return self.target, self.session.rules, self.session.selection, self.beside
+    def request(self) -> LintRequest:
+        """What a run over the inventory asks."""
+        from nodelint.lint.engine import LintRequest
+
+        return LintRequest(self.target, self.session.rules, self.session.selection, self.context_sources)
 
     @property
     def reported(self) -> list[str]:
@@ -190,13 +191,7 @@ def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory
     `inventory` is what was built before, and serves where the files are still the same.
     """
 
-    def judge(
-        sources: Sequence[Source],
-        target: Target,
-        rules: Mapping[str, Rule],
-        selection: Selection,
-        context_sources: Sequence[Source] = (),
-    ) -> Report:
+    def judge(sources: Sequence[Source], request: LintRequest) -> Report:
         from nodelint.build import build
         from nodelint.lint.engine import lint
 
@@ -204,7 +199,7 @@ def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory
             made = inventory
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
-        report = lint(sources, target, rules, selection, context_sources, jobs=jobs, built=made.built)
+        report = lint(sources, request, jobs=jobs, built=made.built)
         return report._replace(skipped=(*report.skipped, *skip_unbuilt(made.unbuilt)))
 
     return judge

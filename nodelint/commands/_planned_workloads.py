@@ -32,6 +32,7 @@ def _tree(side: Read, aim: Aim, settings: Settings) -> Tree | None:
     from nodelint.build import read_inventory
     from nodelint.fit.tree import Tree
     from nodelint.lint.context import Context
+    from nodelint.lint.target import Target
     from nodelint.model.cluster_objects import PATTERN, ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
@@ -41,7 +42,7 @@ def _tree(side: Read, aim: Aim, settings: Settings) -> Tree | None:
     pools = [o for o in ours if isinstance(o, NodePool) and not o.partial and served(o, aim.release)]
     if not pools:
         return None
-    context = Context(ours, aim.release, aim.kubernetes, aim.schemas, facts=aim.facts)
+    context = Context(ours, Target(aim.release, aim.kubernetes, aim.schemas, aim.facts))
     # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
     more = read_inventory(discovered(side.paths, settings, PATTERN))
     held = [o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)]

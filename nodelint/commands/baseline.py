@@ -82,7 +82,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     from nodelint.source.files.atomic_write import replace
 
     ready = judging(found, asked, settings, paths, built)
-    report = judge_of(built, settings.jobs, ready.inventory)(found.sources, *ready.how)
+    report = judge_of(built, settings.jobs, ready.inventory)(found.sources, ready.request)
     _stop_at(report.faults)
     root = os.path.dirname(os.path.abspath(path))
     try:

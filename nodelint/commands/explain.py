@@ -32,9 +32,6 @@ from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.resolution import Resolution
-    from nodelint.lint.context import Context
-    from nodelint.lint.engine import Target
     from nodelint.model.manifest import NodePool
 
 
@@ -87,8 +84,8 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     facts, _ = facts_for(asked, session, paths, classes, choose)
     overlays = [o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay)]
     world = [*held, *beside, *overlays]
-    contexts = {one[:2]: Context(world, one.karpenter, one.kubernetes, facts=facts) for one in newest.values()}
-    resolutions = [_resolve(contexts[newest[pool][:2]], pool, target) for pool in pools]
+    contexts = {one.releases: Context(world, one._replace(facts=facts)) for one in newest.values()}
+    resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
@@ -99,12 +96,6 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
         echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
-
-
-def _resolve(context: Context, pool: NodePool, target: Target) -> Resolution:
-    """What a pool can launch; with the overlays of its cluster, unless the files turn their feature gate off."""
-    context.stated = target.stated
-    return context.resolution_with_overlays(pool)
 
 
 def _called(name: str, pools: Sequence[NodePool]) -> list[NodePool]:

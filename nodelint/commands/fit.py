@@ -122,13 +122,11 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     overlays = [o for o in others if isinstance(o, NodeOverlay)]
     world = [*held, *beside, *overlays]
-    contexts = {one[:2]: Context(world, one.karpenter, one.kubernetes, facts=facts) for one in newest.values()}
-    for context in contexts.values():
-        context.stated = target.stated
-    resolutions = [contexts[newest[pool][:2]].resolution_with_overlays(pool) for pool in pools]
+    contexts = {one.releases: Context(world, one._replace(facts=facts)) for one in newest.values()}
+    resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     workloads = [o for o in others if isinstance(o, ClusterObject)]
     texts = read_texts(found.node_groups)
-    return Tree(resolutions, workloads, overlays, texts, lambda pool: contexts[newest[pool][:2]].policies(pool))
+    return Tree(resolutions, workloads, overlays, texts, lambda pool: contexts[newest[pool].releases].policies(pool))
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

@@ -223,9 +223,9 @@ def _planned(
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
     plan = plan._replace(workloads=workload_changes(was, new, plan.aim, settings))
     add_workloads(was.found, ready.session, was.inventory.objects())
-    then = ready.target._replace(choose=chosen[0])
-    before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then, *ready.how[1:3], was.beside)
-    after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, *ready.how)
+    then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
+    before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then)
+    after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, ready.request)
     plan = plan._replace(uncompared=(*plan.uncompared, *unread_places((before, after), (was, new), plan.uncompared)))
     return plan, _compared(before, after, was.root, new.root, ready)
 

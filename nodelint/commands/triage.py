@@ -140,7 +140,7 @@ def _findings(paths: Sequence[str], asked: FactFlags, settings: Settings, read: 
     if read.newest_release is not None:
         settings = settings._replace(karpenter=max(read.newest_release, OLDEST))
     ready = judging(found, asked, settings, paths)
-    report = engine.lint(found.sources, *ready.how)
+    report = engine.lint(found.sources, ready.request)
     unreadable(found)
     if not report.objects:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')} of --manifests")

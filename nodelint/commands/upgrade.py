@@ -106,7 +106,7 @@ def command(
     # Each object is judged release by release.
     target = ready.target._replace(choose=None, kubernetes=kubernetes)
     judge = judge_of(built, None) if built is not None and built.builds else None
-    result = upgrade(ready.inventory, start or before, target, *ready.how[1:], judge)
+    result = upgrade(ready.inventory, start or before, ready.request._replace(target=target), judge)
     found.unreadable += unread(found, "not looked at")
     unreadable(found)
     if not result.objects:

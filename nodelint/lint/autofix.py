@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 
 from nodelint.edits import apply
 from nodelint.lint.context import Context
-from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.fix_bisection import find_breaking_fixes
 from nodelint.lint.results import OccupiedSpans, Result
-from nodelint.lint.rule import Rule
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import served
@@ -22,7 +21,7 @@ _ROUNDS = 25
 
 _UNSEEN = "it would stand inside the code of the template"
 
-Judge = Callable[[Sequence[Source], Target, Mapping[str, Rule], Selection, Sequence[Source]], Report]
+Judge = Callable[[Sequence[Source], LintRequest], Report]
 """What judges sources as `lint` does."""
 
 
@@ -41,10 +40,8 @@ class Fixed(NamedTuple):
 
 def fix(
     sources: Sequence[Source],
-    target: Target,
-    rules: Mapping[str, Rule],
-    selection: Selection = DEFAULTS,
-    context_sources: Sequence[Source] = (),
+    request: LintRequest,
+    *,
     unsafe: bool = False,
     judge: Judge | None = None,
     report: Report | None = None,
@@ -59,7 +56,7 @@ def fix(
     current = list(sources)
     applied: list[Result] = []
     refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    report = report or judge(current, target, rules, selection, context_sources)
+    report = report or judge(current, request)
     again = False  # whether what was refused may pass, for the text is another now
     for _ in range(_ROUNDS):
         chosen = _compatible(report.results, current, unsafe, refused)
@@ -70,13 +67,13 @@ def fix(
         if not chosen:
             break
         tried = _tried(current, chosen)
-        harms = _broken(current, chosen, target, tried)
+        harms = _broken(current, chosen, request.target, tried)
         refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
         chosen = [result for n, result in enumerate(chosen) if n not in harms]
         if not chosen:
             continue
         new = _rewritten(current, chosen, current if harms else tried)
-        then = judge(new, target, rules, selection, context_sources)
+        then = judge(new, request)
         idle = _without_effect(chosen, report, then)
         if idle:
             refused.update((_mark(result), (result, _UNSEEN)) for result in idle)
@@ -270,6 +267,6 @@ def _schema_faults(source: SourceText, target: Target, but: Set[int]) -> Counter
             continue
         for one in target.for_object(obj):
             if served(obj, one.karpenter):
-                context = Context([obj], one.karpenter, one.kubernetes, one.schemas)
+                context = Context([obj], one)
                 found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")
     return found

@@ -8,12 +8,11 @@ from types import MappingProxyType
 
 from nodelint.caching import cached_property
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Text, served
-from nodelint.model.releases import KubernetesVersion, Version
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from nodelint.apiserver import SchemaProblem, Schemas
@@ -30,46 +29,42 @@ if TYPE_CHECKING:
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.lint.clusters import NamelessClasses
     from nodelint.lint.run_overlays import RunOverlays
+    from nodelint.lint.target import Target
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
     from nodelint.release_evidence.release_choice import Chosen
-    from nodelint.release_evidence.settings import ControllerFacts, StatedSettings
+    from nodelint.release_evidence.settings import ControllerFacts
     from nodelint.source import Node
 
 
 class Context:
-    """What a rule may ask beside the object that it looks at: targets, facts, and the other objects.
+    """What a rule may ask beside the object that it looks at: releases, facts, and the other objects.
 
+    `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
     `objects` are all that the run has read, `foreign` the NodePools of other providers, which only each other see.
     `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
     `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
-    `today` is the day of the run, in days since 1970, where files state the releases (`chosen`); None else.
     """
-
-    strict = True
 
     def __init__(
         self,
         objects: Sequence[Object],
-        karpenter: Version,
-        kubernetes: KubernetesVersion | None = None,
-        schemas: Schemas | None = None,
-        rule_names: Sequence[str] = (),
-        facts: AwsFacts | None = None,
+        target: Target,
+        *,
         foreign: Sequence[NodePool] = (),
+        rule_names: Sequence[str] = (),
         former_names: Mapping[str, str] = MappingProxyType({}),
+        strict: bool = True,
     ) -> None:
         self._world = objects
         self._foreign = foreign
-        self.karpenter = karpenter
-        self.kubernetes = kubernetes
+        self._target = target
+        self.karpenter = target.karpenter
+        self.kubernetes = target.kubernetes
+        self.facts = target.facts
         self.rule_names = rule_names
         self.former_names = former_names
-        self.stated: Callable[[], StatedSettings] | None = None
-        self.today: int | None = None
-        self.chosen: Chosen | None = None
-        self._schemas = schemas
-        self._facts = facts
+        self.strict = strict
         self._facts_about: dict[int, AwsFacts] = {}
         self._images: dict[int, ImageSet] = {}
         self._resolutions: dict[int, Resolution] = {}
@@ -82,6 +77,16 @@ class Context:
         self._tree: Tree | None = None
 
     @property
+    def today(self) -> int | None:
+        """The day of the run, in days since 1970, where files state the releases; None else."""
+        return self._target.today
+
+    @property
+    def chosen(self) -> Chosen | None:
+        """The releases that files state for the object, and where; None where no file does."""
+        return self._target.chosen
+
+    @property
     def objects(self) -> Sequence[Object]:
         """Every object of the run, those read for context only too."""
         return self._world
@@ -90,15 +95,6 @@ class Context:
     def catalog(self) -> Catalog:
         """The instance types as the target release labels them, the snapshot's among them."""
         return self.facts.catalog.for_release(self.karpenter)
-
-    @property
-    def facts(self) -> AwsFacts:
-        """What is known of AWS. A fact that is not known raises `Missing`, which skips the rule with that reason."""
-        if self._facts is None:
-            from nodelint.ec2.facts import NOTHING
-
-            self._facts = NOTHING
-        return self._facts
 
     def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
         """The facts, but none about a class, or a pool without one, that is plainly for another region."""
@@ -174,8 +170,8 @@ class Context:
     @cached_property
     def schemas(self) -> Schemas:
         """The schemas that stand for the API server: the user's own CRDs, else those of the target release."""
-        if self._schemas is not None:
-            return self._schemas
+        if self._target.schemas is not None:
+            return self._target.schemas
         from nodelint.apiserver import Schemas
 
         return Schemas.bundled()
@@ -318,7 +314,7 @@ class Context:
         """The settings and feature gates of the controller that files near the object's state."""
         from nodelint.release_evidence.settings import ControllerFacts
 
-        found = self.stated() if self.stated is not None and obj.source.path != "-" else None
+        found = self._target.stated() if self._target.stated is not None and obj.source.path != "-" else None
         return (
             ControllerFacts((), self.karpenter) if found is None else found.for_path(obj.source.path, self.karpenter)
         )

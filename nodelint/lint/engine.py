@@ -9,7 +9,6 @@ from nodelint.lint.judging import (
     MAX_FINDINGS,
     ObjectMap,
     RuleSetup,
-    Target,
     judge_in_turn,
     judge_objects,
     share_objects,
@@ -17,6 +16,7 @@ from nodelint.lint.judging import (
 from nodelint.lint.results import Result, Skipped, once_in_a_run, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.suppression_filter import apply_suppressions
+from nodelint.lint.target import Target
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.manifest import NodePool, Object
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULTS",
     "MAX_FINDINGS",
+    "LintRequest",
     "Report",
     "Result",
     "Selection",
@@ -107,18 +108,28 @@ class Report(NamedTuple):
         return any(SEVERITIES.index(r.severity) <= SEVERITIES.index(severity) for r in self.results)
 
 
+class LintRequest(NamedTuple):
+    """What a run asks: for what the manifests are judged, by which rules, and which of these report.
+
+    `context_sources` are not judged: what is may refer to their objects.
+    """
+
+    target: Target
+    rules: Mapping[str, Rule]
+    selection: Selection = DEFAULTS
+    context_sources: Sequence[Source] = ()
+
+
 def lint(
     sources: Sequence[Source],
-    target: Target,
-    rules: Mapping[str, Rule],
-    selection: Selection = DEFAULTS,
-    context_sources: Sequence[Source] = (),
+    request: LintRequest,
+    *,
     pause: Callable[[], None] = lambda: None,
     jobs: int | None = 1,
     memory: ResultCaches | None = None,
     built: Sequence[Built] = (),
 ) -> Report:
-    """Judge the objects of `sources`; those of `context_sources` are only there to be referred to.
+    """Judge the objects of `sources` as `request` asks.
 
     `built` is what the clusters get of some of the sources. What it stands for is not judged as it is written, and
     findings about it stand where its values are written. `pause` is called between objects, and may raise to end the
@@ -126,6 +137,7 @@ def lint(
     depend on it. `memory` holds what was said in the run before, and is left what is said in this one; one process
     then judges all.
     """
+    target, rules, selection, context_sources = request
     asked = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.built_objects import Replacement

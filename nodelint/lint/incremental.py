@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import UserData
     from nodelint.lint.rule import Rule
+    from nodelint.lint.target import Target
     from nodelint.lint.templates import Templates
 
 _T = TypeVar("_T")
@@ -50,8 +51,8 @@ class Dependency(NamedTuple):
 class RecordingContext(Context):
     """A context that notes what it is asked about other objects, and what it says."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, objects: Sequence[Object], target: Target, **options: Any) -> None:
+        super().__init__(objects, target, **options)
         self.noted: dict[Dependency, object] | None = None
 
     def _note(self, name: str, about: Object | None, work: Callable[[], _T]) -> _T:

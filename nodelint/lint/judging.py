@@ -6,15 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
-from nodelint.apiserver import Schemas
-from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
+from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result, Skipped, downgrade_severity, drop_superseded, hold_to_known, merge_releases
 from nodelint.lint.rule import Rule, former_names
+from nodelint.lint.target import Target
 from nodelint.model.finding import Finding
 from nodelint.model.manifest import NodePool, Object, UnknownKind, served
-from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
@@ -23,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.lint.incremental import ResultCache, ResultCaches
     from nodelint.release_evidence.release_choice import Chosen
-    from nodelint.release_evidence.settings import StatedSettings
 
 MAX_FINDINGS = 1000
 """Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
@@ -36,38 +34,6 @@ _FEW = 200
 
 _BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
 _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object are reported"
-
-
-class Target(NamedTuple):
-    """What the manifests are judged for.
-
-    `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
-    the releases of an object, oldest first, in the place of these, or says why it is not judged. `stated` reads what
-    files state of the controller's settings. `today` is the day of the run, in days since 1970, where files state the
-    releases (`chosen`).
-    """
-
-    karpenter: Version
-    kubernetes: KubernetesVersion | None = None
-    schemas: Schemas | None = None
-    facts: AwsFacts = NOTHING
-    choose: Callable[[Object], tuple[Chosen, ...] | str] | None = None
-    stated: Callable[[], StatedSettings] | None = None
-    today: int | None = None
-    chosen: Chosen | None = None
-
-    def for_choice(self, chosen: Chosen) -> Target:
-        """The same for releases that were chosen for an object."""
-        return self._replace(
-            karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None, chosen=chosen
-        )
-
-    def for_object(self, obj: Object) -> tuple[Target, ...]:
-        """All that an object is judged for; nothing where it is not judged."""
-        if self.choose is None:
-            return (self,)
-        chosen = self.choose(obj)
-        return () if isinstance(chosen, str) else tuple(map(self.for_choice, chosen))
 
 
 class RuleSetup(NamedTuple):
@@ -170,43 +136,43 @@ def start_run(
     rules, reporting = setup.rules, setup.reporting
     foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
     held = [obj for obj in read if not _is_foreign(obj)] if foreign else read
-    names = tuple(rules)
-    asked = (
-        held,
-        target.karpenter,
-        target.kubernetes,
-        target.schemas,
-        names,
-        target.facts,
-        foreign,
-        former_names(rules),
-    )
-    if memory is None:
-        return ReleaseRun(target, Context(*asked), reporting, strict=setup.strict)
-    from nodelint.lint.incremental import RecordingContext
+    context: type[Context] = Context
+    cache: ResultCache | None = None
+    if memory is not None:
+        from nodelint.lint.incremental import RecordingContext
 
-    kept = memory.for_release((target.karpenter, target.kubernetes))
-    facts = (target.schemas, target.facts, target.today, target.chosen)
-    kept.begin((*facts, frozenset(names), frozenset(reporting), setup.strict, *setup.running))
-    return ReleaseRun(target, RecordingContext(*asked), reporting, kept, setup.strict)
+        context, cache = RecordingContext, memory.for_release(target.releases)
+        cache.begin(
+            (target.schemas, target.facts, frozenset(rules), frozenset(reporting), setup.strict, *setup.running)
+        )
+    return ReleaseRun(
+        target,
+        context(
+            held,
+            target,
+            foreign=foreign,
+            rule_names=tuple(rules),
+            former_names=former_names(rules),
+            strict=setup.strict,
+        ),
+        reporting,
+        cache,
+    )
 
 
 class ReleaseRun:
-    """What the rules say of objects and files for one release; `told` is one finding for each cause."""
+    """What the rules say of objects and files for one release; `results` are one finding for each cause."""
 
     def __init__(
         self,
         target: Target,
         context: Context,
         reporting: Set[str],
-        kept: ResultCache | None = None,
-        strict: bool = True,
+        cache: ResultCache | None = None,
     ) -> None:
         self.target = target
-        self._kept = kept
+        self._cache = cache
         self.context = context
-        context.stated, context.today, context.chosen = target.stated, target.today, target.chosen
-        context.strict = strict
         self.reporting = reporting
         self.results: list[Result] = []
         self.skipped: list[Skipped] = []
@@ -230,9 +196,9 @@ class ReleaseRun:
             alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
             if alike not in about:
                 about[alike] = [r for r in about_objects if r.applies_to(obj) and (accepted or r.on is Object)]
-            if self._kept is not None:
+            if self._cache is not None:
                 return RuleOutput(
-                    *self._kept.judge(obj, about[alike], self.context, partial(self._output_of, obj=obj))
+                    *self._cache.judge(obj, about[alike], self.context, partial(self._output_of, obj=obj))
                 )
             said = RuleOutput([], [], [])
             for rule in about[alike]:
@@ -248,8 +214,8 @@ class ReleaseRun:
             self.results += [r for r in said.raw if r.rule.name in self.reporting]
             self.skipped += said.skipped
             self.faults += said.faults
-        if self._kept is not None:
-            self._kept.end()
+        if self._cache is not None:
+            self._cache.end()
 
     def _output_of(self, rule: Rule, obj: Object) -> RuleOutput:
         """What one rule says of an object."""
@@ -265,17 +231,13 @@ class ReleaseRun:
         from nodelint.lint.converted_objects import Converted
 
         became = Converted(old, self.context)
-        one = self.target
-        context = Context(
-            became.objects, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts
-        )
-        made = ReleaseRun(one, context, self.reporting, strict=self.context.strict)
-        made.judge([new for new, _ in became.pairs], running, ())
+        run = self._run_over(became.objects)
+        run.judge([new for new, _ in became.pairs], running, ())
         said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
         # Rules about objects of any API have looked at the old ones.
-        moved = became.map_back(made.results)
+        moved = became.map_back(run.results)
         self.results += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in said]
-        self.faults += made.faults
+        self.faults += run.faults
 
     def judge_branches(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
         """Let the rules look at what objects are where a template takes another branch than the first."""
@@ -284,15 +246,19 @@ class ReleaseRun:
             return
         from nodelint.lint.template_branches import rounds
 
-        one, said = self.target, {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
+        said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
         for some in rounds(templated):
             instead = {id(each.original): each.obj for each in some}
             world = [instead.get(id(obj), obj) for obj in self.context.objects]
-            context = Context(world, one.karpenter, one.kubernetes, one.schemas, self.context.rule_names, one.facts)
-            made = ReleaseRun(one, context, self.reporting, strict=self.context.strict)
-            made.judge([each.obj for each in some], running, ())
-            self.results += [result for each in some for result in each.map_back(made.results, said)]
-            self.faults += made.faults
+            run = self._run_over(world)
+            run.judge([each.obj for each in some], running, ())
+            self.results += [result for each in some for result in each.map_back(run.results, said)]
+            self.faults += run.faults
+
+    def _run_over(self, objects: Sequence[Object]) -> ReleaseRun:
+        """A run for the same release over other objects: what old ones become, or what another branch writes."""
+        context = Context(objects, self.target, rule_names=self.context.rule_names, strict=self.context.strict)
+        return ReleaseRun(self.target, context, self.reporting)
 
     def _run_rule(self, rule: Rule, subject: object, obj: Object | None, path: str, into: RuleOutput) -> None:
         told = 0

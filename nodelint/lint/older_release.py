@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from nodelint.lint.engine import Report, Result, Selection, lint
+from nodelint.lint.engine import LintRequest, Report, Result, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.ranges import Releases, only, runs
@@ -41,10 +41,8 @@ class Older(NamedTuple):
 
 def older(
     report: Report,
-    rules: Mapping[str, Rule],
-    selection: Selection,
+    request: LintRequest,
     sources: Sequence[Source],
-    context_sources: Sequence[Source] = (),
 ) -> Older | None:
     """What a release that is widely run would find, of what it refuses or does wrong; None where that is nothing.
 
@@ -54,7 +52,7 @@ def older(
     short = [obj for obj in taken if obj.node.end - obj.node.start <= _LONGEST]
     places = {_place(obj) for obj in short[:_MOST]}
     ours = [source for source in sources if any(path == source.path for path, _ in places)]
-    others = [*(source for source in sources if source not in ours), *context_sources]
+    others = [*(source for source in sources if source not in ours), *request.context_sources]
     known = {_key(result) for result in report.results}
 
     def find_more(names: frozenset[str], release: Version) -> list[Result]:
@@ -62,12 +60,16 @@ def older(
             kubernetes = report.target.for_object(obj)[0].kubernetes if _place(obj) in places else None
             return (Chosen(only(release), kubernetes),) if _place(obj) in places else "another object"
 
-        chosen = selection._replace(select=names)
-        found = lint(ours, report.target._replace(choose=choose), rules, chosen, others).results
+        asked = LintRequest(
+            report.target._replace(choose=choose), request.rules, request.selection._replace(select=names), others
+        )
+        found = lint(ours, asked).results
         return [each for each in found if each.severity != "info" and each.object and _key(each) not in known]
 
     probe = target(_WIDELY_RUN)
-    names = {n for n, rule in rules.items() if selection.enables(rule) and (n in BY_RELEASE or _ends(rule))}
+    names = {
+        n for n, rule in request.rules.items() if request.selection.enables(rule) and (n in BY_RELEASE or _ends(rule))
+    }
     found = find_more(frozenset(names), probe) if ours else []
     if not found:
         return None

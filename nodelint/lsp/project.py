@@ -153,6 +153,11 @@ class View:
     def target(self) -> engine.Target:
         return self.setup.target
 
+    @property
+    def request(self) -> engine.LintRequest:
+        """What a run over its texts asks."""
+        return engine.LintRequest(self.target, self.setup.rules, self.setup.selection, self.beside)
+
     @cached_property
     def inventory(self) -> Inventory:
         """What is built of the texts, with the files around them that this takes."""
@@ -162,14 +167,10 @@ class View:
     def report(self) -> engine.Report:
         """What is wrong, in all of its texts, less what the baseline knows."""
         sources = [buffer.source for buffer in self.buffers]
-        setup = self.setup
         report = engine.lint(
             sources,
-            self.target,
-            setup.rules,
-            setup.selection,
-            self.beside,
-            self.pause,
+            self.request,
+            pause=self.pause,
             memory=self.memory,
             built=self.inventory.built,
         )
@@ -201,7 +202,7 @@ class View:
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
             self._fixed[buffer.uri] = autofix.fix(
-                [buffer.source], self.target, self.setup.rules, self.setup.selection, [*others, *self.beside]
+                [buffer.source], self.request._replace(context_sources=[*others, *self.beside])
             )
         return self._fixed[buffer.uri]
 
@@ -223,8 +224,7 @@ class View:
     def context(self) -> Context:
         """What rules may ask, to be asked by whoever explains."""
         every = [*(obj for found in self._objects.values() for obj in found), *self.built]
-        target = self.target
-        return Context(every, target.karpenter, target.kubernetes, target.schemas, (), target.facts)
+        return Context(every, self.target)
 
     def lines_of(self, source: SourceText, encoding: str) -> LineIndex:
         """The lines of a source, as an editor shows them."""

@@ -12,6 +12,7 @@ from nodelint.drift.claim_status import ca_of
 from nodelint.ec2.facts import AwsFacts
 from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.context import Context
+from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
@@ -134,7 +135,7 @@ class _Planner:
     def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
         beside = [obj for source in self.sides[side].beside for obj in objects(source)]
         objs = [*self.asked[side], *beside]
-        return Context(objs, self.aim.release, kubernetes, self.aim.schemas, facts=facts)
+        return Context(objs, Target(self.aim.release, kubernetes, self.aim.schemas, facts))
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
         places = {id(obj): side.place(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs}
@@ -387,7 +388,7 @@ def _as_v1(side: Side, aim: Aim) -> _Objects:
     from nodelint.lint.converted_objects import Converted
 
     beside = [obj for source in side.beside for obj in objects(source)]
-    context = Context([*asked, *beside], aim.release, aim.kubernetes, aim.schemas)
+    context = Context([*asked, *beside], Target(aim.release, aim.kubernetes, aim.schemas))
     converted = Converted(old, context)
     return _Objects(converted.objects[: len(asked)], converted.find_origin)
 

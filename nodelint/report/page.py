@@ -9,7 +9,7 @@ from nodelint.build import Inventory, build
 from nodelint.ec2.facts import WORDS
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.autofix import fix
-from nodelint.lint.engine import DEFAULTS, Report, Selection, Target, lint
+from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
 from nodelint.lint.examples import FENCE, Example, example_pairs, split_files
 from nodelint.lint.rule import PROFILES, Rule, source_link
 from nodelint.lint.suppressions import Suppression
@@ -111,21 +111,15 @@ def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule
     Raises ExampleError for a fix that would break the file.
     """
     sources = read_example(text, name).files
-    done = fix(sources, target_of(example), rules, alone(rule), unsafe=True, judge=judge_example)
+    done = fix(sources, LintRequest(target_of(example), rules, alone(rule)), unsafe=True, judge=judge_example)
     if done.refused:
         raise ExampleError("; ".join(f"the fix is refused: {reason}" for _, reason in done.refused))
     return "".join(source.text for source in done.sources)
 
 
-def judge_example(
-    sources: Sequence[Source],
-    target: Target,
-    rules: Mapping[str, Rule],
-    selection: Selection,
-    context_sources: Sequence[Source] = (),
-) -> Report:
+def judge_example(sources: Sequence[Source], request: LintRequest) -> Report:
     """The engine, over what is built of an example that is several files."""
-    return lint(sources, target, rules, selection, context_sources, built=build_example(sources).built)
+    return lint(sources, request, built=build_example(sources).built)
 
 
 def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = False) -> str:
@@ -147,7 +141,7 @@ def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = Fals
         if match[1] == "bad":
             bad, good = next(unseen)
             if findings:
-                report = judge_example(read_example(bad.text).files, target_of(bad), rules, alone(rule))
+                report = judge_example(read_example(bad.text).files, LintRequest(target_of(bad), rules, alone(rule)))
                 said = "\n\n".join(finding_text(result) for result in report.results)
                 parts.append(f"\n\n```text\n{said}\n```")
             if good is None and rule.fix:

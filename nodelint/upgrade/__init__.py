@@ -6,19 +6,18 @@ Rows of changes (`changes`) with conditions that find what they concern (`condit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from nodelint.build import Inventory
 from nodelint.lint.autofix import Judge
 from nodelint.lint.context import Context
-from nodelint.lint.engine import Selection, Target
-from nodelint.lint.rule import Rule
+from nodelint.lint.engine import LintRequest, Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import SEVERITIES, Severity, Span, written_place
 from nodelint.model.manifest import Object
 from nodelint.model.releases import OLDEST, RELEASES, Version
-from nodelint.source import Node, Source
+from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade.changes import Drift, ReleaseChange, When, met
 from nodelint.upgrade.conditions import Matcher
@@ -84,20 +83,17 @@ def severity_of(shift: Shift) -> Severity:
 def upgrade(
     inventory: Inventory,
     old: Version,
-    target: Target,
-    rules: Mapping[str, Rule],
-    selection: Selection,
-    beside: Sequence[Source] = (),
+    request: LintRequest,
     judge: Judge | None = None,
 ) -> Upgrade:
-    """What it means to go from `old` to the release of `target`, which has to be the newer one.
+    """What it means to go from `old` to the release of the request, which has to be the newer one.
 
     `old` can be one before 1.0.0 (`model.releases.early`); what `check` says begins at the oldest release known.
 
-    `beside` are sources that are read only so that others can refer to them. `judge` is what judges the files, where
+    `judge` is what judges the files, where
     what is built of them is not known from them alone; no fix is tried then.
     """
-    return _Move(inventory, old, target, rules, selection, beside, judge).summarize()
+    return _Move(inventory, old, request, judge).summarize()
 
 
 class _Move:
@@ -105,21 +101,18 @@ class _Move:
         self,
         inventory: Inventory,
         old: Version,
-        target: Target,
-        rules: Mapping[str, Rule],
-        selection: Selection,
-        beside: Sequence[Source],
+        request: LintRequest,
         judge: Judge | None,
     ) -> None:
         self._inventory = inventory
         self._start, self._old = old, max(old, OLDEST)
-        self._target = target
-        self._rules = rules
-        self._settings = ControllerSettings([*inventory.files, *beside])
-        self._runs = Runs(inventory.files, beside, rules, selection, target, judge)
+        self._target = request.target
+        self._rules = request.rules
+        self._settings = ControllerSettings([*inventory.files, *request.context_sources])
+        self._runs = Runs(inventory.files, request, judge)
         results = inventory.sources
-        held = [obj for source in (*results, *beside) for obj in objects(source)]
-        context = Context(held, self._old, target.kubernetes, target.schemas, tuple(rules), target.facts)
+        held = [obj for source in (*results, *request.context_sources) for obj in objects(source)]
+        context = Context(held, request.target._replace(karpenter=self._old), rule_names=tuple(request.rules))
         self._places = Matcher(results, context, self._settings)
 
     def summarize(self) -> Upgrade:

@@ -16,7 +16,7 @@ from nodelint.build import build
 from nodelint.data import DATA, shipped
 from nodelint.edits import apply
 from nodelint.lint.autofix import Judge
-from nodelint.lint.engine import Report, Result, Selection, Target, lint
+from nodelint.lint.engine import LintRequest, Report, Result, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity
 from nodelint.model.manifest import served
@@ -60,30 +60,24 @@ class Runs:
     def __init__(
         self,
         sources: Sequence[Source],
-        beside: Sequence[Source],
-        rules: Mapping[str, Rule],
-        selection: Selection,
-        target: Target,
+        request: LintRequest,
         judge: Judge | None = None,
     ) -> None:
         self._sources = sources
-        self._beside = beside
-        self._rules = rules
-        self._selection = selection
-        self._target = target
+        self._request = request
         self._judge = judge
 
     def report_for(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
         """What the rules say in a release; of other sources where these are given."""
-        target = self._target._replace(karpenter=release)
+        request = self._request._replace(target=self._request.target._replace(karpenter=release))
         files = sources or self._sources
         if self._judge is not None:
-            return self._judge(files, target, self._rules, self._selection, self._beside)
-        return lint(files, target, self._rules, self._selection, self._beside, built=build(files).built)
+            return self._judge(files, request)
+        return lint(files, request, built=build(files).built)
 
     def compare(self, old: Version, new: Version) -> Judged:
         """What differs from one release to another."""
-        steps = [*turns(self._rules, old, new)]
+        steps = [*turns(self._request.rules, old, new)]
         reports = {release: self.report_for(release) for release in dict.fromkeys((old, *steps, new))}
         marks = {release: _marked(report) for release, report in reports.items()}
         first, last = marks[old], marks[new]
