@@ -2,8 +2,8 @@
 
     python tools/fuzz.py TARGET [--corpus DIR] [-- libFuzzer's own flags, such as -max_total_time=3600 or -runs=10000]
 
-Targets: loader, fixer, hcl, templates, snapshot, configuration, log. Inputs start from the examples of the rules and
-from `tests/trees`. What breaks a property is written to a file `crash-…` that libFuzzer names; the same target takes
+Targets: loader, fixer, hcl, terraform, templates, filling, placeholders, gitignore, snapshot, configuration, log.
+Inputs start from the examples of the rules and from `tests/trees`. What breaks a property is written to a file `crash-…` that libFuzzer names; the same target takes
 it as its only argument behind `--`.
 """
 
@@ -97,11 +97,73 @@ def log_holds(data: bytes) -> None:
         triage(iter(data.splitlines(keepends=True)))
 
 
+def modules_hold(data: bytes) -> None:
+    """A module of Terraform is filled in with and without its defaults; what is filled is what is read."""
+    from nodelint.build.filled_terraform import filled_by_terraform
+    from nodelint.source import Source
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "main.tf").write_bytes(data)
+        source = Source.from_bytes(os.path.join(folder, "main.tf"), data)
+        for built in filled_by_terraform([source]):
+            for each in (built, *(built.settle() if built.settle is not None else ())):
+                for document in each.source.documents:
+                    for node in document.root.walk() if document.root is not None else ():
+                        origin = each.find_origin(node)
+                        assert origin is None or 0 <= origin.at.start <= origin.at.end <= len(origin.at.source.text)
+
+
+def filling_holds(data: bytes) -> None:
+    """A template of a chart is parsed and filled, or refused by BadTemplate or TooLong."""
+    from nodelint.source import Source
+    from nodelint.source.templates.gotemplate import BadTemplate, parse
+    from nodelint.source.templates.template_eval import TooLong, fill
+
+    text = data.decode(errors="replace")
+    values = Source.from_text("values.yaml", "# karpenter\na: {b: [1, x, null], c: true}\nd: ''\ne: 1e400\n")
+    with suppress(BadTemplate, TooLong):
+        parts = parse(text)
+        for holes in ("keys", "some keys", "code", "nothing"):
+            filled = fill(text, parts, values.documents[0].root, holes)
+            ends = [*(segment.at for segment in filled.segments[1:]), len(filled.text)]
+            assert all(one.at <= end for one, end in zip(filled.segments, ends, strict=False))
+
+
+def masks_hold(data: bytes) -> None:
+    """A masked text is as long as it was, and none of its code is left to YAML."""
+    from nodelint.source import placeholders
+
+    text = data.decode(errors="replace")
+    for hcl in (False, True):
+        for whole_lines in (False, True):
+            masked, lines = placeholders.mask(text, whole_lines, hcl)
+            assert len(masked) == len(text)
+            assert all(0 <= line <= len(text) for line in lines)
+    for question in (placeholders.holds_placeholder, placeholders.is_placeholder, placeholders.replaced):
+        question(text)
+    placeholders.left_by_hand(text, ["STAND_IN"])
+    placeholders.branches(text, 0, len(text))
+
+
+def ignoring_holds(data: bytes) -> None:
+    """Patterns of anything are read, and say of each path whether they match it."""
+    from nodelint.source.files.wildmatch import matches
+
+    pattern, _, path = data.decode(errors="surrogateescape").partition("\n")
+    assert matches(pattern, path) in (True, False)
+    if pattern and not set(pattern) & set("*?[\\/") and "\0" not in pattern:
+        assert matches(pattern, pattern), "a name does not match itself"
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "loader": lambda data: positions_hold(data, "pool.yaml"),
     "fixer": fixes_hold,
     "hcl": lambda data: positions_hold(data, "main.tf"),
     "templates": lambda data: positions_hold(b"# {{ karpenter }}\n" + data, "templates/pool.yaml"),
+    "terraform": modules_hold,
+    "filling": filling_holds,
+    "placeholders": masks_hold,
+    "gitignore": ignoring_holds,
     "snapshot": snapshot_holds,
     "configuration": configuration_holds,
     "log": log_holds,
@@ -124,7 +186,12 @@ def seeds(target: str) -> Iterator[bytes]:
         for rule in _rules().values():
             yield from (example.text.encode() for example in examples(rule.page) if not example.good)
         yield from (path.read_bytes() for path in sorted(trees.rglob("*.y*ml")) if path.is_file())
-    elif target == "hcl":
+    elif target in ("filling", "placeholders"):
+        yield from (path.read_bytes() for path in sorted(trees.rglob("*.y*ml")) if b"{{" in path.read_bytes())
+        yield from (path.read_bytes() for path in sorted(trees.rglob("*.t*f*l")) if path.is_file())
+    elif target == "gitignore":
+        yield from (b"*.yaml\npool.yaml", b"/a/**/b/\na/x/b", b"!a[!b-d]?\nae1", b"**/x\\*\na/x*", b"[[:alpha:]]\nz")
+    elif target in ("hcl", "terraform"):
         yield from (path.read_bytes() for path in sorted(trees.rglob("*.tf")) if path.is_file())
     elif target == "log":
         yield from (p.read_bytes()[:20_000] for p in sorted((ROOT / "tests" / "triage").rglob("*")) if p.is_file())
@@ -152,10 +219,13 @@ def main() -> None:
     import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     with atheris.instrument_imports(include=["nodelint"]):
+        import nodelint.build.filled_terraform
         import nodelint.ec2.snapshot
         import nodelint.lint.config
         import nodelint.lint.engine
         import nodelint.source.embedded
+        import nodelint.source.files.wildmatch
+        import nodelint.source.templates.template_eval
         import nodelint.source.terraform.hcl
         import nodelint.triage  # noqa: F401
     corpus = Path(asked.corpus or tempfile.mkdtemp(prefix="nodelint-fuzz-"))
