@@ -434,7 +434,8 @@ def test_user_data_is_read_in_each_of_its_forms(
     for path, text in files.items():
         (tmp_path / path).write_text(text, encoding="utf-8")
     (tmp_path / "m.tf").write_text(USER_DATA.replace("USER", written), encoding="utf-8")
-    assert [path for path, _ in findings(nodelint, "user-data-family")] == ["m.tf"]
+    (path,) = (path for path, _ in findings(nodelint, "user-data-family"))
+    assert path == ("user.toml" if "file(" in written and "template" not in written else "m.tf")
 
 
 def test_a_file_beyond_the_limits_says_so(nodelint: Run, tmp_path: Path) -> None:

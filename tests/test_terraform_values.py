@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -380,3 +381,35 @@ def test_nested_loops_cost_no_more_than_their_limit() -> None:
             assert "steps" in str(limit)
         budget_used.append(before - reader.budget.steps)
     assert budget_used[1] < before + 2000
+
+
+def test_each_root_module_states_the_releases_of_what_it_builds(nodelint: Run, tmp_path: Path) -> None:
+    call = (
+        'module "pools" {\n  source = "../modules/pools"\n  alias = ALIAS\n}\nmodule "eks" {\n  eks-version = V\n}\n'
+    )
+    text = """\
+variable "alias" {}
+resource "kubectl_manifest" "class" {
+  yaml_body = <<-EOT
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata: {name: default}
+    spec:
+      role: x
+      amiSelectorTerms: [{alias: ${var.alias}}]
+      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: x}}]
+      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: x}}]
+  EOT
+}
+"""
+
+    def write(old: str, new: str) -> list[str]:
+        for folder, alias, version in (("production", new, '"1.36"'), ("staging", old, '"1.34"')):
+            values = call.replace("ALIAS", f'"{alias}"').replace("= V", f"= {version}")
+            module(tmp_path, **{f"{folder}__main_dot_tf": values})
+        done = nodelint("check", ".", "--format", "concise", "--karpenter-version", "1.14.1")
+        return re.findall(r"(?m)^(\S+?):\d+:\d+: error\[unsupported-alias\]", done.stdout)
+
+    module(tmp_path, modules__pools__main_dot_tf=text)
+    assert write("al2023@v20260403", "al2023@v20260714") == []
+    assert write("al2023@v20260403", "al2023@v20260403") == ["production/main.tf"]

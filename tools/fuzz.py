@@ -3,8 +3,8 @@
     python tools/fuzz.py TARGET [--corpus DIR] [-- libFuzzer's own flags, such as -max_total_time=3600 or -runs=10000]
 
 Targets: loader, fixer, hcl, terraform, templates, filling, placeholders, gitignore, snapshot, configuration, log.
-Inputs start from the examples of the rules and from `tests/trees`. What breaks a property is written to a file `crash-…` that libFuzzer names; the same target takes
-it as its only argument behind `--`.
+Inputs start from the examples of the rules and from `tests/trees`. What breaks a property is written to a file
+`crash-…` that libFuzzer names; the same target takes it as its only argument behind `--`.
 """
 
 from __future__ import annotations

@@ -79,7 +79,11 @@ def build(
 
         if rendering is None or all(each.root.tool != "helm" for each in rendering.builds):
             built += filled_charts(files)
-        built += filled_by_terraform(files)
+        made = list(filled_by_terraform(files))
+        for source in files:
+            path = os.path.abspath(source.path)
+            source.roots = tuple(dict.fromkeys(each.cluster for each in made if path in each.replaces))
+        built += made
     for each in built:
         for text in each.texts:
             text.cluster, text.built = each.cluster, each

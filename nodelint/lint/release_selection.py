@@ -45,21 +45,21 @@ class _Targets:
         self.settings = settings
         self.stated = stated
         self.globs = [(Globs((glob,), settings.root), named) for glob, named in settings.per_path_versions.items()]
-        self.known: dict[tuple[str, str, bool], tuple[Chosen, ...] | str] = {}
+        self.known: dict[tuple[str, str, bool, tuple[str, ...]], tuple[Chosen, ...] | str] = {}
 
     def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
         # Which API version a chart prints its values in is not known: any release that has NodePools may serve it.
         version = _OF_VALUES if obj.of_values else obj.version
-        key = (obj.source.path, version, isinstance(obj, NodePool) and obj.foreign)
+        key = (obj.source.path, version, isinstance(obj, NodePool) and obj.foreign, _module_roots(obj))
         if key not in self.known:
             self.known[key] = self._choose(*key)
         return self.known[key]
 
-    def _choose(self, path: str, api: str, foreign: bool) -> tuple[Chosen, ...] | str:
+    def _choose(self, path: str, api: str, foreign: bool, roots: tuple[str, ...]) -> tuple[Chosen, ...] | str:
         if os.path.isdir(path):  # what an overlay or a chart was rendered to
             path = os.path.join(path, "")
         named = [versions for globs, versions in self.globs if globs.match(path)]
-        karpenter = self._karpenter(path, api, named, foreign)
+        karpenter = self._karpenter(path, api, named, foreign, roots)
         if isinstance(karpenter, str):
             return karpenter
         named_too = self.settings.karpenter_named or any(each.karpenter is not None for each in named)
@@ -69,12 +69,12 @@ class _Targets:
         found = [
             Chosen(k, v, k_from, v_from, not named_too and k_from is None, passed_over)
             for k, k_from in karpenter
-            for v, v_from in self._kubernetes(path, named, k_from)
+            for v, v_from in self._kubernetes(path, named, k_from, roots)
         ]
         return tuple(sorted(found, key=lambda each: each.order))
 
     def _karpenter(
-        self, path: str, api: str, named: Sequence[Versions], foreign: bool
+        self, path: str, api: str, named: Sequence[Versions], foreign: bool, roots: tuple[str, ...]
     ) -> Sequence[tuple[Releases, Evidence | None]] | str:
         releases = next((each.karpenter for each in named if each.karpenter is not None), None)
         if releases is None and self.settings.karpenter_named:
@@ -84,7 +84,8 @@ class _Targets:
         if foreign:  # the files state the release of Karpenter for AWS, which another controller does not have
             return [(only(self.settings.karpenter), None)]
         least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
-        evidence = self._evidence(path).for_path("karpenter", path, least)
+        stated = self._evidence(path)
+        evidence = stated.of_roots("karpenter", roots, least) or stated.for_path("karpenter", path, least)
         if api == _OF_VALUES:
             evidence = tuple(each for each in evidence if each.karpenter >= OLDEST) or evidence
         # An object that some of them serve is taken to be theirs.
@@ -96,16 +97,23 @@ class _Targets:
         return [(only(each.karpenter), each) for each in evidence] or [(only(self.settings.karpenter), None)]
 
     def _kubernetes(
-        self, path: str, named: Sequence[Versions], karpenter: Evidence | None
+        self, path: str, named: Sequence[Versions], karpenter: Evidence | None, roots: tuple[str, ...]
     ) -> Sequence[tuple[KubernetesVersion | None, Evidence | None]]:
         version = next((each.kubernetes for each in named if each.kubernetes is not None), self.settings.kubernetes)
         if version is not None:
             return [(version, None)]
-        evidence = self._evidence(path).kubernetes_beside(path, karpenter)
+        stated = self._evidence(path)
+        evidence = stated.of_roots("kubernetes", roots) or stated.kubernetes_beside(path, karpenter)
         return [(each.kubernetes, each) for each in evidence] or [(None, None)]
 
     def _evidence(self, path: str) -> Stated:
         return self.stated.get(_repository(path) if path != "-" else None) or Stated(())
+
+
+def _module_roots(obj: Object) -> tuple[str, ...]:
+    """The root modules, or files of variables, with which Terraform builds an object; of a file, those of it all."""
+    built = obj.source.built
+    return (obj.source.cluster,) if built is not None and built.settle is not None else obj.source.roots
 
 
 def _repository(path: str) -> str | None:

@@ -77,6 +77,22 @@ class Stated:
             self._found[key] = self._nearest(about, _folders(path), least)
         return self._found[key]
 
+    def of_roots(self, about: About, roots: Sequence[str], least: Version | None = None) -> tuple[Evidence, ...]:
+        """What root modules of Terraform themselves state: each by its folder, or the file of variables of a build.
+
+        What a root states is about what it builds, wherever the files of its modules are.
+        """
+        found: dict[str, Evidence] = {}
+        for root in roots:
+
+            def is_own(each: Evidence, root: str = root) -> bool:
+                path = os.path.abspath(each.path)
+                return root in (path, os.path.dirname(path))
+
+            for each in self._nearest(about, _folders(os.path.join(root, "")), least, is_own):
+                found.setdefault(each.version, each)
+        return tuple(found.values())
+
     def passed_over(self, path: str, least: Version | None, chosen: Sequence[Evidence]) -> tuple[Evidence, ...]:
         """What states a release of Karpenter for what a file holds, nearer than what was chosen, and cannot be it.
 

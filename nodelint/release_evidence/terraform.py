@@ -12,8 +12,8 @@ from nodelint.source.terraform.hcl import Text, Token
 from nodelint.tuples import NamedTuple
 
 MODULE_FILES = (".tf", ".tofu", ".tfvars")
-_KARPENTER = r"(?i)karpenter_?(?:(?:helm|chart|release|crd|controller|app|addon|image)_?)*(?:version|tag)"
-_KUBERNETES = r"(?:(?:eks|k8s|kubernetes|cluster)_)+version"
+_KARPENTER = r"(?i)karpenter[_-]?(?:(?:helm|chart|release|crd|controller|app|addon|image)[_-]?)*(?:version|tag)"
+_KUBERNETES = r"(?:(?:eks|k8s|kubernetes|cluster)[_-])+version"
 _HOLDERS = r"karpenter(?:_helm_config|_helm|_config|_addon|_values|_chart)?"
 _PINS = ("chart_version", "version", "targetRevision")
 

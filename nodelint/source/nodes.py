@@ -285,7 +285,7 @@ class SourceText:
     `noted` is the one document that differs from those of another source, which is asked for most.
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `build.built`): what is built for one cluster belongs
-    together.
+    together. `roots` are the root modules of Terraform, or the files of variables, with which a file is filled in.
     """
 
     __slots__ = (
@@ -307,6 +307,7 @@ class SourceText:
         "part",
         "path",
         "problems",
+        "roots",
         "set_aside",
         "tabbed",
         "text",
@@ -338,6 +339,7 @@ class SourceText:
         self.also: str | None = None
         self.node_groups: Sequence[str] = ()
         self.cluster = ""
+        self.roots: tuple[str, ...] = ()
         self.built: Any = None
         self.held: tuple[object, Any] | None = None
         self._flat: str | None = None

@@ -225,7 +225,7 @@ def _may_state(file: str, data: bytes, ours: bool) -> bool:
     # Asked of each file, and `in` of bytes first tries its left side as a number, with an error that is not seen.
     if data.find(b"KARPENTER_") >= 0 or data.find(b"eksctl.io/") >= 0:
         return True
-    if file.endswith(_HCL) and (b"_version" in data or b"aws_eks_cluster" in data):
+    if file.endswith(_HCL) and (b"_version" in data or b"-version" in data or b"aws_eks_cluster" in data):
         return True
     # Of a file of values that does not name Karpenter, these keys are telling enough.
     return any(mark in data for mark in (_STATES if ours else _SETTINGS)) or (ours and b"settings" in data)
