@@ -51,11 +51,11 @@ def check(node_class: EC2NodeClass, context: Context, *, part: float = 0.2) -> F
         small = [each for each in sizes if amount >= part * each[0] * _MIB > 0]
         if small:
             size, name = small[0]
-            part = amount / (size * _MIB)
+            share = amount / (size * _MIB)
             yield Finding(
                 at=fixes.visible_node(node),
-                message=f"{field} `{node.value}` is {part:.0%} of the memory of `{name}`: with less free, pods are "
+                message=f"{field} `{node.value}` is {share:.0%} of the memory of `{name}`: with less free, pods are "
                 "evicted",
-                note=f"of {len(sizes):,} instance types it is a fifth or more of {len(small):,}",
+                note=f"of {len(sizes):,} instance types it is {part:.0%} or more of {len(small):,}",
                 help="use a percentage, or allow no types as small",
             )

@@ -35,6 +35,15 @@ spec.disruption:
 ```yaml good frame=bad
 spec.disruption.consolidationPolicy: WhenEmpty
 ```
+
+```yaml bad frame=pool
+spec.disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 10m}
+spec.template.spec.expireAfter: 24h
+```
+
+```yaml good frame=bad
+spec.template.spec.expireAfter: 168h
+```
 """
 
 from collections.abc import Iterator
