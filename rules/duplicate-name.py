@@ -6,7 +6,9 @@ name, and pools that refer to it by its name too.
 
 Objects of one file are a warning. Two files of one folder can hold alternatives, so there it is only mentioned, and
 not at all where files are named for environments, where they are templates of Terraform (`.tpl`, `.tftpl`), of which
-an expression may choose one, or where many objects bear the name: that is a folder of examples.
+an expression may choose one, or where many objects bear the name: that is a folder of examples. An object of YAML
+that Terraform makes, too, with another spec is mentioned as well, unless a folder is named for an environment or for
+examples.
 
 ```yaml bad frame=pool+pool
 ---
@@ -37,6 +39,7 @@ _MOST = 4
 def check(obj: Object, context: Context) -> Findings:
     same = context.duplicates(obj)
     if not same:
+        yield from _check_elsewhere(obj, context)
         return
     one_file = same[0].source is obj.source
     files = 1 if one_file else len({other.source.path for other in same} - {obj.source.path})
@@ -50,3 +53,16 @@ def check(obj: Object, context: Context) -> Findings:
         also=[Also(other.name_node, "also defined here") for other in same[:_MOST] if other is not obj],
         help="both kinds are cluster-scoped: rename one of the objects",
     )
+
+
+def _check_elsewhere(obj: Object, context: Context) -> Findings:
+    """An object that Terraform makes, too, and otherwise."""
+    other = context.definition_elsewhere(obj)
+    if other is not None:
+        yield Finding(
+            at=obj.name_node,
+            message=f"Terraform makes {obj.kind} `{obj.name}`, too, with another spec: the one applied last wins",
+            severity="info",
+            also=[Also(other.name_node, "also defined here")],
+            help="keep one of both, or rename one where they are for two clusters",
+        )

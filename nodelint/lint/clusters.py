@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.data import table
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
+from nodelint.source import UNKNOWN, Node
 
 _MOST = 50
 """A folder with more pools is a collection, and no cluster."""
@@ -76,6 +77,54 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
             if id(later) not in found and not (len(same) > 2 and _of_examples(later.source.path)):
                 found[id(later)] = same
     return found
+
+
+def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
+    """For an object of a YAML file (by `id`) the one of its kind and name that Terraform makes, with another spec.
+
+    Where a run holds these two of the name and no more, no folder on the way is for an environment or for examples,
+    and no overlay changes them. What holds a placeholder is not taken to differ.
+    """
+    named: dict[tuple[str, str], list[Object]] = {}
+    for o in objects:
+        if isinstance(o.name, str):
+            named.setdefault((o.kind, o.name), []).append(o)
+    found = {}
+    for same in named.values():
+        written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_TERRAFORM)]
+        made = [o for o in same if o.source.path.endswith(_OF_TERRAFORM[:2])]
+        if len(same) == 2 and len(written) == len(made) == 1 and not any(map(_stands_alone, same)):
+            one, other = written[0], made[0]
+            if _differ(one.node.get("spec"), other.node.get("spec")):
+                found[id(one)] = other
+    return found
+
+
+_OF_TERRAFORM = (".tf", ".tofu", *_READ_BY_NAME)
+
+
+def _stands_alone(o: Object) -> bool:
+    """Whether an object may be for another cluster, or is no whole one."""
+    path, words = o.source.path, table("vocabulary")["environments"]
+    folders = os.path.dirname(path).lower().split("/")
+    return o.partial or o.version != "v1" or _of_examples(path) or any(part in words for part in folders)
+
+
+def _differ(one: Node | None, other: Node | None) -> bool:
+    """Whether two values are different for certain."""
+    if one is None or other is None:
+        return one is not other
+    if one.value is UNKNOWN or other.value is UNKNOWN:
+        return False
+    if one.kind == "mapping" == other.kind:
+        if any(entry.name is None for node in (one, other) for entry in node.entries):
+            return False
+        names = {entry.name for node in (one, other) for entry in node.entries if entry.name is not None}
+        return any(_differ(one.get(name), other.get(name)) for name in names)
+    if one.kind == "sequence" == other.kind:
+        pairs = zip(one.items, other.items, strict=False)
+        return len(one.items) != len(other.items) or any(_differ(*pair) for pair in pairs)
+    return one.kind == other.kind == "scalar" and text(one) != text(other)
 
 
 class NamelessClasses:

@@ -327,6 +327,16 @@ class Context:
         """The objects of one kind and name that are applied together; none for the first (see `lint.clusters`)."""
         return self._namesakes_of.get(id(obj), [])
 
+    def definition_elsewhere(self, obj: Object) -> Object | None:
+        """The object of the same kind and name that Terraform makes, with another spec (see `lint.clusters`)."""
+        return self._definitions_elsewhere.get(id(obj))
+
+    @cached_property
+    def _definitions_elsewhere(self) -> dict[int, Object]:
+        from nodelint.lint.clusters import definitions_elsewhere
+
+        return definitions_elsewhere(self.objects)
+
     @cached_property
     def _namesakes_of(self) -> dict[int, list[Object]]:
         from nodelint.lint.clusters import namesakes

@@ -1,0 +1,55 @@
+"""One object in YAML and in Terraform, with different specs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from .manifests import nodepool
+
+Run = Callable[..., CompletedProcess[str]]
+
+TERRAFORM = 'resource "kubectl_manifest" "pool" {{\n  yaml_body = <<-EOT\n{}\n  EOT\n}}\n'
+
+
+def told(nodelint: Run) -> list[str]:
+    done = nodelint("check", "--select", "duplicate-name", "--format", "json")
+    return [f"{each['path']}: {each['severity']}" for each in json.loads(done.stdout)["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("yaml", "terraform", "other", "expected"),
+    [
+        ("gitops/pool.yaml", "terraform/pools.tf", "24h", ["gitops/pool.yaml: info"]),
+        ("gitops/pool.yaml", "terraform/pools.tf", "720h", []),
+        ("gitops/pool.yaml", "terraform/pools.tf", "${var.expire}", []),
+        ("gitops/dev/pool.yaml", "terraform/pools.tf", "24h", []),
+        ("examples/pool.yaml", "terraform/pools.tf", "24h", []),
+        ("gitops/pool.yaml", "terraform/pool.yaml.tpl", "24h", []),
+    ],
+)
+def test_yaml_and_terraform_make_one_object(
+    nodelint: Run, tmp_path: Path, yaml: str, terraform: str, other: str, expected: list[str]
+) -> None:
+    text = nodepool(name="apps").replace("    spec:\n", "    spec:\n      expireAfter: 720h\n", 1)
+    assert "expireAfter: 720h" in text
+    for path, content in (
+        (yaml, text),
+        (terraform, TERRAFORM.format(text.replace("720h", other)) if terraform.endswith(".tf") else text),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(content, encoding="utf-8")
+    assert told(nodelint) == expected
+
+
+def test_a_third_one_says_that_they_are_versions(nodelint: Run, tmp_path: Path) -> None:
+    text = nodepool(name="apps")
+    (tmp_path / "main.tf").write_text(TERRAFORM.format(nodepool(name="apps", node_class="other")), encoding="utf-8")
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "pool.yaml").write_text(text, encoding="utf-8")
+    assert told(nodelint) == []
