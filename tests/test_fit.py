@@ -408,6 +408,29 @@ def test_without_a_pool_or_a_workload_of_that_name_the_run_ends(here: Path, node
     assert "Deployment/web" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("karpenter.sh/v1", "karpenter.sh/v1beta1", "serves: NodePool/open is karpenter.sh/v1beta1"),
+        ("metadata:", "$patch: merge\nmetadata:", "NodePool/open is a part of one"),
+    ],
+)
+def test_a_pool_that_is_not_looked_at_is_named(here: Path, nodelint: Run, old: str, new: str, said: str) -> None:
+    (here / "pool.yaml").write_text((OPEN_POOL % "a: b").replace(old, new, 1))
+    (here / "web.yaml").write_text(pod(""))
+    done = nodelint("fit", ".")
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_words_that_a_script_replaces_make_nothing_impossible(here: Path, nodelint: Run) -> None:
+    asked = "nodeSelector: {kubernetes.io/arch: ARCH}"
+    write(here, pod(asked, "Job", name="bench-run"))
+    assert not fit_json(nodelint, code=1)["workloads"][0]["possible"]
+    write(here, pod(asked, "Job", name="bench-RUN_NUMBER"))
+    assert not fit_json(nodelint, code=0)["workloads"]
+
+
 def test_markdown_is_a_table_with_what_has_no_pool_first(here: Path, nodelint: Run) -> None:
     write(here, pod("") + "\n---\n" + pod("nodeSelector: {a: b}", name="lost"))
     rows = nodelint("fit", ".", "--format", "markdown").stdout.splitlines()

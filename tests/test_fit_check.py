@@ -144,3 +144,53 @@ def test_a_label_that_no_pool_has_is_named_and_no_pool_blamed(here: Path, nodeli
     (here / "web.yaml").write_text(pod("nodeSelector: {team: batch, tier: front}"))
     (finding,) = found(nodelint)
     assert finding["message"] == "no NodePool takes its pods; none has the label `tier`"
+
+
+BUFFER = """apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata: {name: spare, namespace: web}
+spec:
+  replicas: 2
+  podTemplateRef: {name: spare}
+"""
+TEMPLATE = """---
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: spare, namespace: web}
+template:
+  spec:
+    nodeSelector: {team: batch}
+    containers: [{name: a, image: a, resources: {requests: {cpu: "1"}}}]
+"""
+REF = "podTemplateRef: {name: spare}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gate", "said"),
+    [
+        ("", "", "true", []),
+        ("batch}", "web}", "true", ["no NodePool takes the pods of `PodTemplate/spare`"]),
+        ("batch}", "web}", "false", []),
+        ("  replicas: 2\n", "", "false", ["`podTemplateRef` without `replicas` or `limits`"]),
+        (REF, f"{REF}\n  scalableRef: {{kind: Deployment, name: web}}", "false", ["both `podTemplateRef` and"]),
+        (REF, f"{REF}\n  percentage: 20", "true", ["`percentage` is not read beside `podTemplateRef`"]),
+        (f"  {REF}\n", "", "true", ["the buffer names neither `podTemplateRef` nor `scalableRef`"]),
+        (f"  {REF}\n", "", "false", []),
+        (REF, "scalableRef: {kind: Rollout, name: web}", "true", ["no `scalableRef` of kind `Rollout`"]),
+        (REF, "scalableRef: {kind: Deployment, name: web, apiGroup: batch}", "true", ["of group `batch`"]),
+        (f"replicas: 2\n  {REF}", "scalableRef: {kind: Deployment, name: web}", "true", ["the buffer is empty"]),
+        ("v1beta1", "v1alpha1", "true", ["serves v1beta1 alone"]),
+        ("v1beta1", "v1alpha1", "false", []),
+    ],
+)
+def test_capacity_buffers_that_make_no_room(
+    here: Path, nodelint: Run, old: str, new: str, gate: str, said: list[str]
+) -> None:
+    (here / "values.yaml").write_text(
+        f"settings:\n  clusterName: main\n  featureGates:\n    capacityBuffer: {gate}\n"
+    )
+    (here / "buffer.yaml").write_text((BUFFER + TEMPLATE).replace(old, new, 1))
+    done = nodelint("check", ".", "--select", "idle-capacity-buffer", "--format", "json")
+    messages = [each["message"] for each in json.loads(done.stdout)["findings"]]
+    assert len(messages) == len(said)
+    assert all(part in message for part, message in zip(said, messages, strict=True)), messages

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nodelint.source.files.discover import Discovery
 
 RULE = "no-pool-for-workload"
-_RULES = (RULE, "ignored-pod-annotation")
+_RULES = (RULE, "ignored-pod-annotation", "idle-capacity-buffer")
 """The rules that look at workloads."""
 
 
@@ -28,7 +28,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     than the repository: other pools may be in the rest of it.
     """
     selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.enables(rule)}
-    if not found.workloads or not selected or not _is_whole(found):
+    if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool
 
@@ -43,12 +43,14 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     node_groups = read_texts(found.node_groups)
     added = False
     known = {source.path: number for number, source in enumerate(found.sources)}
-    for path in found.workloads:
+    buffers = set(found.buffers)
+    for path in dict.fromkeys((*found.workloads, *found.buffers)):
         shown = path.replace(os.sep, "/")
         number = known.get(shown)
-        if number is None and not every and not keys:
+        whole = every or path in buffers
+        if number is None and not whole and not keys:
             continue
-        text = found.sources[number].text if number is not None else _text_with(path, None if every else keys)
+        text = found.sources[number].text if number is not None else _text_with(path, None if whole else keys)
         if re.search(PATTERN, text) is None or (number is not None and not found.sources[number].whole):
             continue
         source = Source.from_text(shown, text, PATTERN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +33,8 @@ from nodelint.commands._terminal import colour_option, look
 if TYPE_CHECKING:
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Target
+    from nodelint.model.manifest import NodePool
     from nodelint.source.files.discover import Discovery
 
 
@@ -94,6 +96,17 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
     return bool(fit.verdicts) and not fit.possible and not on_purpose
 
 
+def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
+    """Why there is no NodePool to hold workloads against."""
+    if not there:
+        return "no NodePool among the files: name the folder that holds the pools, too"
+    for pool in there:
+        if pool in newest:
+            what = f"{pool.label} is {pool.api_version}, see --karpenter-version"
+            return f"no NodePool that Karpenter {newest[pool].karpenter} serves: {what}"
+    return f"no whole NodePool among the files: {there[0].label} is a part of one, such as a patch"
+
+
 def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
     from nodelint.build import read_inventory
@@ -102,7 +115,7 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     from nodelint.fit.tree import Tree
     from nodelint.lint.context import Context
     from nodelint.model.cluster_objects import ClusterObject
-    from nodelint.model.documents import objects
+    from nodelint.model.documents import left_out, objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
@@ -115,8 +128,11 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
         o: each[-1] for o in held if isinstance(o, NodePool) and not o.partial and (each := target.for_object(o))
     }
     pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
+    for source in inventory.sources:
+        for obj, reason in left_out(source):
+            say(f"{source.path}: {obj.label} is left out: {reason}")
     if not pools:
-        stop("no NodePool among the files: name the folder that holds the pools, too")
+        stop(_say_why_no_pool([o for o in held if isinstance(o, NodePool)], newest))
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(asked, session, paths, classes, choose)
     others = [o for source in inventory.sources for o in objects(source, more=True)]

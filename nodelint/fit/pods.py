@@ -116,7 +116,12 @@ class Pod(NamedTuple):
 def pod_of(workload: Workload) -> Pod | None:
     """What the pods of a workload ask; None where their spec is written elsewhere, or is a placeholder."""
     spec = workload.pod_spec
-    return None if spec is None else workload.once("pod", (), lambda: read_pod(spec))
+    return None if spec is None else workload.once("pod", (), lambda: read_pod(spec, _is_filled_by_script(workload)))
+
+
+def _is_filled_by_script(workload: Workload) -> bool:
+    """Whether a script replaces words in capitals: no name of an object has any."""
+    return not isinstance(workload.name, str) or workload.name != workload.name.lower()
 
 
 def unknown_of(workload: Workload) -> tuple[UnknownFact, ...]:
@@ -129,9 +134,9 @@ def unknown_of(workload: Workload) -> tuple[UnknownFact, ...]:
     return (*pod.unknown, UnknownFact(workload.name_node, "the object is a part, or template code may add to it"))
 
 
-def read_pod(spec: Node) -> Pod:
-    """What the spec of a pod asks."""
-    reader = _Reader(spec)
+def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
+    """What the spec of a pod asks. Values in capitals are placeholders where a script fills the file in."""
+    reader = _Reader(spec, filled_by_script)
     if any(entry.name is None for entry in spec.entries):
         reader.note(spec, "a placeholder stands for fields of the pod")
     around = reader.mapping(spec.get("affinity"), "the affinity")
@@ -159,12 +164,17 @@ def read_pod(spec: Node) -> Pod:
 class _Reader:
     """Reads a pod's spec, and notes what of it is not known."""
 
-    def __init__(self, spec: Node) -> None:
+    def __init__(self, spec: Node, filled_by_script: bool) -> None:
         self.spec = spec
+        self.filled_by_script = filled_by_script
         self.unknown: list[UnknownFact] = []
 
     def note(self, node: Node, what: str) -> None:
         self.unknown.append(UnknownFact(node, what))
+
+    def is_replaced(self, value: str) -> bool:
+        """Whether a script writes another value in the place of this one."""
+        return self.filled_by_script and value.isupper()
 
     def mapping(self, node: Node | None, what: str) -> Node | None:
         """A node where it is a mapping; a placeholder in its place is noted."""
@@ -204,8 +214,9 @@ class _Reader:
         held = self.mapping(node, "the node selector")
         for entry in held.entries if held is not None else ():
             value = _plain(entry.value)
-            if entry.name is None or value is None:
-                if entry.value.value is UNKNOWN or entry.name is None:
+            replaced = value is not None and self.is_replaced(value)
+            if entry.name is None or value is None or replaced:
+                if entry.value.value is UNKNOWN or entry.name is None or replaced:
                     self.note(entry.value, f"the node selector holds a placeholder{_for_key(entry.name)}")
                 continue
             yield LabelExpression(entry.value, entry.name, "In", (value,))
@@ -230,11 +241,12 @@ class _Reader:
         for item in self.items(node.get("matchExpressions"), "expressions of node affinity"):
             key, operator, values = (item.get(name) for name in ("key", "operator", "values"))
             listed = [] if values is None else values.items
-            if any(n is not None and n.value is UNKNOWN for n in (key, operator, values, *listed)):
+            texts = tuple(value for each in listed if (value := _plain(each)) is not None)
+            unknown = any(n is not None and n.value is UNKNOWN for n in (key, operator, values, *listed))
+            if unknown or any(map(self.is_replaced, texts)):
                 self.note(item, f"an expression of node affinity holds a placeholder{_for_key(_plain(key))}")
                 continue
             if _plain(key) is not None and _plain(operator) is not None:
-                texts = tuple(value for each in listed if (value := _plain(each)) is not None)
                 found.append(LabelExpression(item, _plain(key) or "", _plain(operator) or "", texts))
         fields = node.get("matchFields")
         return Term(node, tuple(found), fields is not None and bool(fields.items))

@@ -314,11 +314,10 @@ def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
         from nodelint.lint.suppressions import Suppression
 
         return Suppression
-    if name == "Workload":
-        from nodelint.model.cluster_objects import Workload
-
-        return Workload
-    found: type[Object] = getattr(manifest, name)
+    module = manifest
+    if not hasattr(manifest, name):
+        from nodelint.model import cluster_objects as module  # type: ignore[no-redef]
+    found: type[Object] = getattr(module, name)
     return found
 
 

@@ -76,11 +76,15 @@ class Workload(ClusterObject):
         return self.kind == "DaemonSet"
 
 
+class CapacityBuffer(ClusterObject):
+    """A request for spare nodes, `CapacityBuffer` of autoscaling.x-k8s.io: room for more pods of a template."""
+
+
 def cluster_object(node: Node, document: Document, api_version: str, kind: str) -> ClusterObject | None:
     """The object of a kind that matters to where pods go; None for any other."""
     if kind not in _GROUPS or api_version.rpartition("/")[0] not in _GROUPS[kind]:
         return None
-    cls = Workload if kind in WORKLOAD_KINDS else ClusterObject
+    cls = Workload if kind in WORKLOAD_KINDS else CapacityBuffer if kind == BUFFER_KIND else ClusterObject
     return cls(node, document, api_version, kind, partial=_is_part(node, document))
 
 

@@ -62,6 +62,7 @@ _WORKLOADS = (
     *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
 )
+_BUFFERS = b"CapacityBuffer"
 # One of these is in a file that states nodes of others than Karpenter.
 _NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
@@ -88,8 +89,8 @@ class Discovery:
     `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
-    `workloads` are the paths of files that may make pods, `node_groups` of those that may state nodes of others than
-    Karpenter: both told by single words.
+    `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
+    `node_groups` of those that may state nodes of others than Karpenter: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -105,6 +106,7 @@ class Discovery:
         self.stdin: bytes | None = None
         self.also: str | None = None
         self.workloads: list[str] = []
+        self.buffers: list[str] = []
         self.node_groups: list[str] = []
 
 
@@ -190,6 +192,8 @@ def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
     """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
     if any(data.find(mark) >= 0 for mark in _WORKLOADS):
         found.workloads.append(file)
+    if data.find(_BUFFERS) >= 0:
+        found.buffers.append(file)
     if any(data.find(mark) >= 0 for mark in _NODE_GROUPS):
         found.node_groups.append(file)
 

@@ -1,0 +1,179 @@
+r"""A CapacityBuffer for which Karpenter makes no room, or not the room that it asks for.
+
+From Karpenter 1.14.0 on a CapacityBuffer (`autoscaling.x-k8s.io/v1beta1`) keeps nodes for more pods of a template,
+where the feature gate CapacityBuffer is on. The API server admits one that names no template, and one whose
+`scalableRef` is of a kind that Karpenter does not read: the first is never ready, and the second fails for ever.
+`percentage` is of the replicas of `scalableRef`; beside `podTemplateRef` it is not read. Where none of `replicas`,
+`percentage` and `limits` says how much, the buffer is empty. And where no NodePool takes the pods, no node comes.
+
+The Cluster Autoscaler reads objects of the same kind. Nothing is said unless the files turn Karpenter's gate on, save
+of what the API server refuses: both references at once, and `podTemplateRef` without `replicas` and `limits`. Which
+template is meant, and how much room, only the author can say: there is no fix for a reference that is missing.
+
+```yaml bad karpenter=1.14.1
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spare
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: spare}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata:
+  name: web
+  namespace: web
+spec:
+  podTemplateRef:
+    name: web
+```
+
+```yaml good karpenter=1.14.1
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: spare
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: spare}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+---
+apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata:
+  name: web
+  namespace: web
+spec:
+  podTemplateRef:
+    name: web
+  replicas: 1
+```
+"""
+
+from collections.abc import Iterator
+
+from nodelint.api import Context, Finding, Findings, Node, Suggestion, cluster_objects, edits, messages, rule
+
+_SINCE = (1, 14, 0)
+_KINDS = ("Deployment", "StatefulSet", "ReplicaSet")
+_SIZES = ("replicas", "percentage", "limits")
+_SERVED = "autoscaling.x-k8s.io/v1beta1"
+
+
+@rule(
+    on=cluster_objects.CapacityBuffer,
+    group="correctness",
+    severity="warning",
+    fix="safe",
+    subject="pools",
+    source=[
+        "core:pkg/controllers/capacitybuffer/controller.go@v1.14.0:160",
+        "https://karpenter.sh/docs/concepts/capacitybuffers/",
+    ],
+)
+def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Findings:
+    spec = buffer.node.get("spec")
+    if buffer.partial or spec is None or spec.kind != "mapping" or context.karpenter < _SINCE:
+        return
+    if any(entry.name is None for entry in spec.entries):
+        return
+    refused = list(_find_refused(spec))
+    yield from refused
+    if refused or not context.settings(buffer).gate("CapacityBuffer"):
+        return
+    version = buffer.node.get("apiVersion")
+    if version is not None and version.value != _SERVED:
+        yield Finding(
+            at=version,
+            message=f"`{messages.short(str(version.value))}` is not what Karpenter reads: it serves v1beta1 alone",
+            edits=edits.if_editable(edits.set_value, version, _SERVED),
+        )
+    yield from _find_unread(buffer, spec)
+    template = _template_of(buffer, spec, context)
+    if template is not None:
+        fit = context.fit(template)
+        if fit.verdicts and not fit.possible and not context.pools_elsewhere:
+            at = spec.find("podTemplateRef", "name") or spec.find("scalableRef", "name") or buffer.name_node
+            yield Finding(
+                at=at,
+                message=f"no NodePool takes the pods of `{messages.short(template.label)}`: no room is made for them",
+                help=f"`nodelint fit --workload {template.kind.lower()}/{template.name}` says why",
+            )
+
+
+def _find_refused(spec: Node) -> Iterator[Finding]:
+    template, scaled = spec.get("podTemplateRef"), spec.get("scalableRef")
+    if template is not None and scaled is not None:
+        ways = [
+            Suggestion(f"keep `{kept}`", edits.if_editable(edits.remove, other))
+            for kept, other in (("scalableRef", template), ("podTemplateRef", scaled))
+        ]
+        yield Finding(
+            at=scaled,
+            message="both `podTemplateRef` and `scalableRef` are set: the API server refuses the buffer",
+            severity="error",
+            suggestions=[way for way in ways if way.edits],
+        )
+    elif template is not None and spec.get("replicas") is None and spec.get("limits") is None:
+        yield Finding(
+            at=template,
+            message="`podTemplateRef` without `replicas` or `limits`: the API server refuses the buffer",
+            severity="error",
+            edits=edits.if_editable(edits.add_key, spec, "replicas", 1),
+        )
+
+
+def _find_unread(buffer: "cluster_objects.CapacityBuffer", spec: Node) -> Iterator[Finding]:
+    """What Karpenter admits, and does nothing with."""
+    template, scaled, percentage = (spec.get(name) for name in ("podTemplateRef", "scalableRef", "percentage"))
+    if template is None and scaled is None:
+        yield Finding(
+            at=buffer.name_node,
+            message="the buffer names neither `podTemplateRef` nor `scalableRef`: never ready",
+        )
+        return
+    if template is not None and percentage is not None:
+        yield Finding(
+            at=percentage,
+            message="`percentage` is not read beside `podTemplateRef`: it is of the replicas of `scalableRef`",
+            edits=edits.if_editable(edits.remove, percentage),
+        )
+    if scaled is None:
+        return
+    kind, group = scaled.get("kind"), scaled.get("apiGroup")
+    if kind is not None and isinstance(kind.value, str) and kind.value not in _KINDS:
+        yield Finding(
+            at=kind,
+            message=f"Karpenter reads no `scalableRef` of kind `{messages.short(kind.value, 30)}`: never ready",
+        )
+    elif group is not None and isinstance(group.value, str) and group.value not in ("", "apps"):
+        yield Finding(
+            at=group,
+            message=f"Karpenter reads no `scalableRef` of group `{messages.short(group.value, 30)}`: never ready",
+            edits=edits.if_editable(edits.set_value, group, "apps"),
+        )
+    if all(spec.get(size) is None for size in _SIZES):
+        yield Finding(at=scaled, message="none of `replicas`, `percentage` and `limits` is set: the buffer is empty")
+
+
+def _template_of(
+    buffer: "cluster_objects.CapacityBuffer", spec: Node, context: Context
+) -> "cluster_objects.Workload | None":
+    """The workload or pod template that a buffer names, where it is among the files."""
+    template, scaled = spec.find("podTemplateRef", "name"), spec.find("scalableRef", "name")
+    name, kind = (template, "PodTemplate") if template is not None else (scaled, spec.find("scalableRef", "kind"))
+    named = kind if isinstance(kind, str) else kind.value if kind is not None else None
+    found = [
+        each
+        for each in context.objects
+        if isinstance(each, cluster_objects.Workload)
+        and name is not None
+        and (each.kind, each.name, each.namespace) == (named, name.value, buffer.namespace)
+    ]
+    return found[0] if len(found) == 1 and not found[0].partial else None
