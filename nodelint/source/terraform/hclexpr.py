@@ -200,7 +200,7 @@ class ExpressionReader:
             inner = self.expression(depth + 1)
             self.take(")")
             return inner
-        if self.word() == "for" and self.tokens[self.at + 1 : self.at + 2] and self.follows_name():
+        if self.word() == "for" and self.following() == "id":
             return self.loop(token, depth)
         if token.kind == "[":
             items = []
@@ -211,13 +211,14 @@ class ExpressionReader:
             return HclExpression("list", token.start, self.take("]").end, None, tuple(items))
         return self.object(token, depth)
 
-    def follows_name(self) -> bool:
-        return self.tokens[self.at + 1].kind == "id"
+    def following(self) -> str:
+        """The kind of the word behind the next one."""
+        return self.tokens[self.at + 1].kind if self.at + 1 < len(self.tokens) else "end"
 
     def object(self, token: Token, depth: int) -> HclExpression:
         members: list[HclExpression] = []
         while self.peek() != "}":
-            if self.peek() in ("id", "num") and self.tokens[self.at + 1].kind in ("=", ":"):
+            if self.peek() in ("id", "num") and self.following() in ("=", ":"):
                 name = self.take("id", "num")
                 key = HclExpression("literal", name.start, name.end, self.text[name.start : name.end])
             else:

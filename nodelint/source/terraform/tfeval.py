@@ -415,7 +415,7 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
             made: int | float = one - other * int(one / other)
         else:
             made = {"+": one + other, "-": one - other, "*": one * other, "/": one / other if other else 0}[sign]
-    except OverflowError:
+    except (OverflowError, ValueError):  # beyond a float, or nothing at all
         return UNKNOWN
     if isinstance(made, float) and (made - made != 0 or abs(made) > 1e300):
         return UNKNOWN
