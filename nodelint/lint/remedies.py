@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.edits import add_key, apply, if_editable, remove, replace
-from nodelint.edits.collections import document_of
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
@@ -60,7 +59,7 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
     new = list(objects(reread(source, apply(source.text, changes)), foreign=True, more=True))
     old = list(objects(source, foreign=True, more=True))
     at = next((n for n, each in enumerate(old) if each.node is obj.node), None)
-    if at is None or len(new) != len(old) or document_of(new[at].node).index != document_of(obj.node).index:
+    if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:
         return False
     return len(judge(new[at])) < len(judge(obj))
 
