@@ -60,6 +60,12 @@ resource "kubectl_manifest" "p" {
 }
 """
 
+MERGE = LIST.replace(f"      {CLASS_REF}", "").rstrip("\n") + " [m5.large]\n"
+BASE = {
+    "base/kustomization.yaml": "resources: [pool.yaml]\n",
+    "base/pool.yaml": LIST.rstrip("\n") + " [c6a.large]\n",
+}
+
 SHAPES: dict[str, dict[str, str]] = {
     "a list of values, item by item": {
         "chart/Chart.yaml": CHART,
@@ -92,16 +98,95 @@ SHAPES: dict[str, dict[str, str]] = {
         "prod/kustomization.yaml": "resources: [../base]\ncommonAnnotations: {a: b}\n",
     },
     "a strategic merge": {
-        "base/kustomization.yaml": "resources: [pool.yaml]\n",
-        "base/pool.yaml": LIST.rstrip("\n") + " [c6a.large]\n",
+        **BASE,
         "prod/kustomization.yaml": "resources: [../base]\npatches: [{path: types.yaml}]\n",
-        "prod/types.yaml": LIST.replace(f"      {CLASS_REF}", "").rstrip("\n") + " [m5.large]\n",
+        "prod/types.yaml": MERGE,
     },
     "an operation of a patch": {
-        "base/kustomization.yaml": "resources: [pool.yaml]\n",
-        "base/pool.yaml": LIST.rstrip("\n") + " [c6a.large]\n",
+        **BASE,
         "prod/kustomization.yaml": "resources: [../base]\npatches:\n- target: {kind: NodePool}\n  patch: |-\n"
         "    - op: replace\n      path: /spec/template/spec/requirements/0/values/0\n      value: m5.large\n",
+    },
+    "a named template": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": "types: [m5.large]\n",
+        "chart/templates/_helpers.tpl": '{{- define "pools.types" -}}\n{{ toYaml .Values.types }}\n{{- end }}\n',
+        "chart/templates/pool.yaml": LIST + '            {{- include "pools.types" . | nindent 12 }}\n',
+    },
+    "a loop over pools": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": "pools:\n  general:\n    types: [m5.large]\n",
+        "chart/templates/pool.yaml": "{{- range $name, $pool := .Values.pools }}\n---\n"
+        + LIST.replace("name: general", "name: {{ $name }}").rstrip("\n")
+        + " {{ toJson $pool.types }}\n{{- end }}\n",
+    },
+    "a block of `with`": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": "pool:\n  types:\n    - m5.large\n",
+        "chart/templates/pool.yaml": "{{- with .Values.pool }}\n"
+        + LIST
+        + "            {{- toYaml .types | nindent 12 }}\n{{- end }}\n",
+    },
+    "a default of the template": {
+        "chart/Chart.yaml": CHART,
+        "chart/values.yaml": "types: []\nname: general\n",
+        "chart/templates/pool.yaml": LIST.replace("name: general", "name: {{ .Values.name }}").rstrip("\n")
+        + " [m5.large]\n",
+    },
+    "values of the chart around": {
+        "app/Chart.yaml": CHART.replace("pools", "app"),
+        "app/values.yaml": "pools:\n  types: [m5.large]\n",
+        "app/charts/pools/Chart.yaml": CHART,
+        "app/charts/pools/templates/pool.yaml": WHOLE,
+    },
+    "values of an Application": {
+        "chart/Chart.yaml": CHART,
+        "chart/templates/pool.yaml": WHOLE,
+        "app.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: karpenter-pools}\n"
+        "spec:\n  source:\n    path: chart\n    helm:\n      valuesObject: {types: [m5.large]}\n",
+        ".git/HEAD": "ref: refs/heads/main\n",
+    },
+    "values of a ConfigMap": {
+        "chart/Chart.yaml": CHART,
+        "chart/templates/pool.yaml": WHOLE,
+        "release.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter}\n"
+        "spec:\n  chart: {spec: {chart: chart}}\n  valuesFrom: [{kind: ConfigMap, name: karpenter-values}]\n",
+        "values.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: karpenter-values}\n"
+        "data:\n  values.yaml: |\n    types: [m5.large]\n",
+        ".git/HEAD": "ref: refs/heads/main\n",
+    },
+    "operations in a file": {
+        **BASE,
+        "prod/kustomization.yaml": "resources: [../base]\npatches: [{target: {kind: NodePool}, path: types.json}]\n",
+        "prod/types.json": '[{"op": "replace", "path": "/spec/template/spec/requirements/0/values",\n'
+        '  "value": ["m5.large"]}]\n',
+    },
+    "a component": {
+        **BASE,
+        "part/kustomization.yaml": "kind: Component\npatches: [{path: types.yaml}]\n",
+        "part/types.yaml": MERGE,
+        "prod/kustomization.yaml": "resources: [../base]\ncomponents: [../part]\n",
+    },
+    "a replacement": {
+        **BASE,
+        "prod/kustomization.yaml": "resources: [../base, map.yaml]\nreplacements:\n"
+        "- source: {kind: ConfigMap, name: types, fieldPath: data.type}\n  targets:\n  - select: {kind: NodePool}\n"
+        "    fieldPaths: [spec.template.spec.requirements.0.values.0]\n",
+        "prod/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: types}\n"
+        "data:\n  # for karpenter\n  type: m5.large\n",
+    },
+    "patches of old forms": {
+        **BASE,
+        "prod/kustomization.yaml": "resources: [../base]\npatchesStrategicMerge: [types.yaml]\n"
+        "patchesJson6902:\n- target: {group: karpenter.sh, version: v1, kind: NodePool, name: general}\n"
+        '  patch: \'[{"op": "add", "path": "/spec/weight", "value": 5}]\'\n',
+        "prod/types.yaml": MERGE,
+    },
+    "an overlay of an overlay": {
+        **BASE,
+        "stage/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\npatches: [{path: types.yaml}]\n",
+        "stage/types.yaml": MERGE,
+        "prod/kustomization.yaml": "resources: [../stage]\nnameSuffix: -b\nlabels: [{pairs: {team: a}}]\n",
     },
     "a plain file": {"pool.yaml": LIST.rstrip("\n") + " [m5.large]\n"},
 }
@@ -172,7 +257,7 @@ def test_hash_is_that_of_the_plain_file(shape: dict[str, str], nodelint: Run) ->
 
 
 def test_an_editor_shows_what_the_command_finds(shape: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git").mkdir(exist_ok=True)
     name, _ = changed(shape, "m5.lrge")
     path = tmp_path / name
     text = path.read_text(encoding="utf-8")
@@ -185,7 +270,7 @@ def test_an_editor_shows_what_the_command_finds(shape: dict[str, str], tmp_path:
 
 
 def test_an_editor_tells_of_a_value(shape: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git").mkdir(exist_ok=True)
     name = next(name for name, text in shape.items() if "m5.large" in text)
     path = tmp_path / name
     text = path.read_text(encoding="utf-8")
@@ -232,7 +317,8 @@ def test_a_mistake_planted_in_any_value_is_found_or_the_value_is_listed(
             for span in (result.span, *(also.span for also in result.finding.also))
         }
         listed = any(field.startswith(unknown.field) for unknown in cover(report).unknown)
-        broken = any(source.problems for source in discover(["."]).sources)
+        after = discover(["."])
+        broken = any(source.problems for source in after.sources) or bool(read_inventory(after).unbuilt)
         assert broken or listed or (at.source.path, line) in seen, (
             f"{at.source.path}:{line}: {text[at.start : at.end]}"
         )

@@ -79,8 +79,10 @@ def _built_here(view: View, buffer: Buffer, offset: int) -> Iterator[tuple[Objec
     for obj in view.built:
         for node in obj.node.walk():
             origin = obj.source.built.find_origin(node) if node.kind == "scalar" else None
-            if origin is None or not origin.exact:
-                continue
+            if origin is None or not (
+                origin.exact or (isinstance(origin.at, Node) and origin.at.value == node.value)
+            ):
+                continue  # of a value that is put together, this is a part
             for place in (origin.at, *(step.at for step in origin.through)):
                 span = span_of(place)
                 if span.source is buffer.source and span.start <= offset <= span.end:

@@ -72,7 +72,7 @@ class Merge:
                 old.fields.pop(name, None)
             elif before is None or before.value is not value:
                 key = after.key if after is not None else None
-                old.fields[name] = TreeField(key if before is None else before.key, value)
+                old.fields[name] = TreeField(before.key if key is None and before is not None else key, value)
         return old
 
     def _clean(self, added: YamlTree, path: tuple[str, ...]) -> YamlTree:

@@ -76,9 +76,9 @@ class YamlTree:
         return found.value if found is not None and isinstance(found.value, str) else ""
 
     def put(self, name: str, value: YamlTree, key: Node | None = None) -> None:
-        """Set a key; one that is there keeps its place in the file."""
+        """Set a key; one that is there keeps its place among the others, and is written where the new value is."""
         there = self.fields.get(name)
-        self.fields[name] = TreeField(there.key if there is not None else key, value)
+        self.fields[name] = TreeField(there.key if key is None and there is not None else key, value)
 
     def become(self, other: YamlTree) -> None:
         """Turn a scalar into another one where it is: kustomize may have the same one in two places."""

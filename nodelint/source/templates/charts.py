@@ -62,6 +62,7 @@ def vendored_chart(path: str) -> VendoredChart | None:
     own = _root(os.path.join(chart, CHART)) if outer is not None else None
     if outer is None or own is None or chart_around(outer) is not None:
         return None
+    outer = outer if os.path.isabs(path) else os.path.relpath(outer)
     name = _name(own)
     around = _root(os.path.join(outer, CHART))
     listed = around.get("dependencies") if around is not None else None
