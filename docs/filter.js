@@ -9,20 +9,25 @@
   box.placeholder = "Filter: gpu spot error fix …";
   box.setAttribute("aria-label", "Filter the rules");
   title.after(box);
+  function show(node, shown) { node.style.display = shown ? "" : "none"; }
   function filter() {
     var words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (var above = box.nextElementSibling; above && above.tagName !== "H2"; above = above.nextElementSibling) {
+      show(above, words.length === 0);
+    }
     document.querySelectorAll(".md-content h2").forEach(function (heading) {
       var left = 0;
       var about = heading.textContent.toLowerCase();
       for (var node = heading.nextElementSibling; node && node.tagName !== "H2"; node = node.nextElementSibling) {
         node.querySelectorAll("tbody tr").forEach(function (row) {
           var text = about + " " + row.textContent.toLowerCase();
-          row.hidden = !words.every(function (word) { return text.indexOf(word) >= 0; });
-          left += row.hidden ? 0 : 1;
+          var kept = words.every(function (word) { return text.indexOf(word) >= 0; });
+          show(row, kept);
+          left += kept ? 1 : 0;
         });
-        node.hidden = words.length > 0 && left === 0;
+        show(node, words.length === 0 || left > 0 && node.querySelector("tbody"));
       }
-      heading.hidden = words.length > 0 && left === 0;
+      show(heading, words.length === 0 || left > 0);
     });
   }
   box.addEventListener("input", filter);

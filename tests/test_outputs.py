@@ -46,7 +46,7 @@ def test_a_file_holds_what_standard_output_would(nodelint: Run, manifest: Path, 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--format", "xml"], "`xml` is not one of text, concise, json, sarif"),
+        (["--format", "xml"], "`xml` is not one of text, concise, json, jsonl, sarif"),
         (["--format", "sarif="], "`sarif=` names no file"),
         (["--format", "text", "--format", "json", "--output", "x"], "--output takes one format"),
         (["--format", "json=x", "--format", "sarif=x"], "two formats would go to one file"),

@@ -71,7 +71,7 @@ LOG = [
     for message in ("Reconciler error", f"unheard of {CODES}")
 ]
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
+FORMATS = ("text", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown")
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
+FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
 """Formats that are one document, which nothing may stand beside."""

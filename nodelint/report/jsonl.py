@@ -1,0 +1,99 @@
+"""Findings and objects as lines of JSON, for a store that holds those of many repositories.
+
+A line is a `finding`, an `object` with the release that it is judged for, or a `run`. Each names the repository and
+the commit, which come from the environment: NODELINT_REPOSITORY and NODELINT_COMMIT, else what GitHub Actions,
+GitLab, Bitbucket or Buildkite set.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from nodelint.lint.engine import Report, Result
+from nodelint.lint.fingerprints import fingerprints
+from nodelint.model.manifest import Object
+from nodelint.printable import escaped_json, writable
+from nodelint.report.run_info import Run, lines_of, shown_path
+
+VERSION = 1
+_REPOSITORY = (
+    *("NODELINT_REPOSITORY", "GITHUB_REPOSITORY", "CI_PROJECT_PATH", "BITBUCKET_REPO_FULL_NAME"),
+    "BUILDKITE_PIPELINE_SLUG",
+)
+_COMMIT = ("NODELINT_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA", "BITBUCKET_COMMIT", "BUILDKITE_COMMIT")
+
+
+def render(report: Report, run: Run) -> str:
+    """The lines of a run: itself, its objects, its findings; paths are seen from the repository."""
+    lines = (json.dumps(record, ensure_ascii=False) for record in _records(report, run))
+    return escaped_json(writable("".join(f"{line}\n" for line in lines)))
+
+
+def _records(report: Report, run: Run) -> Iterator[dict[str, Any]]:
+    where = {"version": VERSION, "repository": _named(_REPOSITORY), "commit": _named(_COMMIT)}
+    counts = {f"{severity}s": report.number_of(severity) for severity in ("error", "warning", "info")}
+    unreadable = [shown_path(path, run.root) for path, _ in run.unreadable]
+    files = {"files": run.files, "objects": len(report.objects), "unreadable": unreadable}
+    yield {"record": "run", **where, **files, **counts}
+    for obj in report.objects:
+        yield {"record": "object", **where, **_describe_object(obj, report, run), **_find_target(obj, report)}
+    marks = fingerprints(report.results, run.root)
+    for result, mark in zip(report.results, marks, strict=True):
+        yield {"record": "finding", **where, **_describe_finding(result, report, run), "fingerprint": mark}
+
+
+def _named(variables: tuple[str, ...]) -> str | None:
+    return next((value for name in variables if (value := os.environ.get(name))), None)
+
+
+def _describe_object(obj: Object, report: Report, run: Run) -> dict[str, Any]:
+    position = obj.source.position(obj.node.start)
+    name = obj.name if isinstance(obj.name, str) else None
+    return {
+        "kind": obj.kind,
+        "name": name,
+        "apiVersion": obj.api_version,
+        "path": shown_path(obj.source.path, run.root),
+        "line": position.line,
+    }
+
+
+def _find_target(obj: Object | None, report: Report) -> dict[str, Any]:
+    """The newest release that an object is judged for, and the line that states it."""
+    target = report.target
+    chosen = target.choose(obj) if obj is not None and target.choose is not None else None
+    if chosen is None or isinstance(chosen, str) or not chosen:
+        kubernetes = str(target.kubernetes) if target.kubernetes is not None else None
+        return {"karpenter": str(target.karpenter), "kubernetes": kubernetes, "stated": None}
+    newest = max(chosen, key=lambda each: each.karpenter.last)
+    evidence = newest.karpenter_from
+    return {
+        "karpenter": str(newest.karpenter.last),
+        "kubernetes": str(newest.kubernetes) if newest.kubernetes is not None else None,
+        "stated": evidence.place if evidence is not None else None,
+    }
+
+
+def _describe_finding(result: Result, report: Report, run: Run) -> dict[str, Any]:
+    finding, obj = result.finding, result.object
+    first, last = lines_of(result.span)
+    return {
+        "rule": result.rule.name,
+        "group": result.rule.group,
+        "subject": result.rule.subject or None,
+        "severity": result.severity,
+        "message": finding.message,
+        "note": finding.note,
+        "help": finding.help,
+        "path": shown_path(result.span.source.path, run.root),
+        "line": first,
+        "endLine": last,
+        "kind": obj.kind if obj is not None else None,
+        "name": obj.name if obj is not None and isinstance(obj.name, str) else None,
+        "fix": result.safety if result.fixable else None,
+        "suggestions": [each.name for each in finding.suggestions],
+        **_find_target(obj, report),
+    }
