@@ -33,7 +33,7 @@ def render(report: Report, run: Run) -> str:
 
 
 def _records(report: Report, run: Run) -> Iterator[dict[str, Any]]:
-    where = {"version": VERSION, "repository": _named(_REPOSITORY), "commit": _named(_COMMIT)}
+    where = {"version": VERSION, "repository": _read_variable(_REPOSITORY), "commit": _read_variable(_COMMIT)}
     counts = {f"{severity}s": report.number_of(severity) for severity in ("error", "warning", "info")}
     unreadable = [shown_path(path, run.root) for path, _ in run.unreadable]
     files = {"files": run.files, "objects": len(report.objects), "unreadable": unreadable}
@@ -45,7 +45,7 @@ def _records(report: Report, run: Run) -> Iterator[dict[str, Any]]:
         yield {"record": "finding", **where, **_describe_finding(result, report, run), "fingerprint": mark}
 
 
-def _named(variables: tuple[str, ...]) -> str | None:
+def _read_variable(variables: tuple[str, ...]) -> str | None:
     return next((value for name in variables if (value := os.environ.get(name))), None)
 
 
