@@ -20,8 +20,10 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `remedies` | ways out by name: what is refused taken away, where that settles it |
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
+| `pool_requirements`, `taints` | what a pool asks of nodes; who sets, removes and tolerates a taint |
+| `dummy_values`, `spelling` | values that a person was to replace; words a slip apart |
 | `messages` | values and counts as messages name them |
-| `manifest`, `requirement`, `quantities` | more of the model: terms, the algebra, `20Gi` |
+| `manifest`, `gvk`, `requirement`, `quantities` | more of the model: terms, the algebra, `20Gi` |
 | `releases`, `support` | versions, and how long they are supported |
 | `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
@@ -49,109 +51,169 @@ from nodelint.source import UNKNOWN, Node, Source
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from nodelint import apiserver as apiserver
-    from nodelint import edits as edits
-    from nodelint import fit as fit
-    from nodelint.drift import budgets as budgets
-    from nodelint.ec2 import catalog as catalog
-    from nodelint.ec2 import questions as questions
-    from nodelint.ec2 import snapshot as snapshot
-    from nodelint.ec2 import type_set as type_set
-    from nodelint.ec2.facts import AwsFacts as AwsFacts
-    from nodelint.ec2.facts import Missing as Missing
-    from nodelint.ec2.type_set import TypeSet as TypeSet
-    from nodelint.karpenter import controller as controller
-    from nodelint.karpenter import convert as convert
-    from nodelint.karpenter import images as images
-    from nodelint.karpenter import labels as labels
-    from nodelint.karpenter import overlays as overlays
-    from nodelint.karpenter import resolve as resolve
-    from nodelint.karpenter import selectors as selectors
-    from nodelint.karpenter import userdata as userdata
-    from nodelint.karpenter.controller import expressions as expressions
-    from nodelint.lint import fixes as fixes
-    from nodelint.lint import remedies as remedies
-    from nodelint.lint.checks import RuleCheck as RuleCheck
-    from nodelint.lint.checks import run_checks as run_checks
-    from nodelint.lint.suppressions import Suppression as Suppression
-    from nodelint.model import cluster_objects as cluster_objects
-    from nodelint.model import keys as keys
-    from nodelint.model import manifest as manifest
-    from nodelint.model import messages as messages
-    from nodelint.model import quantities as quantities
-    from nodelint.model import releases as releases
-    from nodelint.model import requirement as requirement
-    from nodelint.model import support as support
-    from nodelint.model.documents import objects as objects
-    from nodelint.source.yaml import scalars as scalars
-
-_MODULES = {
-    "apiserver": "nodelint.apiserver",
-    "budgets": "nodelint.drift.budgets",
-    "catalog": "nodelint.ec2.catalog",
-    "cluster_objects": "nodelint.model.cluster_objects",
-    "controller": "nodelint.karpenter.controller",
-    "convert": "nodelint.karpenter.convert",
-    "edits": "nodelint.edits",
-    "expressions": "nodelint.karpenter.controller.expressions",
-    "fit": "nodelint.fit",
-    "fixes": "nodelint.lint.fixes",
-    "hashes": "nodelint.drift.hashes",
-    "images": "nodelint.karpenter.images",
-    "keys": "nodelint.model.keys",
-    "labels": "nodelint.karpenter.labels",
-    "manifest": "nodelint.model.manifest",
-    "messages": "nodelint.model.messages",
-    "overlays": "nodelint.karpenter.overlays",
-    "quantities": "nodelint.model.quantities",
-    "questions": "nodelint.ec2.questions",
-    "releases": "nodelint.model.releases",
-    "remedies": "nodelint.lint.remedies",
-    "requirement": "nodelint.model.requirement",
-    "support": "nodelint.model.support",
-    "resolve": "nodelint.karpenter.resolve",
-    "scalars": "nodelint.source.yaml.scalars",
-    "selectors": "nodelint.karpenter.selectors",
-    "snapshot": "nodelint.ec2.snapshot",
-    "type_set": "nodelint.ec2.type_set",
-    "userdata": "nodelint.karpenter.userdata",
-}
-_LATER = {
-    "AwsFacts": "nodelint.ec2.facts",
-    "RuleCheck": "nodelint.lint.checks",
-    "Missing": "nodelint.ec2.facts",
-    "Suppression": "nodelint.lint.suppressions",
-    "TypeSet": "nodelint.ec2.type_set",
-    "run_checks": "nodelint.lint.checks",
-    "objects": "nodelint.model.documents",
-}
+    from nodelint import apiserver, edits, fit
+    from nodelint.drift import budgets, hashes
+    from nodelint.ec2 import catalog, questions, snapshot, type_set
+    from nodelint.ec2.facts import AwsFacts, Missing
+    from nodelint.ec2.type_set import TypeSet
+    from nodelint.karpenter import (
+        controller,
+        convert,
+        dummy_values,
+        images,
+        labels,
+        overlays,
+        pool_requirements,
+        resolve,
+        selectors,
+        spelling,
+        taints,
+        userdata,
+    )
+    from nodelint.karpenter.controller import expressions
+    from nodelint.lint import fixes, remedies
+    from nodelint.lint.checks import RuleCheck, run_checks
+    from nodelint.lint.suppressions import Suppression
+    from nodelint.model import (
+        cluster_objects,
+        gvk,
+        keys,
+        manifest,
+        messages,
+        quantities,
+        releases,
+        requirement,
+        support,
+    )
+    from nodelint.model.documents import objects
+    from nodelint.source.yaml import scalars
 
 __all__ = [
     "EVERY_PROVIDER",
     "UNKNOWN",
     "Also",
+    "AwsFacts",
     "Context",
     "EC2NodeClass",
     "Edit",
     "Finding",
     "Findings",
     "Group",
+    "Missing",
     "Node",
     "NodePool",
     "Object",
     "RequirementLine",
+    "RuleCheck",
     "Safety",
     "Severity",
     "Skip",
     "Source",
     "Span",
     "Suggestion",
+    "Suppression",
+    "TypeSet",
+    "apiserver",
+    "budgets",
+    "catalog",
+    "cluster_objects",
+    "controller",
+    "convert",
+    "dummy_values",
+    "edits",
+    "expressions",
+    "fit",
+    "fixes",
+    "gvk",
+    "hashes",
+    "images",
+    "keys",
+    "labels",
+    "manifest",
+    "messages",
+    "objects",
+    "overlays",
+    "pool_requirements",
+    "quantities",
+    "questions",
+    "releases",
+    "remedies",
+    "requirement",
+    "resolve",
     "rule",
-    *_LATER,
-    *_MODULES,
+    "run_checks",
+    "scalars",
+    "selectors",
+    "snapshot",
+    "spelling",
+    "support",
+    "taints",
+    "type_set",
+    "userdata",
 ]
+
+_MODULES = {
+    "nodelint": (
+        "apiserver",
+        "edits",
+        "fit",
+    ),
+    "nodelint.drift": (
+        "budgets",
+        "hashes",
+    ),
+    "nodelint.ec2": (
+        "catalog",
+        "questions",
+        "snapshot",
+        "type_set",
+    ),
+    "nodelint.karpenter": (
+        "controller",
+        "convert",
+        "dummy_values",
+        "images",
+        "labels",
+        "overlays",
+        "pool_requirements",
+        "resolve",
+        "selectors",
+        "spelling",
+        "taints",
+        "userdata",
+    ),
+    "nodelint.karpenter.controller": ("expressions",),
+    "nodelint.lint": (
+        "fixes",
+        "remedies",
+    ),
+    "nodelint.model": (
+        "cluster_objects",
+        "gvk",
+        "keys",
+        "manifest",
+        "messages",
+        "quantities",
+        "releases",
+        "requirement",
+        "support",
+    ),
+    "nodelint.source.yaml": ("scalars",),
+}
+_NAMES = {
+    "nodelint.ec2.facts": (
+        "AwsFacts",
+        "Missing",
+    ),
+    "nodelint.ec2.type_set": ("TypeSet",),
+    "nodelint.lint.checks": (
+        "RuleCheck",
+        "run_checks",
+    ),
+    "nodelint.lint.suppressions": ("Suppression",),
+    "nodelint.model.documents": ("objects",),
+}
+"""Where the modules and names are that are loaded when a rule first uses them; checkers read the imports above."""
 
 
 class _Module:
@@ -160,21 +222,24 @@ class _Module:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         from importlib import import_module
 
-        found = getattr(import_module(self._path), name)
+        found: object = getattr(import_module(self._path), name)
         setattr(self, name, found)
         return found
 
 
-def __getattr__(name: str) -> Any:
-    """What is loaded only when it is used; AttributeError for a name that the API has not."""
-    if name in _MODULES:
-        found = globals()[name] = _Module(_MODULES[name])
-        return found
-    if name in _LATER:
-        from importlib import import_module
+if not TYPE_CHECKING:  # for a checker every name would be one of the API
 
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"nodelint.api has no `{name}`; it has {', '.join(sorted(__all__))}")
+    def __getattr__(name: str) -> object:
+        """What is loaded only when it is used; AttributeError for a name that the API has not."""
+        for package, modules in _MODULES.items():
+            if name in modules:
+                return globals().setdefault(name, _Module(f"{package}.{name}"))
+        for module, names in _NAMES.items():
+            if name in names:
+                from importlib import import_module
+
+                return getattr(import_module(module), name)
+        raise AttributeError(f"nodelint.api has no `{name}`; it has {', '.join(__all__)}")

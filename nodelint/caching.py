@@ -9,8 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from functools import cache as cache
-    from functools import cached_property as cached_property
+    from functools import cache, cached_property
 else:
     try:
         from _functools import _lru_cache_wrapper
@@ -41,3 +40,9 @@ else:
                 return self
             value = instance.__dict__[self.name] = self.function(instance)
             return value
+
+
+__all__ = [
+    "cache",
+    "cached_property",
+]

@@ -7,7 +7,8 @@ what cannot be used raises ConfigError.
 from __future__ import annotations
 
 from nodelint.caching import cache, cached_property
-from nodelint.lint.config import BUNDLED, ConfigError, Settings, selection
+from nodelint.lint.config import BUNDLED, Settings, selection
+from nodelint.lint.config_file import ConfigError
 from nodelint.source.files.globs import Excluded, Globs
 from nodelint.source.files.safe_read import error_reason
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
-    from typing import Generic as Generic
-    from typing import NamedTuple as NamedTuple
+    from typing import Any, Generic, NamedTuple
 else:
     from nodelint.caching import cache
 
@@ -88,3 +86,9 @@ else:
 
         def __class_getitem__(cls, _: object) -> type:
             return cls
+
+
+__all__ = [
+    "Generic",
+    "NamedTuple",
+]

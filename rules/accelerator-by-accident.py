@@ -30,7 +30,7 @@ from nodelint.api import (
     edits,
     fixes,
     keys,
-    labels,
+    pool_requirements,
     resolve,
     rule,
 )
@@ -76,7 +76,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _names_accelerators(pool: NodePool, resolution: resolve.Resolution, special: TypeSet) -> bool:
     """Whether a value or a key of the pool is about such types, or a taint or label names them."""
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.operator != "In" or item.key not in resolution.catalog.keys:
             continue
         known = resolution.catalog.values(item.key)

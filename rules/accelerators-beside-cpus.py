@@ -20,7 +20,19 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, fixes, keys, labels, messages, resolve, rule
+from nodelint.api import (
+    UNKNOWN,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    fixes,
+    keys,
+    messages,
+    pool_requirements,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -38,7 +50,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     taints = pool.node.find("spec", "template", "spec", "taints")
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
         return
-    item = labels.last_asking(pool, keys.CATEGORY)
+    item = pool_requirements.last_asking(pool, keys.CATEGORY)
     if item is None or item.operator != "In" or not item.known or len(item.values) < 2:
         return
     resolution = context.resolution(pool)

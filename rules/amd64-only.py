@@ -31,7 +31,18 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, requirement, resolve, rule
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    fixes,
+    keys,
+    pool_requirements,
+    requirement,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -47,7 +58,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     ],
 )
 def check(pool: NodePool, context: Context, *, saved: float = 0.1) -> Findings:
-    item = labels.last_asking(pool, keys.ARCH)
+    item = pool_requirements.last_asking(pool, keys.ARCH)
     if item is None or pool.partial:
         return
     resolution = context.resolution(pool)
@@ -67,7 +78,7 @@ def check(pool: NodePool, context: Context, *, saved: float = 0.1) -> Findings:
     if found is None or found.saved < saved:
         return
     yield Finding(
-        at=labels.values_at(item),
+        at=pool_requirements.values_at(item),
         message=f"arm64 is excluded: `{found.other}` costs {found.saved:.0%} less than `{found.own}`",
         once=True,
         help="add `arm64` if your container images are built for it",

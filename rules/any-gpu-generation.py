@@ -22,7 +22,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, resolve, rule
 
 FEW = 4
 """Kinds of GPU that a pool may have without a word."""
@@ -44,13 +44,13 @@ FEW = 4
     source=["https://karpenter.sh/docs/concepts/scheduling/", "https://aws.amazon.com/ec2/instance-types/"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    item = labels.last_asking(pool, keys.CATEGORY)
+    item = pool_requirements.last_asking(pool, keys.CATEGORY)
     if pool.partial or item is None or item.operator != "In" or not item.known:
         return
     if not item.texts or any(text not in ("g", "p") for text in item.texts):
         return
     telling = {keys.GENERATION, keys.FAMILY, keys.INSTANCE_TYPE, *keys.GPUS} - {keys.GPU_COUNT}
-    if any(asked.key in telling for asked in labels.requirements_of(pool)):
+    if any(asked.key in telling for asked in pool_requirements.requirements_of(pool)):
         return
     resolution = context.resolution(pool)
     catalog, types = resolution.catalog, resolution.candidates
@@ -60,7 +60,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     least, most = resolve.cheapest(catalog, types), resolve.dearest(catalog, types)
     prices = f": `{least[1]}` to `{most[1]}`, ${least[0]:,.2f} to ${most[0]:,.2f} an hour" if least and most else ""
     yield Finding(
-        at=labels.values_at(item),
+        at=pool_requirements.values_at(item),
         message=f"{len(kinds)} kinds of GPU are left{prices}",
         once=True,
         help="say which are meant by `instance-generation`, `instance-gpu-name` or `instance-gpu-memory`",

@@ -12,7 +12,18 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, edits, fixes, keys, labels, rule
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    edits,
+    fixes,
+    keys,
+    pool_requirements,
+    rule,
+)
 
 
 @rule(
@@ -26,7 +37,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, RequirementLine, 
     source="https://docs.aws.amazon.com/eks/latest/userguide/auto-reference.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.OS, keys.WINDOWS_BUILD) or not item.known:
             continue
         builds = item.key == keys.WINDOWS_BUILD and item.operator not in ("NotIn", "DoesNotExist")

@@ -58,6 +58,7 @@ from nodelint.api import (
     keys,
     labels,
     messages,
+    pool_requirements,
     resolve,
     rule,
     run_checks,
@@ -86,7 +87,7 @@ METAL = "metal"
 
 
 def _check_sizes(pool: NodePool, context: Context) -> Findings:
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         metal = next((value for value in item.values if value.text == METAL), None)
         if item.key != keys.SIZE or item.operator != "NotIn" or metal is None:
             continue
@@ -120,7 +121,7 @@ NAMED = (keys.SIZE, keys.INSTANCE_TYPE, keys.HYPERVISOR)
 def _check_mixed(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None:
         return
-    asked = list(labels.requirements_of(pool))
+    asked = list(pool_requirements.requirements_of(pool))
     if any(item.key in NAMED and item.operator == "In" for item in asked):
         return
     if any(item.key == keys.SIZE and "metal" in item.texts for item in asked):
@@ -132,7 +133,7 @@ def _check_mixed(pool: NodePool, context: Context) -> Findings:
         return
     found = resolve.dearest(resolution.catalog, metal)
     cost = f", up to ${found[0]:,.2f} an hour" if found else ""
-    category = labels.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.last_asking(pool, keys.CATEGORY)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
         once=True,

@@ -37,8 +37,8 @@ from nodelint.api import (
     budgets,
     fixes,
     keys,
-    labels,
     messages,
+    pool_requirements,
     rule,
     selectors,
 )
@@ -99,7 +99,7 @@ def _is_thought_of(node: Node) -> bool:
 
 def _region(pool: NodePool) -> str | None:
     """The one region that the zones of a pool are in."""
-    item = labels.last_asking(pool, keys.ZONE)
+    item = pool_requirements.last_asking(pool, keys.ZONE)
     if item is None or item.operator != "In" or not item.known:
         return None
     regions = {selectors.region_of(text) for text in item.texts}

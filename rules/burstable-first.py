@@ -21,7 +21,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, resolve, rule
 
 TELLING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
 
@@ -39,7 +39,7 @@ TELLING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or labels.last_asking(pool, keys.CAPACITY_TYPE) is None:
+    if pool.partial or pool_requirements.last_asking(pool, keys.CAPACITY_TYPE) is None:
         return
     resolution = context.resolution(pool)
     if resolution.capacity_types != ("on-demand",) or fixes.doubts(resolution):
@@ -50,9 +50,12 @@ def check(pool: NodePool, context: Context) -> Findings:
     twin = resolve.cheaper_twin(steady, burstable, catalog) if burstable and steady else None
     if twin is None or twin.saved <= 0:
         return
-    at = next((item for item in labels.requirements_of(pool) if item.key in TELLING and item.operator == "In"), None)
+    at = next(
+        (item for item in pool_requirements.requirements_of(pool) if item.key in TELLING and item.operator == "In"),
+        None,
+    )
     yield Finding(
-        at=labels.values_at(at) if at is not None else fixes.place(pool),
+        at=pool_requirements.values_at(at) if at is not None else fixes.place(pool),
         message=f"burstable `{twin.other}` is launched before `{twin.own}`, for it costs {twin.saved:.0%} less",
         note="beyond its baseline CPU time costs credits, which Karpenter does not know of",
         help="unless most pods idle, leave t out, or give it a NodePool of its own",

@@ -18,7 +18,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, pool_requirements, rule
 
 WORDS = ("burst", "burstable", "t2", "t3", "t3a", "t4g")
 """Words of a NodePool's name that say that such types are meant."""
@@ -35,7 +35,9 @@ WORDS = ("burst", "burstable", "t2", "t3", "t3a", "t4g")
 )
 def check(pool: NodePool, context: Context) -> Findings:
     telling = [
-        item for item in labels.requirements_of(pool) if item.key in (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
+        item
+        for item in pool_requirements.requirements_of(pool)
+        if item.key in (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
     ]
     if pool.partial or not any(item.operator == "In" for item in telling):
         return

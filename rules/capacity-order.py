@@ -29,7 +29,7 @@ from nodelint.api import (
     edits,
     fixes,
     keys,
-    labels,
+    pool_requirements,
     resolve,
     rule,
 )
@@ -48,7 +48,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    item = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    item = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if item is None or item.operator != "In" or not {"spot", "on-demand"} <= set(item.texts):
         return
     at = item.at

@@ -21,7 +21,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys, labels, resolve, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, resolve, rule
 
 
 @rule(
@@ -45,7 +45,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not devices or devices == resolution.candidates or fixes.doubts(resolution):
         return
     rest = len(resolution.candidates - devices)
-    asking = labels.last_asking(pool, keys.CATEGORY) or labels.last_asking(pool, keys.FAMILY)
+    asking = pool_requirements.last_asking(pool, keys.CATEGORY) or pool_requirements.last_asking(pool, keys.FAMILY)
     yield Finding(
         at=fixes.visible_node(asking.key_node) if asking is not None else fixes.place(pool),
         message=f"{len(devices):,} types with GPUs or devices get the image of the {rest:,} others",

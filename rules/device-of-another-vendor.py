@@ -28,6 +28,7 @@ from nodelint.api import (
     keys,
     labels,
     manifest,
+    pool_requirements,
     resolve,
     rule,
     type_set,
@@ -117,7 +118,7 @@ def _limits(pool: NodePool) -> Findings:
 
 def _listed(pool: NodePool, others: TypeSet, resolution: resolve.Resolution, device: str) -> Findings:
     """The values of lists that stand for nothing but types with another vendor's device."""
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In" or item.is_label:
             continue
         known = resolution.catalog.values(item.key)
@@ -134,7 +135,7 @@ def _listed(pool: NodePool, others: TypeSet, resolution: resolve.Resolution, dev
 
 
 def _finding(
-    item: labels.PoolRequirement, wrong: list[manifest.Value], resolution: resolve.Resolution, device: str
+    item: pool_requirements.PoolRequirement, wrong: list[manifest.Value], resolution: resolve.Resolution, device: str
 ) -> Finding:
     texts = [str(value.text) for value in wrong]
     types = resolution.catalog.having_value(item.key, *texts)

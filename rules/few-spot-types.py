@@ -60,7 +60,7 @@ from nodelint.api import (
     RuleCheck,
     fixes,
     keys,
-    labels,
+    pool_requirements,
     resolve,
     rule,
     run_checks,
@@ -89,7 +89,7 @@ def check(pool: NodePool, context: Context, *, types: int = 15) -> Findings:
 
 
 def _check_consolidation(pool: NodePool, context: Context) -> Findings:
-    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     policy = pool.node.find("spec", "disruption", "consolidationPolicy")
     static = pool.node.find("spec", "replicas") is not None
     if spot is None or static or (policy is not None and policy.value == "WhenEmpty"):
@@ -99,7 +99,7 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
     if "spot" not in resolution.capacity_types or not 0 < count < LEAST:
         return
     yield Finding(
-        at=labels.values_at(spot),
+        at=pool_requirements.values_at(spot),
         message=f"cheaper spot nodes never replace these: that takes {LEAST} instance types, and {count} remain",
         help=f"if the feature gate SpotToSpotConsolidation is on, allow {LEAST - count} more",
     )
@@ -107,7 +107,9 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
 
 def _check_interruption(pool: NodePool, context: Context, least: int) -> Findings:
     narrow = (keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CATEGORY)
-    if pool.partial or not any(item.key in narrow and item.operator == "In" for item in labels.requirements_of(pool)):
+    if pool.partial or not any(
+        item.key in narrow and item.operator == "In" for item in pool_requirements.requirements_of(pool)
+    ):
         return
     resolution = context.resolution(pool)
     count = len(resolution.launchable)
@@ -117,9 +119,9 @@ def _check_interruption(pool: NodePool, context: Context, least: int) -> Finding
         return
     if not resolution.launchable - resolve.accelerated(resolution.catalog):
         return  # there are few of these anyway
-    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     yield Finding(
-        at=labels.values_at(spot) if spot is not None else fixes.place(pool),
+        at=pool_requirements.values_at(spot) if spot is not None else fixes.place(pool),
         message=f"spot capacity of {count} instance types: with {least} and more, nodes are taken back less often",
         help="allow more families, sizes and generations of the same shape",
     )

@@ -69,6 +69,7 @@ from nodelint.api import (
     labels,
     messages,
     objects,
+    pool_requirements,
     requirement,
     resolve,
     rule,
@@ -158,7 +159,7 @@ def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list
             text in labels.EVERYTHING or labels.can_have(requirement.normalize(str(line.key)), text, context.catalog)
             for text in rest
         )
-        or any(each.key == keys.FLEX for each in labels.requirements_of(pool))
+        or any(each.key == keys.FLEX for each in pool_requirements.requirements_of(pool))
         or (pool.node.parent is not None and any(node.aliased for node in pool.node.walk()))
     )
     if unfit:

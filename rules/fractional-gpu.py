@@ -33,7 +33,19 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, fixes, keys, labels, rule
+from nodelint.api import (
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    edits,
+    fixes,
+    keys,
+    labels,
+    pool_requirements,
+    rule,
+)
 
 
 @rule(
@@ -62,7 +74,12 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
         return
     asking = next(
-        (item for item in labels.requirements_of(pool) if item.key in keys.GPUS and item.operator != "NotIn"), None
+        (
+            item
+            for item in pool_requirements.requirements_of(pool)
+            if item.key in keys.GPUS and item.operator != "NotIn"
+        ),
+        None,
     )
     if asking is None or resolution.candidates - resolution.catalog.having(keys.GPU_COUNT):
         return

@@ -31,7 +31,19 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, Skip, keys, labels, messages, rule, selectors
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    Skip,
+    keys,
+    messages,
+    pool_requirements,
+    rule,
+    selectors,
+)
 
 
 @rule(
@@ -45,7 +57,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, Skip, keys,
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    asked = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    asked = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if asked is None or "reserved" not in asked.texts:
         return
     resolution = context.resolution(pool)
@@ -56,13 +68,13 @@ def check(pool: NodePool, context: Context) -> Findings:
     found = finds.everything()
     if finds.at is None or not found:
         if found is None:
-            yield Skip(labels.values_at(asked), "a term for capacity reservations contains a placeholder")
+            yield Skip(pool_requirements.values_at(asked), "a term for capacity reservations contains a placeholder")
         return
     takes = [each for each in found if resolution.catalog.only(each.type) & resolution.candidates]
     if takes and not any(each.free for each in takes):
         ids = messages.short(", ".join(each.id for each in takes), 48)
         yield Finding(
-            at=labels.values_at(asked),
+            at=pool_requirements.values_at(asked),
             message=f"only reserved capacity is asked for, and `{ids}` had no free instance",
             note="while that is so, no node launches: pods stay Pending",
             help="add `on-demand`, which Karpenter takes where the reservation is full, or reserve more instances",

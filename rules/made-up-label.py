@@ -29,7 +29,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, labels, messages, requirement, rule
+from nodelint.api import Context, Finding, Findings, NodePool, messages, pool_requirements, requirement, rule
 
 
 @rule(
@@ -46,8 +46,8 @@ from nodelint.api import Context, Finding, Findings, NodePool, labels, messages,
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.partial:
         return
-    own: dict[str, list[labels.PoolRequirement]] = {}
-    for item in labels.requirements_of(pool):
+    own: dict[str, list[pool_requirements.PoolRequirement]] = {}
+    for item in pool_requirements.requirements_of(pool):
         if requirement.well_known_since(item.key) is None:
             own.setdefault(item.key, []).append(item)
     tainted = {taint.key for taint in pool.taints}

@@ -68,6 +68,7 @@ from nodelint.api import (
     keys,
     labels,
     messages,
+    pool_requirements,
     resolve,
     rule,
 )
@@ -132,7 +133,7 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
     other = "spot" if named == "on-demand" else "on-demand"
     if other not in resolution.capacity_types or fixes.doubts(resolution, (keys.CAPACITY_TYPE,)):
         return
-    line = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    line = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     said = f"but {other} is allowed" + (", and tried first" if other == "spot" else "")
     if named not in resolution.capacity_types:
         said = f"but only {other} is allowed"
@@ -140,7 +141,7 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
         at=at,
         message=f"{start.replace('{}', f'{named} capacity')}, {said}",
         severity="warning" if other == "spot" else None,
-        also=[_also(labels.values_at(line), other)] if line is not None else (),
+        also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
         help=f"require `karpenter.sh/capacity-type In [{named}]`, or say what is meant",
     )
 
@@ -158,11 +159,11 @@ def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) ->
         return
     if resolution.node_class is not None and any(image.arch is None for image in resolution.images.images):
         return  # the images decide, and are not known
-    line = labels.last_asking(pool, keys.ARCH)
+    line = pool_requirements.last_asking(pool, keys.ARCH)
     yield Finding(
         at=at,
         message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types left are {other}",
-        also=[_also(labels.values_at(line), other)] if line is not None else (),
+        also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
         help=f"require `kubernetes.io/arch In [{named}]`, or say what is meant",
     )
 

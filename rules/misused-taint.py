@@ -39,7 +39,7 @@ spec.template.spec.startupTaints:
 
 from collections.abc import Iterator
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, edits, labels, manifest, messages, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, edits, manifest, messages, rule, taints
 
 
 @rule(
@@ -66,8 +66,8 @@ def check(pool: NodePool, context: Context) -> Findings:
                 edits=edits.if_editable(edits.remove, node),
                 help="remove it, or set the value that pods tolerate",
             )
-    for startup, taints in ((False, pool.taints), (True, pool.startup_taints)):
-        for taint in taints:
+    for startup, listed in ((False, pool.taints), (True, pool.startup_taints)):
+        for taint in listed:
             yield from _own(taint, startup, pool, context)
 
 
@@ -75,12 +75,12 @@ def _own(taint: manifest.Taint, startup: bool, pool: NodePool, context: Context)
     """The finding for a taint that somebody else sets and removes."""
     if not isinstance(taint.key, str) or not isinstance(taint.effect, str):
         return
-    meant = labels.meant_taint(taint.key, startup)
+    meant = taints.meant_taint(taint.key, startup)
     if meant is not None:
         yield _slip(taint, meant, startup)
         return
-    owner = labels.owner_of_taint(taint.key)
-    if owner is None and startup and labels.of_nobody(taint.key):
+    owner = taints.owner_of_taint(taint.key)
+    if owner is None and startup and taints.of_nobody(taint.key):
         yield _left_on(taint)
     if owner is None or taint.effect == "PreferNoSchedule":
         return
@@ -123,7 +123,7 @@ def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:
     """The finding for a key that is near the one that programs know."""
     at = taint.node.get("key") or taint.node
     written = messages.short(str(taint.key), 40)
-    does = f"{labels.remover_of_taint(meant)} removes" if startup else "pods tolerate"
+    does = f"{taints.remover_of_taint(meant)} removes" if startup else "pods tolerate"
     return Finding(
         at=at,
         message=f"`{written}` is not the taint that {does}, did you mean `{meant}`?",

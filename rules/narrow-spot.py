@@ -41,7 +41,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, messages, pool_requirements, rule
 
 
 @rule(
@@ -54,7 +54,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
 )
 def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
-    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None:
         return
     resolution = context.resolution(pool)
@@ -66,7 +66,7 @@ def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
     names = ", ".join(f"`{name}`" for name in resolution.catalog.names_in(resolution.launchable))
     types = "1 instance type" if count == 1 else f"{count} instance types"
     yield Finding(
-        at=labels.values_at(spot),
+        at=pool_requirements.values_at(spot),
         message=messages.first_fitting(f"spot capacity only, of {types}: {names}", f"spot capacity only, of {types}"),
         covers=[fixes.place(pool), *(fixes.visible_node(line.at.key_node) for line in resolution.lines)],
         note="nothing starts while EC2 has no spot capacity of these",

@@ -17,7 +17,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, resolve, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, messages, pool_requirements, resolve, rule
 
 
 @rule(
@@ -31,7 +31,9 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
 )
 def check(pool: NodePool, context: Context) -> Findings:
     telling = [
-        item for item in labels.requirements_of(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.CATEGORY)
+        item
+        for item in pool_requirements.requirements_of(pool)
+        if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.CATEGORY)
     ]
     inf = [value for item in telling for value in item.values if str(value.text).startswith("inf")]
     if not inf or any(item.operator != "In" for item in telling):

@@ -29,7 +29,7 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, rule
+from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, rule
 
 
 @rule(
@@ -44,7 +44,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labe
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or pool.class_ref is None or labels.last_asking(pool, keys.ARCH) is not None:
+    if pool.partial or pool.class_ref is None or pool_requirements.last_asking(pool, keys.ARCH) is not None:
         return
     resolution = context.resolution(pool)
     if fixes.doubts(resolution):
@@ -55,7 +55,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     arches = resolution.catalog.distinct(keys.ARCH, left)
     if not {"amd64", "arm64"} <= set(arches):
         return
-    named = [item for item in labels.requirements_of(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE)]
+    named = [
+        item for item in pool_requirements.requirements_of(pool) if item.key in (keys.FAMILY, keys.INSTANCE_TYPE)
+    ]
     if any(item.operator == "In" for item in named):
         return  # whoever lists `m7g` knows what it is
     arm = left & resolution.catalog.values(keys.ARCH)["arm64"]

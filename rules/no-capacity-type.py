@@ -22,7 +22,19 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, Suggestion, edits, fixes, keys, labels, resolve, rule
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    Suggestion,
+    edits,
+    fixes,
+    keys,
+    pool_requirements,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -36,7 +48,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, Suggestion, edits
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or pool.class_ref is None or labels.last_asking(pool, keys.CAPACITY_TYPE) is not None:
+    if pool.partial or pool.class_ref is None or pool_requirements.last_asking(pool, keys.CAPACITY_TYPE) is not None:
         return
     unsure = fixes.doubts(context.resolution(pool), (keys.CAPACITY_TYPE,))
     if any(not isinstance(line.key, str) for line in pool.requirements) or unsure:

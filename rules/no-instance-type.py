@@ -89,11 +89,13 @@ from nodelint.api import (
     labels,
     manifest,
     messages,
+    pool_requirements,
     requirement,
     resolve,
     rule,
     run_checks,
     selectors,
+    spelling,
 )
 
 
@@ -327,7 +329,7 @@ def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tup
             found += [
                 (node, value)
                 for value, types in resolution.catalog.values(line.key).items()
-                if types & left and labels.one_slip(text, value)
+                if types & left and spelling.one_slip(text, value)
             ]
     return found[0] if len(found) == 1 else None
 
@@ -355,18 +357,18 @@ def _check_regions(pool: NodePool, context: Context) -> Findings:
         own, theirs = _subnets(pool, context), _subnets(other, context)
         if own is not None and own == theirs:
             yield Finding(
-                at=labels.values_at(zones),
+                at=pool_requirements.values_at(zones),
                 message=f"zones of {region}, while `{other.name}` of the same cluster asks for zones of {another}",
-                also=[Also(labels.values_at(its_zones), f"zones of {another}")],
+                also=[Also(pool_requirements.values_at(its_zones), f"zones of {another}")],
                 note="a cluster is in one region: one of the pools finds no subnet and launches nothing",
                 help="ask both for zones of the cluster's region",
             )
             return
 
 
-def _region(pool: NodePool) -> tuple[str | None, labels.PoolRequirement | None]:
+def _region(pool: NodePool) -> tuple[str | None, pool_requirements.PoolRequirement | None]:
     """The one region of the zones that a pool asks for."""
-    item = labels.last_asking(pool, keys.ZONE)
+    item = pool_requirements.last_asking(pool, keys.ZONE)
     if item is None or item.operator != "In" or not item.known or pool.partial:
         return None, None
     regions = {selectors.region_of(text) for text in item.texts}

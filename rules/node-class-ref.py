@@ -17,7 +17,7 @@ spec.template.spec.nodeClassRef: {name: default}
 ```
 """
 
-from nodelint.api import UNKNOWN, Context, Edit, Finding, Findings, Node, NodePool, edits, manifest, rule
+from nodelint.api import UNKNOWN, Context, Edit, Finding, Findings, Node, NodePool, edits, gvk, manifest, rule
 
 
 @rule(
@@ -54,17 +54,17 @@ def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
     if old is not None:
         return old, "nodeClassRef has no `apiVersion` in v1: use `group`, without a version"
     if _empty(ref.node.get("group")) and not pool.partial:
-        return ref.node, f"nodeClassRef has no `group`: it has to be `{manifest.AWS_GROUP}`"
-    if isinstance(ref.group, str) and ref.group.startswith(f"{manifest.AWS_GROUP}/"):
+        return ref.node, f"nodeClassRef has no `group`: it has to be `{gvk.AWS_GROUP}`"
+    if isinstance(ref.group, str) and ref.group.startswith(f"{gvk.AWS_GROUP}/"):
         return ref.node.get("group") or ref.node, f"`{ref.group}` is not a group: it includes a version"
     if _empty(ref.node.get("kind")) and not pool.partial:
-        return ref.node, f"nodeClassRef has no `kind`: it has to be `{manifest.CLASS_KIND}`"
-    if ref.group == manifest.AWS_GROUP and isinstance(ref.kind, str) and ref.kind != manifest.CLASS_KIND:
+        return ref.node, f"nodeClassRef has no `kind`: it has to be `{gvk.CLASS_KIND}`"
+    if ref.group == gvk.AWS_GROUP and isinstance(ref.kind, str) and ref.kind != gvk.CLASS_KIND:
         return ref.node.get(
             "kind"
-        ) or ref.node, f"`{manifest.AWS_GROUP}` has no kind `{ref.kind}`, only `{manifest.CLASS_KIND}`"
-    if ref.kind == manifest.CLASS_KIND and isinstance(ref.group, str) and ref.group != manifest.AWS_GROUP:
-        return ref.node.get("group") or ref.node, f"`{manifest.CLASS_KIND}` is not in group `{ref.group}`"
+        ) or ref.node, f"`{gvk.AWS_GROUP}` has no kind `{ref.kind}`, only `{gvk.CLASS_KIND}`"
+    if ref.kind == gvk.CLASS_KIND and isinstance(ref.group, str) and ref.group != gvk.AWS_GROUP:
+        return ref.node.get("group") or ref.node, f"`{gvk.CLASS_KIND}` is not in group `{ref.group}`"
     if ref.name == "":
         return ref.node.get("name") or ref.node, "nodeClassRef names no class: its `name` is empty"
     return None
@@ -87,18 +87,18 @@ def _mended(ref: manifest.ClassRef) -> list[Edit]:
     new: dict[str, str] = {}
     try:
         if group is not None:
-            if ref.group not in (manifest.AWS_GROUP, UNKNOWN):
-                changes += edits.set_value(group, manifest.AWS_GROUP)
+            if ref.group not in (gvk.AWS_GROUP, UNKNOWN):
+                changes += edits.set_value(group, gvk.AWS_GROUP)
             if old is not None:
                 changes += edits.remove(old)
         elif old is not None and old_key is not None:
-            changes += [*edits.set_key(old_key, "group"), *edits.set_value(old, manifest.AWS_GROUP)]
+            changes += [*edits.set_key(old_key, "group"), *edits.set_value(old, gvk.AWS_GROUP)]
         else:
-            new["group"] = manifest.AWS_GROUP
+            new["group"] = gvk.AWS_GROUP
         if kind is None:
-            new["kind"] = manifest.CLASS_KIND
-        elif ref.kind not in (manifest.CLASS_KIND, UNKNOWN):
-            changes += edits.set_value(kind, manifest.CLASS_KIND)
+            new["kind"] = gvk.CLASS_KIND
+        elif ref.kind not in (gvk.CLASS_KIND, UNKNOWN):
+            changes += edits.set_value(kind, gvk.CLASS_KIND)
         if new:
             known = "group" if ref.node.key("group") else None
             changes += edits.add_keys(ref.node, new, after=known, first=known is None)

@@ -58,9 +58,9 @@ from nodelint.api import (
     edits,
     fixes,
     keys,
-    labels,
     manifest,
     messages,
+    pool_requirements,
     rule,
     selectors,
 )
@@ -91,7 +91,9 @@ class Place:
 )
 def check(pool: NodePool, context: Context) -> Findings:
     lines = [
-        item for item in labels.requirements_of(pool) if item.key in WORDS and item.operator == "In" and item.texts
+        item
+        for item in pool_requirements.requirements_of(pool)
+        if item.key in WORDS and item.operator == "In" and item.texts
     ]
     if not lines:
         return
@@ -108,7 +110,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     place = Place(
         context.catalog.types_of(here),
         f"in the zones {'left' if narrowed else 'of the subnets'} ({', '.join(left)})",
-        [item.node for item in labels.requirements_of(pool) if item.key in (keys.ZONE, keys.ZONE_ID)]
+        [item.node for item in pool_requirements.requirements_of(pool) if item.key in (keys.ZONE, keys.ZONE_ID)]
         if narrowed
         else [],
     )
@@ -116,7 +118,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield from _line(line, place, context)
 
 
-def _line(line: labels.PoolRequirement, place: Place, context: Context) -> Findings:
+def _line(line: pool_requirements.PoolRequirement, place: Place, context: Context) -> Findings:
     """The values of a line of which no type is offered, each by itself, or together where none is left."""
     types = context.catalog.values(line.key)
     dead = [value for value in line.values if value.text in types and not types[str(value.text)] & place.types]
@@ -131,7 +133,11 @@ def _line(line: labels.PoolRequirement, place: Place, context: Context) -> Findi
 
 
 def _finding(
-    line: labels.PoolRequirement, dead: list[manifest.Value], place: Place, severity: Severity, context: Context
+    line: pool_requirements.PoolRequirement,
+    dead: list[manifest.Value],
+    place: Place,
+    severity: Severity,
+    context: Context,
 ) -> Finding:
     facts = context.facts
     texts = [str(value.text) for value in dead]

@@ -66,8 +66,8 @@ from nodelint.api import (
     RuleCheck,
     fixes,
     keys,
-    labels,
     messages,
+    pool_requirements,
     rule,
     run_checks,
 )
@@ -94,7 +94,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         return
     asked = [
         item
-        for item in labels.requirements_of(pool)
+        for item in pool_requirements.requirements_of(pool)
         if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.GENERATION)
     ]
     named = [item for item in asked if item.operator != "NotIn"]
@@ -110,14 +110,14 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         last = named[-1]
         floor = f"`instance-generation {last.operator} {', '.join(last.texts)}`"
         yield Finding(
-            at=fixes.visible_node(labels.values_at(last)),
+            at=fixes.visible_node(pool_requirements.values_at(last)),
             message=f"{floor} leaves {counts} on Xen: {families}",
             once=True,
             severity="info",
             help="`instance-generation Gt 4` excludes all of them",
         )
         return
-    category = labels.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.last_asking(pool, keys.CATEGORY)
     if pool.of_values and category is None:
         return
     yield Finding(
@@ -130,7 +130,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
 
 
 def _check_listed(pool: NodePool, context: Context) -> Findings:
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
         xen, known = context.catalog.having_value(keys.HYPERVISOR, "xen"), context.catalog.values(item.key)

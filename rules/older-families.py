@@ -27,6 +27,7 @@ from nodelint.api import (
     keys,
     labels,
     messages,
+    pool_requirements,
     resolve,
     rule,
     type_set,
@@ -47,7 +48,7 @@ BEHIND = 3
 def check(pool: NodePool, context: Context) -> Findings:
     telling = [
         item
-        for item in labels.requirements_of(pool)
+        for item in pool_requirements.requirements_of(pool)
         if (item.key in (keys.FAMILY, keys.INSTANCE_TYPE) and item.operator == "In")
         or (item.key == keys.GENERATION and item.operator in ("In", "Lt", "Lte"))
     ]

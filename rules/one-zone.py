@@ -31,7 +31,18 @@ spec.subnetSelectorTerms:
 
 import os
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, NodePool, Object, keys, labels, rule
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    Object,
+    keys,
+    pool_requirements,
+    rule,
+)
 
 
 @rule(
@@ -61,15 +72,15 @@ def _of_pool(pool: NodePool, context: Context) -> Findings:
     if node_class is not None and node_class.node.find("spec", "placementGroupSelector") is not None:
         return
     yield Finding(
-        at=labels.values_at(item),
+        at=pool_requirements.values_at(item),
         message=f"`{zone}` is the only zone: nothing starts while it fails or has no capacity",
         help="allow the other zones of the subnets, or give each zone a NodePool of its own",
     )
 
 
-def _zone(pool: NodePool) -> tuple[str | None, labels.PoolRequirement | None]:
+def _zone(pool: NodePool) -> tuple[str | None, pool_requirements.PoolRequirement | None]:
     """The one zone that a pool allows."""
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.key in (keys.ZONE, keys.ZONE_ID) and item.operator == "In" and item.known and len(item.texts) == 1:
             return str(item.texts[0]), item
     return None, None

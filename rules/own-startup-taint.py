@@ -16,7 +16,7 @@ spec.template.spec.startupTaints:
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, labels, messages, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, messages, rule, taints
 
 
 @rule(
@@ -36,7 +36,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         key = taint.key
         if not isinstance(key, str) or not key or not isinstance(taint.effect, str):
             continue
-        known = labels.remover_of_taint(key) or labels.owner_of_taint(key) or labels.meant_taint(key, startup=True)
+        known = taints.remover_of_taint(key) or taints.owner_of_taint(key) or taints.meant_taint(key, startup=True)
         if known is None:
             yield Finding(
                 at=taint.node,

@@ -38,7 +38,7 @@ from nodelint.api import (
     Node,
     Object,
     Span,
-    labels,
+    dummy_values,
     messages,
     rule,
     userdata,
@@ -69,7 +69,9 @@ def check(obj: Object, context: Context) -> Findings:
     if obj.live:
         return
     whole, places = source.text[obj.node.start : obj.node.end], list(_ids(obj))
-    if labels.is_dummy_value(whole) is not None or labels.may_hold_stand_in_name(whole):  # in a comment, maybe
+    if dummy_values.is_dummy_value(whole) is not None or dummy_values.may_hold_stand_in_name(
+        whole
+    ):  # in a comment, maybe
         told = {id(node) for node, _ in places}
         places += [place for place in (*_places(obj.node), *_of_user_data(obj)) if id(place[0]) not in told]
     if not places or any(mark in source.text for mark in CODE):
@@ -95,7 +97,7 @@ def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
             if (
                 node is not None
                 and isinstance(term.id, str)
-                and (labels.no_id(term.id) or labels.is_malformed_id(term.id))
+                and (dummy_values.no_id(term.id) or dummy_values.is_malformed_id(term.id))
             ):
                 yield node, term.id
             owner = term.node.get("owner")
@@ -104,10 +106,10 @@ def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
         mappings = obj.node.find("spec", "blockDeviceMappings")
         for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
             key = mapping.find("ebs", "kmsKeyID")
-            if key is not None and isinstance(key.value, str) and key.value and labels.no_kms_key(key.value):
+            if key is not None and isinstance(key.value, str) and key.value and dummy_values.no_kms_key(key.value):
                 yield key, key.value
             snapshot = mapping.find("ebs", "snapshotID")
-            if snapshot is not None and isinstance(snapshot.value, str) and labels.no_snapshot(snapshot.value):
+            if snapshot is not None and isinstance(snapshot.value, str) and dummy_values.no_snapshot(snapshot.value):
                 yield snapshot, snapshot.value
 
 
@@ -116,7 +118,7 @@ def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
     data = userdata.read_custom(obj, None) if isinstance(obj, EC2NodeClass) and obj.ami_family == "Custom" else None
     for start, end in data.joining() if data is not None and "\n" in data.text else ():
         assert data is not None
-        left = labels.is_dummy_value(data.text[start:end])
+        left = dummy_values.is_dummy_value(data.text[start:end])
         if left is not None:
             at = data.text.find(left, start, end)
             yield data.places.locate(at, at + len(left)) if at >= 0 else data.places.locate(start, end), left
@@ -130,7 +132,7 @@ def _word(node: Node) -> str | None:
     written = node.value
     if entry is not None and (entry.key is node or entry.name == "key"):
         written = written.partition("kubernetes.io/cluster/")[2]  # other keys may well be called so
-    return written if labels.stand_in_name(written) else None
+    return written if dummy_values.stand_in_name(written) else None
 
 
 def _places(node: Node) -> list[tuple[Node | Span, str]]:
@@ -139,7 +141,7 @@ def _places(node: Node) -> list[tuple[Node | Span, str]]:
     for each in _values(node):
         if each.kind != "scalar" or "\n" in each.text:
             continue
-        left = labels.is_dummy_value(each.unquoted) or _word(each)
+        left = dummy_values.is_dummy_value(each.unquoted) or _word(each)
         if left is not None:
             found.append((each, left))
     return found

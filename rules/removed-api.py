@@ -61,13 +61,14 @@ from nodelint.api import (
     Suggestion,
     apiserver,
     edits,
+    gvk,
     manifest,
     messages,
     releases,
     rule,
 )
 
-_SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": manifest.CLASS_KIND}
+_SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": gvk.CLASS_KIND}
 
 
 @rule(
@@ -91,12 +92,12 @@ def check(obj: Object, context: Context) -> Findings:
         return
     if isinstance(obj, manifest.Retired):
         message = f"`{obj.kind}` was removed in Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` replaces it"
-    elif obj.version == "v1beta1" and obj.group == manifest.GROUPS[obj.kind]:
+    elif obj.version == "v1beta1" and obj.group == gvk.GROUPS[obj.kind]:
         message = f"`{obj.api_version}` was removed in Karpenter 1.1, the target is {context.karpenter}"
     else:
         yield Finding(
             at=at,
-            message=f"`{obj.api_version}` has no kind {obj.kind}: it belongs to `{manifest.GROUPS[obj.kind]}/v1`",
+            message=f"`{obj.api_version}` has no kind {obj.kind}: it belongs to `{gvk.GROUPS[obj.kind]}/v1`",
             edits=_moved(obj),
             help=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release had this version",
             suggestions=_as_v1(obj),
@@ -114,9 +115,9 @@ def _no_kind(obj: Object, context: Context) -> Finding:
     spec, meant = obj.node.get("spec"), None
     if "pool" in obj.kind.lower() or (spec is not None and (spec.get("template") or spec.get("requirements"))):
         meant = "NodePool"
-    elif obj.group != manifest.GROUPS["NodePool"] or obj.kind.lower().endswith(("class", "template")):
-        meant = manifest.CLASS_KIND
-    way = f"write it as {meant} of `{manifest.GROUPS[meant]}/v1`" if meant else "drop it"
+    elif obj.group != gvk.GROUPS["NodePool"] or obj.kind.lower().endswith(("class", "template")):
+        meant = gvk.CLASS_KIND
+    way = f"write it as {meant} of `{gvk.GROUPS[meant]}/v1`" if meant else "drop it"
     return Finding(
         at=obj.node.get("kind") or obj.node,
         message=f"no release of Karpenter has a kind `{messages.short(obj.kind, 30)}`: the API server refuses it",
@@ -131,7 +132,7 @@ def _as_kind(obj: Object, kind: str | None) -> list[Suggestion]:
     if kind is None or at is None or version is None:
         return []
     named = edits.if_editable(edits.set_value, at, kind)
-    moved = edits.if_editable(edits.set_value, version, f"{manifest.GROUPS[kind]}/v1")
+    moved = edits.if_editable(edits.set_value, version, f"{gvk.GROUPS[kind]}/v1")
     return [Suggestion(f"make it a {kind} of v1", [*named, *moved])] if named else []
 
 
@@ -176,7 +177,7 @@ def _expiry(obj: Object) -> str | None:
 
 def _as_v1(obj: Object) -> list[Suggestion]:
     """The apiVersion of v1, for a version that no release had."""
-    node, version = obj.node.get("apiVersion"), f"{manifest.GROUPS[obj.kind]}/v1"
+    node, version = obj.node.get("apiVersion"), f"{gvk.GROUPS[obj.kind]}/v1"
     if node is None or obj.version in ("v1", "v1beta1"):
         return []
     changes = edits.if_editable(edits.set_value, node, version)
@@ -188,4 +189,4 @@ def _moved(obj: Object) -> list[Edit]:
     node = obj.node.get("apiVersion")
     if node is None or obj.version not in ("v1", "v1beta1"):
         return []
-    return edits.if_editable(edits.set_value, node, f"{manifest.GROUPS[obj.kind]}/{obj.version}")
+    return edits.if_editable(edits.set_value, node, f"{gvk.GROUPS[obj.kind]}/{obj.version}")

@@ -16,7 +16,19 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, catalog, fixes, keys, labels, manifest, messages, rule
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    catalog,
+    fixes,
+    keys,
+    manifest,
+    messages,
+    pool_requirements,
+    rule,
+)
 
 
 @rule(
@@ -32,7 +44,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, catalog, fixes, k
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
         found = [
@@ -44,7 +56,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield _finding(item, found)
 
 
-def _finding(item: labels.PoolRequirement, found: list[tuple[manifest.Value, str]]) -> Finding:
+def _finding(item: pool_requirements.PoolRequirement, found: list[tuple[manifest.Value, str]]) -> Finding:
     names = [f"`{value.text}`" for value, _ in found]
     shown = messages.short(", ".join(names[:3]), 50) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     alone = " and nothing else is listed" if item.known and len(found) == len(item.values) else ""

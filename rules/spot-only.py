@@ -37,8 +37,8 @@ from nodelint.api import (
     Suggestion,
     edits,
     keys,
-    labels,
     messages,
+    pool_requirements,
     resolve,
     rule,
 )
@@ -53,7 +53,7 @@ from nodelint.api import (
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    spot = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):
         return
     beside = [o for o in context.interchangeable_pools(pool) if "on-demand" in context.resolution(o).capacity_types]
@@ -63,7 +63,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if fallback is not None:
         name = messages.short(str(fallback.name), 30)
         yield Finding(
-            at=labels.values_at(spot),
+            at=pool_requirements.values_at(spot),
             message=f"`spot` is the only capacity type: on-demand needs a pod that may run in `{name}` too",
             severity="info",
             also=[Also(fallback.name_node, "may use on-demand capacity")],
@@ -71,7 +71,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
         return
     yield Finding(
-        at=labels.values_at(spot),
+        at=pool_requirements.values_at(spot),
         message="`spot` is the only capacity type: nothing starts while spot capacity is short",
         help="add `on-demand` (Karpenter still tries spot first), or an on-demand NodePool of lower weight",
         suggestions=_ways(spot.at) if isinstance(spot.at, RequirementLine) else (),

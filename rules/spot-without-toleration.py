@@ -21,7 +21,19 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys, labels, messages, resolve, rule
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    fixes,
+    keys,
+    messages,
+    pool_requirements,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -33,7 +45,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys
     source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    asking = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    asking = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if asking is None or resolve.taints(pool) != frozenset():
         return
     for other in context.cluster_pools(pool):
@@ -48,7 +60,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         if "spot" in own.capacity_types and not fixes.doubts(own, (keys.CAPACITY_TYPE,)):
             name = messages.short(str(other.name), 30)
             yield Finding(
-                at=labels.values_at(asking),
+                at=pool_requirements.values_at(asking),
                 message=f"any pod gets spot nodes here, while those of `{name}` need a toleration",
                 also=[Also(taint.node, "pods are meant to ask for spot capacity")],
                 help="leave on-demand capacity only, or drop the other pool's taint",

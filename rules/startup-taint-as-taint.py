@@ -22,9 +22,9 @@ from nodelint.api import (
     Node,
     NodePool,
     edits,
-    labels,
     messages,
     rule,
+    taints,
 )
 
 
@@ -43,7 +43,7 @@ from nodelint.api import (
 def check(pool: NodePool, context: Context) -> Findings:
     spec = pool.node.find("spec", "template", "spec")
     for taint in pool.taints:
-        remover = labels.remover_of_taint(taint.key) if isinstance(taint.key, str) else None
+        remover = taints.remover_of_taint(taint.key) if isinstance(taint.key, str) else None
         if remover is None or spec is None or not str(taint.key).endswith("/agent-not-ready"):
             continue
         yield Finding(

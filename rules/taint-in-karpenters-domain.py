@@ -14,7 +14,7 @@ spec.template.spec.taints: [{key: spot, effect: NoSchedule}]
 ```
 """
 
-from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, labels, messages, rule
+from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, messages, rule, taints
 
 
 @rule(
@@ -32,10 +32,10 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, l
 def check(pool: NodePool, context: Context) -> Findings:
     for taint in pool.taints:
         key = taint.key
-        if not isinstance(key, str) or labels.owner_of_taint(key) is not None:
+        if not isinstance(key, str) or taints.owner_of_taint(key) is not None:
             continue
         domain = key.partition("/")[0] if "/" in key else ""
-        if labels.of_karpenter(domain):
+        if taints.of_karpenter(domain):
             yield Finding(
                 at=taint.node.get("key") or taint.node,
                 message=f"`{messages.short(key, 40)}` is not Karpenter's, but in its domain `{domain}`",

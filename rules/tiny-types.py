@@ -69,9 +69,9 @@ from nodelint.api import (
     edits,
     fixes,
     keys,
-    labels,
     manifest,
     messages,
+    pool_requirements,
     quantities,
     resolve,
     rule,
@@ -102,7 +102,7 @@ FEW = 4
 
 
 def _check_listed(pool: NodePool, context: Context) -> Findings:
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.SIZE, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
         if not any(str(text).endswith(("nano", "micro")) for text in item.texts):
@@ -123,7 +123,9 @@ def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution) -> bo
     return bool(names) and all(int(resolution.catalog.resources(name).get("pods", "0")) <= FEW for name in names)
 
 
-def _finding(item: labels.PoolRequirement, tiny: Sequence[manifest.Value], resolution: resolve.Resolution) -> Finding:
+def _finding(
+    item: pool_requirements.PoolRequirement, tiny: Sequence[manifest.Value], resolution: resolve.Resolution
+) -> Finding:
     texts = [str(value.text) for value in tiny]
     all = len(texts) == len(item.values) or not isinstance(item.at, RequirementLine)
     return Finding(
@@ -151,14 +153,14 @@ def _check_left(pool: NodePool, context: Context) -> Findings:
     node_class = resolution.node_class
     if node_class is not None and node_class.node.find("spec", "kubelet", "maxPods") is not None:
         return
-    listed = [item for item in labels.requirements_of(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
+    listed = [item for item in pool_requirements.requirements_of(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
     if any(item.operator == "In" for item in listed):
         yield from _listed([item for item in listed if item.operator == "In"], resolution)
     else:
         yield from _let_in(pool, resolution)
 
 
-def _listed(items: Sequence[labels.PoolRequirement], resolution: resolve.Resolution) -> Findings:
+def _listed(items: Sequence[pool_requirements.PoolRequirement], resolution: resolve.Resolution) -> Findings:
     """Values of lists all of whose types have hardly any memory for pods."""
     for item in items:
         small = [
@@ -198,7 +200,7 @@ def _let_in(pool: NodePool, resolution: resolve.Resolution) -> Findings:
     small = [name for name in names if int(catalog.resources(name).get("pods", "0")) <= FEW_LEFT]
     if not small or fixes.doubts(resolution):
         return
-    category = labels.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.last_asking(pool, keys.CATEGORY)
     shown = messages.short(", ".join(sorted(small)), 40)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),

@@ -64,6 +64,7 @@ from nodelint.api import (
     labels,
     manifest,
     messages,
+    pool_requirements,
     requirement,
     resolve,
     rule,
@@ -186,5 +187,5 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
 
 def _lists_types_by_name(pool: NodePool) -> bool:
     """Whether the pool lists its instance types by their names, or by families and sizes."""
-    lists = {item.key for item in labels.requirements_of(pool) if item.operator == "In"}
+    lists = {item.key for item in pool_requirements.requirements_of(pool) if item.operator == "In"}
     return keys.INSTANCE_TYPE in lists or {keys.FAMILY, keys.SIZE} <= lists

@@ -35,6 +35,7 @@ from nodelint.api import (
     edits,
     labels,
     messages,
+    pool_requirements,
     remedies,
     rule,
 )
@@ -53,7 +54,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    items = list(labels.requirements_of(pool))
+    items = list(pool_requirements.requirements_of(pool))
     for item in items:
         near = labels.nearest_key(item, context.catalog)
         if near is None:
@@ -80,7 +81,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
 
 
-def _ways(item: labels.PoolRequirement, key: str, renamed: list[Edit], repeats: bool) -> list[Suggestion]:
+def _ways(item: pool_requirements.PoolRequirement, key: str, renamed: list[Edit], repeats: bool) -> list[Suggestion]:
     """The key that was probably meant; where there is a line of it, or that is a guess, doing without this one."""
     gone = edits.if_editable(edits.remove, item.key_node if item.is_label else item.node)
     return remedies.list_suggestions(
@@ -88,7 +89,7 @@ def _ways(item: labels.PoolRequirement, key: str, renamed: list[Edit], repeats: 
     )
 
 
-def _a_value_of(item: labels.PoolRequirement, key: str, context: Context) -> bool:
+def _a_value_of(item: pool_requirements.PoolRequirement, key: str, context: Context) -> bool:
     """Whether a label's value can be one of a well-known key's; a placeholder can."""
     return all(labels.can_have(key, value, context.catalog) is not False for value in item.texts)
 
@@ -101,7 +102,7 @@ def _message(written: str, near: str) -> str:
     )
 
 
-def _refused(pool: NodePool, item: labels.PoolRequirement, context: Context) -> bool:
+def _refused(pool: NodePool, item: pool_requirements.PoolRequirement, context: Context) -> bool:
     """Whether the API server refuses the pool for this key, so that no node of it runs today."""
     if item.key.startswith(("karpenter.k8s.aws/", "karpenter.sh/")):
         return True  # it admits none but those it knows, though it may name another fault first

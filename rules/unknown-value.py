@@ -65,6 +65,7 @@ from nodelint.api import (
     labels,
     manifest,
     messages,
+    pool_requirements,
     requirement,
     rule,
 )
@@ -91,7 +92,7 @@ MOST_SHOWN = 20
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         if item.operator not in ("In", "NotIn"):
             continue
         dead = [v for v in item.values if isinstance(v.text, str) and _dead(item.key, v.text, context)]
@@ -122,7 +123,7 @@ def _dead(key: str, value: str, context: Context) -> bool:
 
 
 def _finding(
-    item: labels.PoolRequirement,
+    item: pool_requirements.PoolRequirement,
     value: manifest.Value,
     wholly: bool,
     context: Context,
@@ -158,7 +159,7 @@ def _finding(
     )
 
 
-def _suggest_removal(item: labels.PoolRequirement) -> list[Suggestion]:
+def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion]:
     """A requirement that no type meets, taken out."""
     line = item.at.node if not item.is_label else None
     changes = edits.if_editable(edits.remove, line) if line is not None else []
@@ -166,7 +167,11 @@ def _suggest_removal(item: labels.PoolRequirement) -> list[Suggestion]:
 
 
 def _message(
-    item: labels.PoolRequirement, text: str, near: str | None, context: Context, others: Sequence[manifest.Value]
+    item: pool_requirements.PoolRequirement,
+    text: str,
+    near: str | None,
+    context: Context,
+    others: Sequence[manifest.Value],
 ) -> str:
     """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
     name = labels.name_of(item.key)
@@ -188,7 +193,7 @@ def _message(
     )
 
 
-def _split(item: labels.PoolRequirement, text: str, context: Context) -> list[Edit]:
+def _split(item: pool_requirements.PoolRequirement, text: str, context: Context) -> list[Edit]:
     """Several values that are written as one, `c,m,r`, as values of their own; none unless types may have each."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) == 1 or not all(part and not _dead(item.key, part, context) for part in parts):
@@ -197,7 +202,7 @@ def _split(item: labels.PoolRequirement, text: str, context: Context) -> list[Ed
     return fixes.split_values(values) if values is not None and values.kind == "sequence" else []
 
 
-def _edits(item: labels.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:
+def _edits(item: pool_requirements.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:
     """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
     try:
         if near in item.texts:

@@ -47,6 +47,7 @@ from nodelint.api import (
     labels,
     manifest,
     messages,
+    pool_requirements,
     releases,
     requirement,
     resolve,
@@ -119,7 +120,7 @@ def _misspelt(pool: NodePool, context: Context) -> set[str]:
     """The keys whose list holds what was meant for something else: such a list rules out more than it was to."""
     return {
         requirement.normalize(item.key)
-        for item in labels.requirements_of(pool)
+        for item in pool_requirements.requirements_of(pool)
         for text in (item.texts if item.operator == "In" else ())
         if labels.is_pattern(text) or _mistaken(item.key, text, context)
     }

@@ -59,6 +59,7 @@ from nodelint.api import (
     keys,
     labels,
     messages,
+    pool_requirements,
     resolve,
     rule,
     run_checks,
@@ -88,7 +89,12 @@ TELLING = (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CPU_MANUF
 
 def _check_untainted(pool: NodePool, context: Context) -> Findings:
     own = resolve.taints(pool)
-    if own is None or own or pool.partial or not any(item.key in TELLING for item in labels.requirements_of(pool)):
+    if (
+        own is None
+        or own
+        or pool.partial
+        or not any(item.key in TELLING for item in pool_requirements.requirements_of(pool))
+    ):
         return
     mine = context.resolution(pool)
     if tuple(mine.arches) != ("arm64",) or not resolve.comparable(mine):
@@ -140,9 +146,9 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
         return
     if any("amd64" in context.resolution(other).arches for other in context.interchangeable_pools(pool)):
         return
-    line = labels.last_asking(pool, keys.ARCH)
+    line = pool_requirements.last_asking(pool, keys.ARCH)
     yield Finding(
-        at=labels.values_at(line) if line is not None else fixes.place(pool),
+        at=pool_requirements.values_at(line) if line is not None else fixes.place(pool),
         message="all nodes are arm64: a container image without a build for arm64 does not start on them",
         note="neither name nor taint say so to whoever uses the pool",
         help="add a taint that names the architecture, rename the pool, or allow amd64 as well",

@@ -34,7 +34,7 @@ from nodelint.api import (
     RequirementLine,
     edits,
     keys,
-    labels,
+    pool_requirements,
     rule,
 )
 
@@ -53,7 +53,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    asked = labels.last_asking(pool, keys.CAPACITY_TYPE)
+    asked = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if asked is None or pool.partial or pool.class_ref is None or "reserved" in asked.texts:
         return
     cls, pools = _group(pool, context)
@@ -62,9 +62,11 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if any("reserved" in context.resolution(each).capacity_types for each in pools):
         return
-    others = [found for each in pools[1:] if (found := labels.last_asking(each, keys.CAPACITY_TYPE)) is not None]
+    others = [
+        found for each in pools[1:] if (found := pool_requirements.last_asking(each, keys.CAPACITY_TYPE)) is not None
+    ]
     yield Finding(
-        at=labels.values_at(asked),
+        at=pool_requirements.values_at(asked),
         message="`reserved` is not allowed: the capacity reservations that the class selects are never used",
         edits=edits.if_editable(_allow, asked.at) if len(pools) == 1 else (),
         note="nodes are launched and paid for beside them",

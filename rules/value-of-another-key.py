@@ -29,7 +29,20 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits, labels, manifest, messages, rule
+from nodelint.api import (
+    Also,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    NodePool,
+    edits,
+    labels,
+    manifest,
+    messages,
+    pool_requirements,
+    rule,
+)
 
 
 @rule(
@@ -45,7 +58,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, NodePool, edits
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    items = list(labels.requirements_of(pool))
+    items = list(pool_requirements.requirements_of(pool))
     for item in items:
         if item.operator in ("In", "NotIn"):
             strays = [(v, home) for v in item.values if (home := _home(v, item.key, context))]
@@ -58,9 +71,9 @@ def _home(value: manifest.Value, key: str, context: Context) -> str | None:
 
 
 def _finding(
-    item: labels.PoolRequirement,
+    item: pool_requirements.PoolRequirement,
     strays: list[tuple[manifest.Value, str]],
-    items: list[labels.PoolRequirement],
+    items: list[pool_requirements.PoolRequirement],
     pool: NodePool,
     context: Context,
 ) -> Finding:
@@ -71,7 +84,7 @@ def _finding(
     other = next((each for each in items if each.key == home), None)
     changes: list[Edit] = []
     hint = None
-    key = labels.key_in_domain(pool, home)
+    key = pool_requirements.key_in_domain(pool, home)
     if not wholly:
         hint = f"add a requirement on `{key}`, or remove these values"
     elif other is not None:
@@ -90,7 +103,7 @@ def _finding(
     )
 
 
-def _message(item: labels.PoolRequirement, texts: list[str], home: str, one: bool) -> str:
+def _message(item: pool_requirements.PoolRequirement, texts: list[str], home: str, one: bool) -> str:
     first = messages.short(texts[0], 20)
     more = f" and {len(texts) - 1} more" if len(texts) > 1 and one else ""
     verb = "are values" if more else "is a value"

@@ -52,6 +52,7 @@ from nodelint.api import (
     keys,
     labels,
     messages,
+    pool_requirements,
     requirement,
     resolve,
     rule,
@@ -101,7 +102,7 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
     values, operator = line.node.get("values"), line.node.get("operator")
     if values is None or operator is None or not isinstance(line.key, str) or not line.known:
         return [], None
-    key = labels.asks(pool, line.key)
+    key = pool_requirements.asks(pool, line.key)
     everything = any(text in labels.EVERYTHING for text in line.texts)
     try:
         if line.operator in ("Exists", "DoesNotExist"):
@@ -123,7 +124,7 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
             )
         broader = _broader(line, key, context)
         if broader is not None:
-            wanted = labels.key_in_domain(pool, broader[0])
+            wanted = pool_requirements.key_in_domain(pool, broader[0])
             return [*edits.set_value(line.key_node, wanted), *edits.set_values(values, broader[1])], None
         return edits.set_values(values, new), None
     except edits.NotEditable as why:
@@ -184,7 +185,7 @@ def _expand_patterns(pool: NodePool, line: RequirementLine, types: catalog.Catal
     """What a requirement on types was to say, its patterns written out; None where it holds none."""
     if not _patterns(line) or not isinstance(line.key, str) or line.operator not in ("In", "NotIn"):
         return None
-    key = labels.asks(pool, line.key)
+    key = pool_requirements.asks(pool, line.key)
     known = labels.known_values(key, types)
     if known is None or not line.known:
         return None

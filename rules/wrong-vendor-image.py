@@ -38,7 +38,7 @@ from nodelint.api import (
     edits,
     fixes,
     keys,
-    labels,
+    pool_requirements,
     resolve,
     rule,
     type_set,
@@ -100,7 +100,7 @@ def _find_named_types(
     pool: NodePool, families: Sequence[str], names: Sequence[str]
 ) -> tuple[RequirementLine | None, Node | None]:
     """The list that names one of these families or types, and where."""
-    for item in labels.requirements_of(pool):
+    for item in pool_requirements.requirements_of(pool):
         wanted = {keys.FAMILY: families, keys.INSTANCE_TYPE: names}.get(item.key, ())
         if item.operator == "In" and isinstance(item.at, RequirementLine):
             for value in item.values:

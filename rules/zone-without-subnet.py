@@ -68,6 +68,7 @@ from nodelint.api import (
     labels,
     manifest,
     messages,
+    pool_requirements,
     rule,
     selectors,
     snapshot,
@@ -86,7 +87,7 @@ from nodelint.api import (
 def check(pool: NodePool, context: Context) -> Findings:
     lines = [
         item
-        for item in labels.requirements_of(pool)
+        for item in pool_requirements.requirements_of(pool)
         if item.key in (keys.ZONE, keys.ZONE_ID) and item.operator == "In" and item.texts
     ]
     if not lines:
@@ -105,7 +106,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _line(
-    line: labels.PoolRequirement, subnets: Sequence[snapshot.Subnet], context: Context, *, alone: bool
+    line: pool_requirements.PoolRequirement, subnets: Sequence[snapshot.Subnet], context: Context, *, alone: bool
 ) -> Findings:
     """What is wrong with a line: names where ids are due, or ids for names, and zones without a subnet."""
     names = {subnet.zoneId: subnet.zone for subnet in subnets}
@@ -150,7 +151,7 @@ def _is_reported_elsewhere(key: str, text: str, context: Context) -> bool:
     return labels.is_pattern(text) or labels.nearest_value(key, text, context.catalog) not in (None, text)
 
 
-def _stray(line: labels.PoolRequirement, value: manifest.Value, meant: str, wholly: bool) -> Finding:
+def _stray(line: pool_requirements.PoolRequirement, value: manifest.Value, meant: str, wholly: bool) -> Finding:
     kind, due = ("a zone id", "name") if line.key == keys.ZONE else ("a name", "id")
     return Finding(
         at=value.node,
@@ -162,7 +163,7 @@ def _stray(line: labels.PoolRequirement, value: manifest.Value, meant: str, whol
     )
 
 
-def _nowhere(line: labels.PoolRequirement, served: Sequence[str], alone: bool) -> Finding:
+def _nowhere(line: pool_requirements.PoolRequirement, served: Sequence[str], alone: bool) -> Finding:
     zones = messages.short(", ".join(line.texts), 50)
     several = len(line.values) > 1 and isinstance(line.at, RequirementLine)
     return Finding(
@@ -175,7 +176,7 @@ def _nowhere(line: labels.PoolRequirement, served: Sequence[str], alone: bool) -
     )
 
 
-def _suggest_served_zones(line: labels.PoolRequirement, served: Sequence[str]) -> list[Suggestion]:
+def _suggest_served_zones(line: pool_requirements.PoolRequirement, served: Sequence[str]) -> list[Suggestion]:
     """The zones of the subnets in the place of those that have none."""
     if not isinstance(line.at, RequirementLine):
         return []
@@ -183,7 +184,9 @@ def _suggest_served_zones(line: labels.PoolRequirement, served: Sequence[str]) -
     return [Suggestion(f"launch in {messages.short(', '.join(served), 60)}", changes)] if changes else []
 
 
-def _idle(line: labels.PoolRequirement, value: manifest.Value, served: Sequence[str], wholly: bool) -> Finding:
+def _idle(
+    line: pool_requirements.PoolRequirement, value: manifest.Value, served: Sequence[str], wholly: bool
+) -> Finding:
     return Finding(
         at=value.node,
         message=f"the class has no subnet in `{messages.short(str(value.text), 40)}`",
@@ -194,7 +197,7 @@ def _idle(line: labels.PoolRequirement, value: manifest.Value, served: Sequence[
     )
 
 
-def _remove_zone(line: labels.PoolRequirement, value: manifest.Value) -> list[Edit]:
+def _remove_zone(line: pool_requirements.PoolRequirement, value: manifest.Value) -> list[Edit]:
     return edits.if_editable(fixes.drop, line.at, value) if isinstance(line.at, RequirementLine) else []
 
 

@@ -171,6 +171,46 @@ def test_the_api_is_what_it_says() -> None:
         _ = api.nonsense
 
 
+def test_the_api_is_closed_and_typed() -> None:
+    """A checker of types sees each promised name where it is made, and no `__getattr__` that takes any other."""
+    import nodelint.api as api
+
+    path = PACKAGE / "api.py"
+    blocks = [node for node in syntax_tree(path).body if isinstance(node, ast.If)]
+    assert [ast.unparse(block.test) for block in blocks] == ["TYPE_CHECKING", "not TYPE_CHECKING"]
+    typed: dict[str, set[str]] = {}
+    for node in blocks[0].body:
+        assert isinstance(node, ast.ImportFrom) and node.module is not None
+        typed.setdefault(node.module, set()).update(alias.name for alias in node.names)
+    assert typed == {home: set(names) for home, names in {**api._MODULES, **api._NAMES}.items()}
+    assert not any(
+        isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in syntax_tree(path).body
+    )
+
+
+def test_a_promised_module_is_used_by_a_rule_or_a_page() -> None:
+    import nodelint.api as api
+
+    used = {alias.name for path in (ROOT / "rules").glob("*.py") for node in nodes(path)
+            if isinstance(node, ast.ImportFrom) for alias in node.names}  # fmt: skip
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    idle = [name for names in api._MODULES.values() for name in names if name not in used and name not in pages]
+    assert not idle, "neither a rule nor a page needs it: take it off the API"
+
+
+def test_nothing_is_imported_under_its_own_name_to_be_given_on() -> None:
+    """What a module gives on it lists in `__all__`; all else is imported from where it is made."""
+    again = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {alias.name}"
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    ]
+    assert not again
+
+
 def test_what_is_slow_is_not_loaded_for_a_folder_without_manifests(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: ConfigMap\n", encoding="utf-8")
     code = (

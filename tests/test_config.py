@@ -8,7 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from nodelint.lint.config import ConfigError, Settings, find, load
+from nodelint.lint.config import Settings, find, load
+from nodelint.lint.config_file import ConfigError
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 
 from .conftest import ROOT

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from nodelint.apiserver import crds
 from nodelint.cli import cli
-from nodelint.lint.config import ConfigError, find, load
+from nodelint.lint.config import find, load
+from nodelint.lint.config_file import ConfigError
 from nodelint.source.files.safe_read import read
 
 from .forked import Command

@@ -18,12 +18,12 @@ from nodelint.karpenter.labels import (
     natural,
     nearest_key,
     nearest_value,
-    one_slip,
-    requirements_of,
     since,
     standing_for,
     unit_of,
 )
+from nodelint.karpenter.pool_requirements import requirements_of
+from nodelint.karpenter.spelling import one_slip
 from nodelint.model.documents import objects
 from nodelint.model.keys import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE
 from nodelint.model.manifest import NodePool

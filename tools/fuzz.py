@@ -78,6 +78,7 @@ def snapshot_holds(data: bytes) -> None:
 def configuration_holds(data: bytes) -> None:
     """A configuration is read, or refused by ConfigError."""
     from nodelint.lint import config
+    from nodelint.lint.config_file import ConfigError
 
     with tempfile.TemporaryDirectory() as folder:
         for name in ("pyproject.toml", "nodelint.yaml"):
@@ -85,7 +86,7 @@ def configuration_holds(data: bytes) -> None:
             Path(path).write_bytes(data)
             try:
                 config.load(path, {})
-            except config.ConfigError:
+            except ConfigError:
                 continue
 
 

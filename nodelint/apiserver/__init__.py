@@ -12,8 +12,8 @@ from functools import cache
 
 from nodelint.apiserver.problems import Layer, SchemaProblem, fit
 from nodelint.apiserver.schema_node import Raw, SchemaNode, load
-from nodelint.model.gvk import OVERLAY_KIND
-from nodelint.model.manifest import GROUPS, Object, Retired
+from nodelint.model.gvk import GROUPS, OVERLAY_KIND
+from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node
 

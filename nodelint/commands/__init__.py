@@ -13,7 +13,6 @@ from itertools import islice
 from nodelint.caching import cache
 from nodelint.commands._shell_completion import files
 from nodelint.printable import escaped_json, printable, screened, without_commands
-from nodelint.source.files.safe_read import error_reason as error_reason
 
 TYPE_CHECKING = False
 
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, NoReturn, TypeVar
 
-    from nodelint.lint.config import ConfigError, Settings
+    from nodelint.lint.config import Settings
+    from nodelint.lint.config_file import ConfigError
     from nodelint.model.releases import Version
     from nodelint.session import Session
     from nodelint.source.files.discover import Discovery
@@ -117,6 +117,7 @@ class ending:
 def settings_of(flags: dict[str, Any]) -> Settings:
     """The configuration with the flags over it; ends the run where it cannot be used."""
     from nodelint.lint import config
+    from nodelint.lint.config_file import ConfigError
 
     flags["jobs"] = flags.get("jobs") or os.environ.get("NODELINT_JOBS") or None
     path = flags.pop("config", None)
@@ -127,11 +128,11 @@ def settings_of(flags: dict[str, Any]) -> Settings:
             path = path and os.path.relpath(path)
     except FileNotFoundError:
         stop("the working folder no longer exists")
-    except config.ConfigError as error:
+    except ConfigError as error:
         unusable(error)
     try:
         return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()}, trusted)
-    except config.ConfigError as error:
+    except ConfigError as error:
         unusable(error)
 
 
@@ -182,7 +183,7 @@ _UNKNOWN_SAID: set[Version] = set()
 
 def session_of(settings: Settings) -> Session:
     """What the settings make of the run; ends it where they cannot be used."""
-    from nodelint.lint.config import ConfigError
+    from nodelint.lint.config_file import ConfigError
     from nodelint.session import Session
 
     session = Session(settings)

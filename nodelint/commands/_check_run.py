@@ -15,7 +15,6 @@ from nodelint.commands import (
     discovered,
     echo,
     echo_file,
-    error_reason,
     say,
     say_unknown,
     settings_of,
@@ -26,6 +25,7 @@ from nodelint.commands._lint_setup import judge_of, judging, known, rendered
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.model.messages import counted
 from nodelint.printable import has_codes, screened
+from nodelint.source.files.safe_read import error_reason
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False

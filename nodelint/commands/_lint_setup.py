@@ -217,7 +217,7 @@ def skip_unbuilt(overlays: Sequence[UnbuiltOverlay]) -> Iterator[Skipped]:
 
 def known(session: Session) -> Sequence[KnownFinding] | None:
     """The findings of the baseline; None without one. Ends the run where the file cannot be read."""
-    from nodelint.lint.config import ConfigError
+    from nodelint.lint.config_file import ConfigError
 
     try:
         return session.known

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodelint.commands import error_reason, say, stop
+from nodelint.commands import say, stop
 from nodelint.commands._shell_completion import files
+from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
     from nodelint.drift.cluster import Cluster

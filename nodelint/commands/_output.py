@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from nodelint.commands import echo, echo_json, error_reason, stop
+from nodelint.commands import echo, echo_json, stop
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import look
 from nodelint.printable import escaped_json, screened
+from nodelint.source.files.safe_read import error_reason
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False

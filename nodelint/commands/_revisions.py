@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nodelint.commands import discovered, error_reason, stop
+from nodelint.commands import discovered, stop
 from nodelint.model.finding import span_of
+from nodelint.source.files.safe_read import error_reason
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:

@@ -9,19 +9,7 @@ from typing import Any
 
 import click
 
-from nodelint.commands import (
-    CLEAN,
-    FAULT,
-    discovered,
-    echo,
-    error_reason,
-    say,
-    settings_of,
-    stop,
-    unreadable,
-    unusable,
-    versions,
-)
+from nodelint.commands import CLEAN, FAULT, discovered, echo, say, settings_of, stop, unreadable, unusable, versions
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
@@ -29,6 +17,7 @@ from nodelint.commands._lint_setup import judge_of, judging, judging_options, re
 from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
 from nodelint.printable import printable
+from nodelint.source.files.safe_read import error_reason
 
 FILE = "nodelint.baseline.json"
 
@@ -78,7 +67,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
         unreadable(found)
         stop(f"{path} is not changed: not everything could be read")
     from nodelint.lint import baseline
-    from nodelint.lint.config import ConfigError
+    from nodelint.lint.config_file import ConfigError
     from nodelint.source.files.atomic_write import replace
 
     ready = judging(found, asked, settings, paths, built)

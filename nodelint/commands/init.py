@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint import project
-from nodelint.commands import CLEAN, UNUSABLE, echo, error_reason, say, stop, unusable
+from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable
 from nodelint.commands._help import GroupedCommand
 from nodelint.model.messages import counted
+from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +74,8 @@ def command(dry_run: bool, force: bool, profile: str | None) -> None:
 
 def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: str | None) -> bool:
     """Write nodelint.yaml; whether that failed."""
-    from nodelint.lint.config import ConfigError, find
+    from nodelint.lint.config import find
+    from nodelint.lint.config_file import ConfigError
 
     path = os.path.normpath(os.path.join(top, _CONFIG))
     try:

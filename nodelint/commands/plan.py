@@ -15,7 +15,6 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     echo,
-    error_reason,
     now,
     say,
     say_unknown,
@@ -33,6 +32,7 @@ from nodelint.commands._revisions import Read, read_side, renamed, revision
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.commands.hash import misread
+from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
     from nodelint.commands._lint_setup import Judging

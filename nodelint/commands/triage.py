@@ -16,7 +16,6 @@ from nodelint.commands import (
     discovered,
     echo,
     echo_json,
-    error_reason,
     exclude,
     output_format,
     say,
@@ -31,6 +30,7 @@ from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
+from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings

@@ -9,7 +9,7 @@ from nodelint.drift.cluster import Claim, Cluster
 from nodelint.drift.hashes import Hash, annotation, family, hash_stored, root, version, version_annotation
 from nodelint.drift.hashstructure import Unhashable, render_path, text_hash
 from nodelint.drift.struct_diff import differences
-from nodelint.model.manifest import CLASS_KIND
+from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import Version, behaves
 from nodelint.tuples import NamedTuple
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nodelint.drift.cluster_pods import PodBudget, RunningPod, read_budget, read_pod
-from nodelint.model.manifest import CLASS_KIND
+from nodelint.model.gvk import CLASS_KIND
 from nodelint.tuples import NamedTuple
 
 KINDS = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh")

@@ -9,7 +9,8 @@ from typing import Any
 from nodelint.data import table
 from nodelint.drift.hashstructure import Path, Unhashable, fields, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
-from nodelint.model.manifest import CLASS_KIND, parse_alias
+from nodelint.model.gvk import CLASS_KIND
+from nodelint.model.manifest import parse_alias
 from nodelint.model.releases import Version, behaves, releases_match
 from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple

@@ -11,8 +11,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from nodelint.edits.collections import NotEditable as NotEditable
 from nodelint.edits.collections import (
+    NotEditable,
     as_text,
     document_of,
     edit_of,
@@ -25,8 +25,8 @@ from nodelint.edits.collections import (
     members_of,
     root_of,
 )
-from nodelint.edits.comments import with_comments as with_comments
-from nodelint.edits.dialect import dialect_of as dialect_of
+from nodelint.edits.comments import with_comments
+from nodelint.edits.dialect import dialect_of
 from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
 from nodelint.model.finding import Edit
 from nodelint.source import Document, SourceText, reread_document
@@ -38,6 +38,29 @@ if TYPE_CHECKING:
     from typing import ParamSpec
 
     _P = ParamSpec("_P")
+
+__all__ = [
+    "NotEditable",
+    "add_document",
+    "add_item",
+    "add_key",
+    "add_keys",
+    "add_object",
+    "apply",
+    "copy_document",
+    "dialect_of",
+    "difference",
+    "if_editable",
+    "insert_item",
+    "insert_items",
+    "listed",
+    "remove",
+    "replace",
+    "set_key",
+    "set_value",
+    "set_values",
+    "with_comments",
+]
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:

@@ -14,27 +14,10 @@ from functools import cache, lru_cache
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog, elsewhere
 from nodelint.ec2.type_set import TypeSet
-from nodelint.karpenter.dummy_values import is_dummy_value as is_dummy_value
-from nodelint.karpenter.dummy_values import is_malformed_id as is_malformed_id
-from nodelint.karpenter.dummy_values import may_hold_stand_in_name as may_hold_stand_in_name
-from nodelint.karpenter.dummy_values import no_id as no_id
-from nodelint.karpenter.dummy_values import no_kms_key as no_kms_key
-from nodelint.karpenter.dummy_values import no_snapshot as no_snapshot
-from nodelint.karpenter.dummy_values import stand_in_name as stand_in_name
-from nodelint.karpenter.pool_requirements import PoolRequirement as PoolRequirement
-from nodelint.karpenter.pool_requirements import asks as asks
-from nodelint.karpenter.pool_requirements import key_in_domain as key_in_domain
-from nodelint.karpenter.pool_requirements import last_asking as last_asking
-from nodelint.karpenter.pool_requirements import requirements_of as requirements_of
-from nodelint.karpenter.pool_requirements import values_at as values_at
+from nodelint.karpenter.pool_requirements import (
+    PoolRequirement,
+)
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
-from nodelint.karpenter.spelling import one_slip as one_slip
-from nodelint.karpenter.taints import TaintOwner as TaintOwner
-from nodelint.karpenter.taints import meant_taint as meant_taint
-from nodelint.karpenter.taints import of_karpenter as of_karpenter
-from nodelint.karpenter.taints import of_nobody as of_nobody
-from nodelint.karpenter.taints import owner_of_taint as owner_of_taint
-from nodelint.karpenter.taints import remover_of_taint as remover_of_taint
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since

@@ -18,7 +18,7 @@ from nodelint.ec2.questions import (
     subnet_question,
 )
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
-from nodelint.karpenter.labels import requirements_of
+from nodelint.karpenter.pool_requirements import requirements_of
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import Skip
 from nodelint.model.keys import REGION, ZONE, ZONE_ID

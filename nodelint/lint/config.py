@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from types import MappingProxyType
 
-from nodelint.lint.config_file import ConfigError as ConfigError
-from nodelint.lint.config_file import ConfigFile, read_config, table_of
+from nodelint.lint.config_file import ConfigError, ConfigFile, read_config, table_of
 from nodelint.lint.rule_options import read_options
 from nodelint.model.messages import did_you_mean
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target

@@ -14,7 +14,8 @@ from nodelint.lint.context import Context
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Span, span_of
-from nodelint.model.manifest import GROUPS, Object, Retired, served
+from nodelint.model.gvk import GROUPS
+from nodelint.model.manifest import Object, Retired, served
 from nodelint.source import SourceText, reread
 from nodelint.source.nodes import Node
 

@@ -27,7 +27,8 @@ from nodelint.karpenter.images import (
     variant_requirements,
 )
 from nodelint.karpenter.images.choice import why_unseen
-from nodelint.karpenter.labels import nearest_key, requirements_of
+from nodelint.karpenter.labels import nearest_key
+from nodelint.karpenter.pool_requirements import requirements_of
 from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit

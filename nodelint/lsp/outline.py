@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from nodelint.model.manifest import AWS_GROUP, CORE_GROUP, GROUPS
+from nodelint.model.gvk import AWS_GROUP, CORE_GROUP, GROUPS
 from nodelint.tuples import NamedTuple
 
 _KEY = re.compile(r"""("[^"\n]*"|'[^'\n]*'|[^\s\-#:,\[\]{}"'&*!|>%@`](?:[^:#\n]*[^:#\s])?)[ \t]*+:(?=[ \t]|$)""")

@@ -19,6 +19,7 @@ from nodelint.build import Inventory, kustomizations_of
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import autofix, baseline, config, engine
+from nodelint.lint.config_file import ConfigError
 from nodelint.lint.context import Context
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
@@ -283,7 +284,7 @@ class Project:
             folder = _folder(buffer, state)
             try:
                 path = config.find(folder)
-            except config.ConfigError as error:
+            except ConfigError as error:
                 named = str(error).partition(": ")[0]
                 self._tell(str(error), named if os.path.isfile(named) else None)
                 continue
@@ -354,7 +355,7 @@ class Project:
             session.today = int(self._now().timestamp()) // 86400
             target = session.target(self._facts(session, folder))
             setup = Setup(session, session.rules, session.selection, target, session.known)
-        except config.ConfigError as error:
+        except ConfigError as error:
             self._tell(str(error), path)
             return self._last_good.get(path)
         self._last_good[path] = setup

@@ -9,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from nodelint.caching import cached_property
-from nodelint.model.gvk import AWS_GROUP as AWS_GROUP
-from nodelint.model.gvk import CLASS_KIND as CLASS_KIND
-from nodelint.model.gvk import CORE_GROUP as CORE_GROUP
-from nodelint.model.gvk import GROUPS as GROUPS
-from nodelint.model.gvk import OVERLAY_API
+from nodelint.model.gvk import GROUPS, OVERLAY_API
 from nodelint.model.partial_objects import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels
 from nodelint.model.releases import Version, behaves

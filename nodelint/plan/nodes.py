@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from nodelint.drift.cluster import Claim
 from nodelint.drift.hashes import Hash, version_annotation
-from nodelint.model.manifest import CLASS_KIND, NodePool
+from nodelint.model.gvk import CLASS_KIND
+from nodelint.model.manifest import NodePool
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
 from nodelint.tuples import NamedTuple

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nodelint.drift.hashes import version
-from nodelint.model.manifest import CLASS_KIND
+from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import Version
 from nodelint.plan.outcome import ReleaseMove
 from nodelint.release_evidence.release_choice import Chosen

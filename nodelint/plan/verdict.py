@@ -26,7 +26,8 @@ from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import Span
-from nodelint.model.manifest import CLASS_KIND, EC2NodeClass, NodePool, Object
+from nodelint.model.gvk import CLASS_KIND
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import Version, behaves
 from nodelint.plan.coverage import Covered, joined
 from nodelint.plan.requirements import requirement_drift

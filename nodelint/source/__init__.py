@@ -13,17 +13,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.source.nodes import UNKNOWN as UNKNOWN
-    from nodelint.source.nodes import Document as Document
-    from nodelint.source.nodes import MappingEntry as MappingEntry
-    from nodelint.source.nodes import Node as Node
-    from nodelint.source.nodes import Position as Position
-    from nodelint.source.nodes import Scalar as Scalar
-    from nodelint.source.nodes import SourceText as SourceText
-    from nodelint.source.nodes import UnknownValue as UnknownValue
-    from nodelint.source.text import Source as Source
-    from nodelint.source.text import reread as reread
-    from nodelint.source.text import reread_document as reread_document
+    from nodelint.source.nodes import (
+        UNKNOWN,
+        Document,
+        MappingEntry,
+        Node,
+        Position,
+        Scalar,
+        SourceText,
+        UnknownValue,
+    )
+    from nodelint.source.text import Source, reread, reread_document
+
+__all__ = [
+    "UNKNOWN",
+    "Document",
+    "MappingEntry",
+    "Node",
+    "Position",
+    "Scalar",
+    "Source",
+    "SourceText",
+    "UnknownValue",
+    "reread",
+    "reread_document",
+]
 
 _NODES = (
     *("UNKNOWN", "Document", "MappingEntry", "Node", "Position"),

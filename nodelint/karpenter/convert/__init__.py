@@ -12,8 +12,8 @@ from typing import Any
 
 from nodelint.apiserver.value_suggestions import duration_meant
 from nodelint.edits import NotEditable
-from nodelint.karpenter.convert.members import Conversion as Conversion
 from nodelint.karpenter.convert.members import (
+    Conversion,
     Member,
     kubelet_of_class,
     kubelet_to_move,
@@ -26,6 +26,15 @@ from nodelint.karpenter.convert.retired import settle
 from nodelint.karpenter.convert.rewrite import Path
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object, text
+
+__all__ = [
+    "Conversion",
+    "conversions",
+    "convert",
+    "settled",
+    "settled_kubelet",
+    "settled_of_provisioner",
+]
 
 
 def convert(obj: Object, world: Sequence[Object]) -> Conversion:

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from nodelint.karpenter.images import ami_family_of, families
-from nodelint.model.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.source.nodes import UNKNOWN, Node
 
 Plain = dict[str, Any]

@@ -28,7 +28,7 @@ from nodelint.karpenter.convert.migrate import (
     rename_field,
     template_metadata,
 )
-from nodelint.model.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 
 # What the admission webhook of a Provisioner filled in: the keys that made it hold off, and the requirement.
 _PROVISIONER_DEFAULTS: tuple[tuple[tuple[str, ...], tuple[Plain, ...]], ...] = (
