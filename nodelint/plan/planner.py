@@ -267,7 +267,8 @@ class _Planner:
             return []
         cluster = self.aim.cluster
         usage = cluster.usage_of(str(new.name)) if cluster is not None else None
-        return effects_of(Stored(old, new, was, now, before, after, usage), [reason.at for reason in found.reasons])
+        told = [node for reason in found.reasons for node in (reason.at, getattr(reason.at, "parent", None)) if node]
+        return effects_of(Stored(old, new, was, now, before, after, usage), told)
 
     def _pace(self, pool: NodePool, found: Verdict) -> Pace | None:
         if self.aim.now is None or found.replaced == "none":

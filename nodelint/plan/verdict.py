@@ -174,10 +174,17 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
     if drift.covered == "none":
         return [], NONE
     reasons = [
-        Reason("RequirementsDrifted", node, node.path, drift.covered, _requirement_change(sides, node))
+        Reason("RequirementsDrifted", _new_value(sides, node), node.path, drift.covered, change)
         for node in drift.lines
+        if (change := _requirement_change(sides, node))
     ]
     return reasons, drift.types
+
+
+def _new_value(sides: Sides, node: Node) -> Node:
+    """Of a list of values the first that no requirement had before; the list where there is none."""
+    before = {value.text for line in sides.pool.requirements for value in line.node.walk()}
+    return next((item for item in node.items if item.text not in before), node) if node.kind == "sequence" else node
 
 
 def _requirement_change(sides: Sides, node: Node) -> ValueChange:
@@ -366,7 +373,9 @@ def _place(new: Object, each: ValueDifference) -> Node:
 
 
 def _announced(obj: Object, path: Path, node: Node) -> Node:
-    """A scalar itself; of a collection its key, for its own span may begin a line further down."""
+    """A scalar itself, also that of a map with nothing else; of a collection its key, which begins it."""
+    while node.kind == "mapping" and len(node.entries) == 1:
+        node = node.entries[0].value
     if node.kind == "scalar" or not path or not isinstance(path[-1], str):
         return node
     holder = obj.node.find(*path[:-1])

@@ -133,6 +133,11 @@ def nodes_in_words(pool: PoolPlan) -> str:
     return text
 
 
+def moves_images(pool: PoolPlan) -> bool:
+    """Whether the images that come and go are not told by a cause already."""
+    return all(reason.reason != "AMIDrift" for reason in pool.verdict.reasons)
+
+
 def place_of(at: Node | Span) -> str:
     """Path and line of a place."""
     span = span_of(at)
@@ -143,7 +148,7 @@ def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = ["some nodes"] if reason.covered == "some" else []
     parts += ["only the account knows"] if reason.covered == "unknown" else []
-    parts += [] if reason.recorded else ["not recorded, for a reason above covers the nodes"]
+    parts += [] if reason.recorded else ["a cause too; the one above is recorded"]
     return ", ".join(parts)
 
 

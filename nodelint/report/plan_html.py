@@ -12,8 +12,10 @@ from datetime import timedelta
 from html import escape
 
 from nodelint.karpenter.resolve import Resolution
+from nodelint.model.finding import label_of
 from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.disruption_rate import Pace, words
+from nodelint.plan.matching import Change
 from nodelint.plan.roll import Roll, describe_roll
 from nodelint.plan.values import ValueChange
 from nodelint.printable import printable, screened, writable
@@ -25,6 +27,7 @@ from nodelint.report.plan_blocks import (
     closing,
     headline,
     headline_of_plan,
+    moves_images,
     nodes_in_words,
     notes_of,
     place_of,
@@ -70,11 +73,22 @@ def _index(told: Sequence[PoolBlock]) -> str:
     if len(told) < 2:
         return ""
     rows = "".join(
-        f'<li class={block.first.grade}><a href="#pool-{number}">{_text(block.names)}</a> '
+        f'<li class={block.first.grade}><a href="#pool-{number}">{_text(block.names)}{_label(block)}</a> '
         f"<span>{_text(headline(block.first))}</span></li>"
         for number, block in enumerate(told)
     )
     return f"<ul class=index>{rows}</ul>"
+
+
+def _label(block: PoolBlock) -> str:
+    """What the one pool of a block is built with: several may have its name."""
+    label = label_of(block.first.pool.source) if len(block.pools) == 1 else ""
+    return f" <small>with {_text(label)}</small>" if label else ""
+
+
+def _sign(change: Change) -> str:
+    sign = SIGNS[change].strip()
+    return f"<span class=sign>{_text(sign)}</span> " if sign else ""
 
 
 def _block(number: int, block: PoolBlock) -> str:
@@ -82,7 +96,7 @@ def _block(number: int, block: PoolBlock) -> str:
     was = f" <small>was {_text(first.renamed_from)}</small>" if first.renamed_from is not None else ""
     places = ", ".join(pool_place(pool) for pool in block.pools)
     parts = [
-        f"<h2><span class=sign>{_text(SIGNS[first.change])}</span> {_text(block.names)}{was}</h2>",
+        f"<h2>{_sign(first.change)}{_text(block.names)}{was}</h2>",
         f"<p class=verdict>{_text(headline(first))}</p>",
         f"<p class=quiet>{_code(places)}</p>",
         *_refused(first),
@@ -95,9 +109,7 @@ def _block(number: int, block: PoolBlock) -> str:
             (
                 f"<p>{_text(nodes_in_words(pool))}</p>" if pool.nodes is not None else "",
                 _roll(pool.roll) if pool.roll is not None else "",
-                _funnels(pool),
-                _images(pool),
-                _types(pool),
+                *(() if pool.deleted else (_funnels(pool), _images(pool), _types(pool))),
             )
         )
         parts.append(f"<h3>{_text(pool.name)}</h3>{own}" if own and len(block.pools) > 1 else own)
@@ -107,10 +119,9 @@ def _block(number: int, block: PoolBlock) -> str:
 def _class(plan: ClassPlan) -> str:
     name = plan.node_class.name
     text = name if isinstance(name, str) else plan.node_class.name_node.unquoted
-    sign = _text(SIGNS[plan.pair.change])
     return (
         f'<section class="pool {plan.verdict.replaced}">'
-        f"<h2><span class=sign>{sign}</span> EC2NodeClass {_text(text)}</h2>"
+        f"<h2>{_sign(plan.pair.change)}EC2NodeClass {_text(text)}</h2>"
         f"<p class=verdict>{_text(class_headline(plan))}</p><p class=quiet>{_code(place_of(plan.at))}</p>"
         f"{_reasons(plan)}</section>"
     )
@@ -227,6 +238,8 @@ def _funnel(side: Resolution) -> str:
 
 
 def _images(each: PoolPlan) -> str:
+    if not moves_images(each):
+        return ""
     rows = [f"<li>+ {_code(image)}</li>" for image in each.launch.images_gained]
     rows += [f"<li>- {_code(image)}</li>" for image in each.launch.images_lost]
     return f"<h3>Images</h3><ul class=plain>{''.join(rows)}</ul>" if rows else ""

@@ -26,6 +26,7 @@ from nodelint.report.plan_blocks import (
     closing,
     headline,
     headline_of_plan,
+    moves_images,
     nodes_in_words,
     notes_of,
     nothing_changed,
@@ -99,9 +100,12 @@ class _Comment:
             what += f" ({'; '.join(inline(nodes_in_words(pool)) for pool in nodes[:3])})"
         if first.refused and first.change != "added":
             what += "; an update is refused"
-        rows = [self._cause(reason) for reason in first.verdict.reasons[:3]]
-        rows += [f"{_code(e.field)}{_changed(e.change)}: {e.what}" for e in first.effects[:3]]
-        what += "".join(f"<br>{row}" for row in rows)
+        # The first place stands in the last column.
+        rows = [(self._cause(reason), reason.at) for reason in first.verdict.reasons[:3]]
+        rows += [(f"{_code(e.field)}{_changed(e.change)}: {e.what}", e.at) for e in first.effects[:3]]
+        what += "".join(
+            f"<br>{row}" + (f" at {self._place(at)}" if number else "") for number, (row, at) in enumerate(rows)
+        )
         reasons = first.verdict.reasons
         where = reasons[0].at if reasons else first.effects[0].at if first.effects else first.at
         label = label_of(first.pool.source)
@@ -219,7 +223,9 @@ def _own_lines(pool: PoolPlan) -> Iterator[str]:
             families = by_family(names)
             more = f" and {len(families) - 12} more families" if len(families) > 12 else ""
             yield f"{what} {len(names):,}: {_code(' '.join(families[:12]))}{more}"
-    for what, images in (("new image", launched.images_gained), ("no longer", launched.images_lost)):
+    for what, images in (
+        () if not moves_images(pool) else (("new image", launched.images_gained), ("no longer", launched.images_lost))
+    ):
         yield from (f"{what}: {_code(image)}" for image in images)
     was, now = launched.cheapest_before, launched.cheapest_after
     if was != now and was is not None and now is not None:

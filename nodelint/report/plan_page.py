@@ -17,7 +17,8 @@ code{font:.875em ui-monospace,monospace;overflow-wrap:anywhere}
 .sign{font-family:ui-monospace,monospace;color:var(--quiet);white-space:pre}
 .index{list-style:none;margin:1rem 0;padding:0;border-top:1px solid var(--line)}
 .index li{display:flex;flex-wrap:wrap;gap:0 1rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
-.index a{min-width:10rem}a{color:var(--bar)}
+.index a{min-width:10rem}.index .all span{color:var(--red)}.index .some span,.index .unknown span{color:var(--amber)}
+a{color:var(--bar)}
 .pool{border:1px solid var(--line);border-left:.3rem solid
 var(--green);border-radius:.4rem;padding:1rem;margin:1.5rem 0}
 .pool.all{border-left-color:var(--red)}.pool.some,.pool.unknown{border-left-color:var(--amber)}

@@ -9,7 +9,7 @@ from nodelint.model.messages import counted
 from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.effects import Effect
-from nodelint.plan.launch import Launch, Price
+from nodelint.plan.launch import Price
 from nodelint.plan.roll import describe_roll
 from nodelint.plan.uncompared import Uncompared
 from nodelint.plan.verdict import Reason
@@ -24,6 +24,7 @@ from nodelint.report.plan_blocks import (
     closing,
     headline,
     headline_of_plan,
+    moves_images,
     nodes_in_words,
     notes_of,
     place_of,
@@ -77,8 +78,7 @@ def _block(block: PoolBlock, look: TextStyle) -> Iterator[str]:
         yield from wrap(printable(note), look.width, "      ")
     for effect in first.effects:
         yield from _effect(effect, look)
-    for pool in block.pools:
-        yield from _of_pool(pool, look, named=len(block.pools) > 1)
+    yield from _of_pools(block.pools, look)
     if first.pace is not None:
         lines = words(first.pace, len(first.nodes) if first.nodes else None)
         yield from wrap("pace: " + "; ".join(lines), look.width, "    ", "          ")
@@ -97,25 +97,35 @@ def _effect(effect: Effect, look: TextStyle) -> Iterator[str]:
     yield from wrap(f"{change}{effect.what}", look.width, "        ", "          ")
 
 
-def _of_pool(pool: PoolPlan, look: TextStyle, named: bool) -> Iterator[str]:
-    """What is each pool's own: its nodes and what it can launch."""
-    lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
-    lines += [] if pool.deleted else _launch(pool.launch, look)
-    if pool.roll is not None:
-        lines += wrap("roll: " + printable("; ".join(describe_roll(pool.roll))), look.width, "    ", "          ")
-    if named and lines:
-        yield f"  {printable(pool.name)}"
-    yield from lines
+def _of_pools(pools: Sequence[PoolPlan], look: TextStyle) -> Iterator[str]:
+    """What is each pool's own: its nodes and what it can launch; said once where it is the same of several."""
+    found: dict[tuple[str, ...], list[PoolPlan]] = {}
+    for pool in pools:
+        lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
+        lines += [] if pool.deleted else _launch(pool, look)
+        if pool.roll is not None:
+            lines += wrap("roll: " + printable("; ".join(describe_roll(pool.roll))), look.width, "    ", "          ")
+        found.setdefault(tuple(lines), []).append(pool)
+    for own, same in found.items():
+        if len(found) > 1 and own:
+            yield from wrap(", ".join(printable(pool.name) for pool in same), look.width, "  ")
+        yield from own
 
 
-def _launch(launched: Launch, look: TextStyle) -> Iterator[str]:
-    if launched.gained or launched.lost:
+def _launch(pool: PoolPlan, look: TextStyle) -> Iterator[str]:
+    launched = pool.launch
+    if pool.change == "added":
+        if launched.after:
+            cheapest = f", from {price(launched.cheapest_after)}" if launched.cheapest_after is not None else ""
+            yield f"    can launch {counted(launched.after, 'instance type')}{cheapest}"
+    elif launched.gained or launched.lost:
         yield f"    instance types {launched.before:,} -> {launched.after:,}"
         for sign, names in (("+", launched.gained), ("-", launched.lost)):
             if names:
                 yield from columns(f"      {sign} {len(names):,}  ", by_family(names), look.width, 3, "families")
-    for sign, images in (("+", launched.images_gained), ("-", launched.images_lost)):
-        yield from (f"    {sign} image {printable(image)}" for image in images)
+    if moves_images(pool):
+        for sign, images in (("+", launched.images_gained), ("-", launched.images_lost)):
+            yield from (f"    {sign} image {printable(image)}" for image in images)
     was, now = launched.cheapest_before, launched.cheapest_after
     if was != now and was is not None and now is not None:
         yield f"    cheapest on demand {price(was)} -> {price(now)}"

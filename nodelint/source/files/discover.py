@@ -323,8 +323,9 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
 
 
 def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
-    """Whether a file of a folder is read, by its path: for manifests, or for the release that it may state."""
-    return _wanted(path, include) in (_READ, _GLANCE) or os.path.basename(path) in _GIT
+    """Whether a file of a folder is read, by its path: for manifests, values of these, or what git ignores."""
+    read = _wanted(path, include)
+    return read == _READ or (read == _GLANCE and not path.lower().endswith(_TEXTS)) or os.path.basename(path) in _GIT
 
 
 def _wanted(path: str, include: Globs) -> int:
