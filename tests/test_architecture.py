@@ -64,6 +64,19 @@ def test_every_module_has_its_place_in_the_papers() -> None:
     assert sorted(listed) == IDEAS
 
 
+def test_every_module_is_on_the_page_of_modules() -> None:
+    """`python tools/make_module_page.py` writes it."""
+    page = (ROOT / "docs" / "modules.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"(?m)^(?:\| `|## )([\w/]+\.py)", page))
+    assert listed == {path.relative_to(PACKAGE).as_posix() for path in MODULES if idea(path) in IDEAS}
+
+
+@pytest.mark.parametrize(("name", "most"), [("README.md", 900), ("ARCHITECTURE.md", 1200), ("CONTRIBUTING.md", 600)])
+def test_what_everybody_reads_first_is_read_in_ten_minutes(name: str, most: int) -> None:
+    words = (ROOT / name).read_text(encoding="utf-8").split()
+    assert len(words) <= most, f"{name} has {len(words)} words: what is not for everybody has a page in docs/"
+
+
 def test_imports_only_go_up_the_list() -> None:
     listed = order()
     wrong = []
