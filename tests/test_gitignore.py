@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nodelint.build.roots import roots
@@ -77,6 +77,13 @@ ignore_files = st.dictionaries(
 @example({"foo/keep.yaml"}, {".gitignore": "foo/\n!foo/keep.yaml\n"})
 @example({"a/b.yaml", "b.yaml"}, {".gitignore": "/b.yaml\r\n", "a/.gitignore": "!b.yaml\n"})
 def test_what_is_read_is_what_git_does_not_ignore(repository: Path, files: set[str], ignored: Tree) -> None:
+    taken = lay(repository, files, ignored)
+    said = git(repository, "check-ignore", "--no-index", "-z", "--stdin", sent="\0".join(taken)).split("\0")
+    assert sorted(read(repository)) == sorted(set(taken) - set(said))
+
+
+def lay(repository: Path, files: set[str], ignored: Tree) -> list[str]:
+    """Make the work tree anew of files, as far as they go together, and of ignore files; the manifests of it."""
     for entry in repository.iterdir():
         if entry.name != ".git":
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
@@ -90,8 +97,31 @@ def test_what_is_read_is_what_git_does_not_ignore(repository: Path, files: set[s
         repository,
         {path: text for path, text in ignored.items() if str(Path(path).parent) in {*folders, ".git/info"}},
     )
-    said = git(repository, "check-ignore", "--no-index", "-z", "--stdin", sent="\0".join(taken)).split("\0")
-    assert sorted(read(repository)) == sorted(set(taken) - set(said))
+    return taken
+
+
+@settings(max_examples=max(30, settings().max_examples // 4))
+@given(st.sets(paths, max_size=12), ignore_files, st.lists(st.booleans(), max_size=12), st.sampled_from(["2", "4"]))
+@example({"foo/keep.yaml", "foo/other.yaml"}, {".gitignore": "foo/\n"}, [True], "2")
+@example({"a/b/a.yaml", "a/b.yaml", "b.yaml"}, {".gitignore": "*\n"}, [True, False, True], "4")
+def test_what_git_tracks_is_read_whatever_is_ignored(
+    repository: Path, files: set[str], ignored: Tree, tracked: list[bool], version: str
+) -> None:
+    taken = lay(repository, files, ignored)
+    (repository / ".git" / "index").unlink(missing_ok=True)
+    added = [path for path, wanted in zip(taken, tracked, strict=False) if wanted]
+    git(repository, "-c", f"index.version={version}", "add", "-f", "--", *added) if added else None
+    listed = git(repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    assert sorted(read(repository)) == sorted(path for path in listed if path.endswith(".yaml"))
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"DIRC", b"DIRC\0\0\0\4\0\0\0\5" + b"\xff" * 90, b"DIRC\0\0\0\2" + b"a.yaml" * 9]
+)
+def test_a_broken_index_tracks_nothing(repository: Path, data: bytes) -> None:
+    written(repository, {".gitignore": "a.yaml\n", "a.yaml": POOL, "b.yaml": POOL})
+    (repository / ".git" / "index").write_bytes(data)
+    assert read(repository) == ["b.yaml"]
 
 
 def test_files_that_are_named_and_folders_that_are_named_are_read(repository: Path) -> None:
@@ -123,6 +153,8 @@ def test_another_work_tree_has_the_excludes_of_the_repository(repository: Path, 
     git(repository, "worktree", "add", "-q", str(tmp_path / "other"))
     written(repository, {".git/info/exclude": "a.yaml\n"})
     assert read(written(tmp_path / "other", {"a.yaml": POOL, "b.yaml": POOL})) == ["b.yaml"]
+    git(tmp_path / "other", "add", "-f", "a.yaml")
+    assert read(tmp_path / "other") == ["a.yaml", "b.yaml"], "its index is its own"
 
 
 def test_repositories_within_a_folder_each_have_their_own(repository: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Patterns without a wildcard are compared as text. `wildmatch` reads the others, when a path comes that one may match.
 
-The index is not read: a tracked file that a pattern matches is ignored here, while git goes on tracking it.
+A file that git tracks is not ignored, whatever pattern matches it or a folder around it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from nodelint.source.files import safe_read
+from nodelint.source.files.git_index import GitIndex
 from nodelint.tuples import NamedTuple
 
 FILE = ".gitignore"
@@ -75,11 +76,16 @@ class _Level:
 
 
 class Ignored:
-    """What git ignores in a folder of a repository and below: `levels`, the strongest first."""
+    """What git ignores in a folder of a repository and below: `levels`, the strongest first.
 
-    def __init__(self, levels: tuple[_Level, ...], inside: str) -> None:
+    `whole`: a pattern matches the folder itself, so that only what is tracked in it counts.
+    """
+
+    def __init__(self, levels: tuple[_Level, ...], inside: str, index: GitIndex, whole: bool = False) -> None:
         self._levels = levels
         self._inside = inside
+        self._index = index
+        self._whole = whole
 
     @classmethod
     def around(cls, folder: str) -> Ignored | None:
@@ -100,21 +106,25 @@ class Ignored:
     @classmethod
     def _at_root(cls, root: str) -> Ignored:
         files = (os.path.join(_git_folder(root), "info", "exclude"), _of_the_user(root))
-        return cls(tuple(level for file in files if file and (level := _level(file, ""))), "")
+        return cls(tuple(level for file in files if file and (level := _level(file, ""))), "", GitIndex(root))
 
     def below(self, name: str) -> Ignored:
         """What is ignored in a folder of this one, less what its own `.gitignore` says."""
-        return Ignored(self._levels, f"{self._inside}{name}/")
+        whole = self._whole or self._inside + name in self._index.entered
+        return Ignored(self._levels, f"{self._inside}{name}/", self._index, whole)
 
     def with_file(self, folder: str) -> Ignored:
         """The same with the `.gitignore` of the folder, if it has one. git follows no link there, nor is one here."""
         path = os.path.join(folder, FILE)
         level = None if os.path.islink(path) else _level(path, self._inside)
-        return Ignored((level, *self._levels), self._inside) if level else self
+        return Ignored((level, *self._levels), self._inside, self._index, self._whole) if level else self
 
     def ignores(self, name: str, *, folder: bool) -> bool:
-        """Whether an entry of the folder is ignored."""
+        """Whether an entry of the folder is ignored, and nothing of it is tracked."""
         path = self._inside + name
+        return (self._whole or self._matches(path, name, folder)) and not self._index.tracks(path, folder=folder)
+
+    def _matches(self, path: str, name: str, folder: bool) -> bool:
         for level in self._levels:
             decided = level.decides(path, name, folder=folder)
             if decided is not None:
