@@ -71,6 +71,32 @@ def test_a_repository_that_pins_it(nodelint: Run, tmp_path: Path, pin: str) -> N
     assert older.count("needs Karpenter 1.15.0") == 2
 
 
+@pytest.mark.parametrize("pin", PINS)
+def test_what_a_pin_says_counts_for_hash_plan_and_upgrade(nodelint: Run, tmp_path: Path, pin: str) -> None:
+    name, text = PINS[pin]
+    for side, change in (("old", ""), ("new", "  enclaveOptions: {enabled: true}\n")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / name).write_text(text, encoding="utf-8")
+        pair = PAIR.replace("  role: nodes\n", f"  role: nodes\n{change}")
+        (tmp_path / side / "pair.yaml").write_text(pair, encoding="utf-8")
+
+    objects = json.loads(nodelint("hash", "--format", "json", "old").stdout)["objects"]
+    assert [(each["karpenter"], each["hashVersion"]) for each in objects] == [("1.15.1", "v3"), ("1.15.1", "v6")]
+
+    plan = json.loads(nodelint("plan", "--old", "old", "new", "--format", "json").stdout)
+    assert [(pool["name"], pool["replaced"]) for pool in plan["nodePools"]] == [("default", "all")]
+
+    older = text.replace("1.15.1", "1.14.1")
+    assert older != text
+    (tmp_path / "old" / name).write_text(older, encoding="utf-8")
+    flags = ("--to", "1.15.1", "--kubernetes-version", "1.36", "--fail-on", "never", "--format", "json")
+    done = nodelint("upgrade", *flags, "old")
+    assert done.stdout, done.stderr
+    told = json.loads(done.stdout)
+    assert told["route"]["trouble"] == []
+    assert "hash-v6" in {each["id"] for each in told["changes"]}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "replaced"),
     [
