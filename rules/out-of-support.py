@@ -46,57 +46,57 @@ def check(pool: NodePool, context: Context, *, days: int = 30) -> Findings:
     pools = (o for o in context.objects if isinstance(o, NodePool) and manifest.served(o, context.karpenter))
     if next(pools, None) is not pool:
         return
-    chosen = context.chosen
+    chosen, found = context.chosen, []
     if chosen is None or (chosen.karpenter_from is not None and not chosen.later):
-        yield from _check_karpenter(pool, context, context.today)
-    if chosen is None or chosen.kubernetes_from is not None:
-        yield from _check_kubernetes(pool, context, context.today, days)
+        found += _check_karpenter(context.karpenter, context.today)
+    if context.kubernetes is not None and (chosen is None or chosen.kubernetes_from is not None):
+        found += _check_kubernetes(context.kubernetes, context.today, days)
+    if found:
+        yield Finding(
+            at=pool.name_node,
+            message="; ".join(message for message, *_ in found),
+            severity="warning" if any(presses for *_, presses in found) else None,
+            note=found[-1][1],
+            help=found[0][2],
+            once=True,
+        )
 
 
-def _check_karpenter(pool: NodePool, context: Context, today: int) -> Findings:
-    until = support.karpenter_support(context.karpenter)
-    if releases.is_newer(context.karpenter) or until is None or support.day_number(until) >= today:
-        return
-    now = " or ".join(support.supported_minors(today)[-2:])
-    older = " and older releases are" if context.karpenter == releases.OLDEST else " is"
-    yield Finding(
-        at=pool.name_node,
-        message=f"Karpenter {context.karpenter}{older} out of support since {until}",
-        note="what is found in it, security holes too, is fixed in newer releases only",
-        help=f"upgrade to {now}; `nodelint upgrade` says what that means",
-        once=True,
-    )
+_End = tuple[str, str, str, bool]
+"""An end of support that has come or is near: message, note and help, and whether it presses."""
 
 
-def _check_kubernetes(pool: NodePool, context: Context, today: int, days: int) -> Findings:
-    kubernetes = context.kubernetes
-    known = support.eks_support(kubernetes) if kubernetes is not None else None
+def _check_karpenter(release: releases.Version, today: int) -> list[_End]:
+    until = support.karpenter_support(release)
+    if releases.is_newer(release) or until is None or support.day_number(until) >= today:
+        return []
+    newer = " or ".join(support.supported_minors(today)[-2:])
+    older = " and older are" if release == releases.OLDEST else " is"
+    return [
+        (
+            f"Karpenter {release}{older} out of support since {until}",
+            "what is found in it, security holes too, is fixed in newer releases only",
+            f"upgrade Karpenter to {newer}; `nodelint upgrade` says what that means",
+            False,
+        )
+    ]
+
+
+def _check_kubernetes(kubernetes: releases.KubernetesVersion, today: int, days: int) -> list[_End]:
+    known = support.eks_support(kubernetes)
     if known is None:
-        return
+        return []
     standard, extended = (support.day_number(day) - today for day in known)
+    costs = "a cluster costs $0.60 an hour in place of $0.10"
+    way = "upgrade the cluster, one minor version after the other, with nodes and add-ons"
     if extended < 0:
-        yield Finding(
-            at=pool.name_node,
-            message=f"EKS does not support Kubernetes {kubernetes} since {known.extended}",
-            severity="warning",
-            note="AWS upgrades such a control plane by itself, and the nodes stay behind",
-            help="upgrade the cluster, one minor version after the other, with nodes and add-ons",
-            once=True,
-        )
-    elif extended <= days or standard < 0:
-        price = "a cluster costs $0.60 an hour in place of $0.10"
-        at_the_end = "then AWS upgrades the control plane by itself"
-        yield Finding(
-            at=pool.name_node,
-            message=f"Kubernetes {kubernetes} is in extended support on EKS, until {known.extended}",
-            severity="warning" if extended <= days else None,
-            note=f"{price}, and {at_the_end}",
-            once=True,
-        )
-    elif standard <= days:
-        yield Finding(
-            at=pool.name_node,
-            message=f"EKS ends standard support of Kubernetes {kubernetes} on {known.standard}",
-            note="after it, a cluster costs $0.60 an hour in place of $0.10",
-            once=True,
-        )
+        note = "AWS upgrades such a control plane by itself, and the nodes stay behind"
+        return [(f"EKS does not support Kubernetes {kubernetes} since {known.extended}", note, way, True)]
+    if extended <= days or standard < 0:
+        message = f"Kubernetes {kubernetes} is in extended support until {known.extended}"
+        note = f"{costs}, and then AWS upgrades the control plane by itself"
+        return [(message, note, way, extended <= days)]
+    if standard <= days:
+        message = f"EKS ends standard support of Kubernetes {kubernetes} on {known.standard}"
+        return [(message, f"after it, {costs}", way, False)]
+    return []

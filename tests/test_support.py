@@ -72,7 +72,7 @@ def test_eks_supports_each_version_for_a_year_more() -> None:
             "1.14.3",
             "1.36",
             "2027-08-01",
-            ["Karpenter 1.14.3 is out of support since 2027-07", "EKS ends standard support"],
+            ["Karpenter 1.14.3 is out of support since 2027-07; EKS ends standard support of Kubernetes 1.36"],
         ),
         ("1.15.1", "1.34", "2026-11-01", []),
         (
@@ -85,9 +85,9 @@ def test_eks_supports_each_version_for_a_year_more() -> None:
             "1.15.1",
             "1.34",
             "2026-12-03",
-            ["info[out-of-support]: Kubernetes 1.34 is in extended support on EKS, until 2027-12-02"],
+            ["info[out-of-support]: Kubernetes 1.34 is in extended support until 2027-12-02"],
         ),
-        ("1.15.1", "1.31", "2026-11-22", ["warning[out-of-support]: Kubernetes 1.31 is in extended support on EKS"]),
+        ("1.15.1", "1.31", "2026-11-22", ["warning[out-of-support]: Kubernetes 1.31 is in extended support"]),
         (
             "1.15.1",
             "1.31",
@@ -113,7 +113,7 @@ def test_what_a_flag_names_is_not_spoken_of(nodelint: Run, tmp_path: Path) -> No
     (tmp_path / "main.tf").write_text(TERRAFORM.format(karpenter="1.8.1", kubernetes="1.29"), encoding="utf-8")
     flags = ("--karpenter-version", "1.3", "--kubernetes-version", "1.28")
     assert "out-of-support" not in nodelint("check", *flags).stdout
-    assert nodelint("check").stdout.count("out-of-support]") == 2
+    assert nodelint("check").stdout.count("out-of-support]") == 1
 
 
 def test_a_release_before_the_known_ones_is_not_held_to_a_kubernetes(nodelint: Run, tmp_path: Path) -> None:
