@@ -361,6 +361,25 @@ locals {
         },
         ('m.tf: requirements = [{ key = "node.kubernetes.io/instance-type", operator = "In", values = ["m5.xlrge"',),
     ),
+    "values of a raw chart": Shape(
+        {
+            "m.tf": 'locals {\n  types = ["m5.xlrge", "m5.large"]\n}\nresource "helm_release" "p" {\n'
+            '  values = [yamlencode({\n    resources = [{\n      apiVersion = "karpenter.sh/v1"\n'
+            '      kind = "NodePool"\n      metadata = { name = "a" }\n'
+            + SPEC.replace("VALUES", "local.types")
+            + "    }]\n  })]\n}\n"
+        },
+        ('m.tf: types = ["m5.xlrge", "m5.large"]',),
+    ),
+    "values of a raw chart in a template": Shape(
+        {
+            "m.tf": 'locals {\n  types = ["m5.xlrge", "m5.large"]\n}\nresource "helm_release" "p" {\n'
+            '  values = [templatefile("${path.module}/values.yaml", { types = local.types, name = "a" })]\n}\n',
+            "values.yaml": "resources:\n"
+            + re.sub("(?m)^(?!%)", "    ", YAML).replace("    api", "  - api", 1).rstrip(" "),
+        },
+        ('m.tf: types = ["m5.xlrge", "m5.large"]',),
+    ),
     "nothing of it is known": Shape(
         {
             "m.tf": 'variable "a" {}\n'
@@ -481,3 +500,26 @@ def test_no_damage_to_a_file_breaks_the_reader(name: str, at: int, size: int, ne
         source = Source.from_text(str(whole), whole.read_text(encoding="utf-8"))
         for made in filled_texts([source]):
             assert made.result.text == made.filled.text
+
+
+def test_values_of_a_chart_elsewhere_are_judged_as_its_lists(nodelint: Run, tmp_path: Path) -> None:
+    text = """\
+locals {
+  types = ["m5.xlrge", "m5.large"]
+}
+resource "helm_release" "karpenter_pools" {
+  values = [yamlencode({
+    nodePools = {
+      general = {
+        requirements = [
+          { key = "karpenter.sh/capacity-type", operator = "In", values = ["spott"] },
+          { key = "node.kubernetes.io/instance-type", operator = "In", values = local.types },
+        ]
+      }
+    }
+  })]
+}
+"""
+    (tmp_path / "m.tf").write_text(text, encoding="utf-8")
+    found = findings(nodelint, "unknown-value,no-instance-type,invalid-field")
+    assert found == [("m.tf", 2), ("m.tf", 9)]

@@ -15,6 +15,7 @@ from nodelint.source.nodes import Node
 from nodelint.source.placeholders import MASK, holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcl import HclError, Text
+from nodelint.source.terraform.hclexpr import OF_KARPENTER, read_encoded
 from nodelint.source.yaml import jsonpatch
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
@@ -119,7 +120,7 @@ class Reading(NamedTuple):
 def read(source: SourceText, host: Host) -> Iterator[Reading]:
     """The manifests inside a text of a known kind, in their order. Nothing is raised."""
     text = source.text
-    if re.search(GROUPS, text) is None and not (host == "terraform" and says_values(text, 0, len(text))):
+    if re.search(GROUPS, text) is None and not (host == "terraform" and _gives_values(text)):
         return
     if host == "terraform":
         yield from _terraform(source, 0, len(text))
@@ -180,6 +181,10 @@ def says_values(text: str, start: int, end: int) -> bool:
     return text.find("karpenter", start, end) >= 0 and re.compile(_VALUES).search(text, start, end) is not None
 
 
+def _gives_values(text: str) -> bool:
+    return "karpenter" in text and re.search(f"{_VALUES}|{OF_KARPENTER}", text) is not None
+
+
 def _may_hold_values(text: str, region: EmbeddedYaml) -> bool:
     return region.host in ("terraform", "block") and says_values(text, region.start, region.end)
 
@@ -207,6 +212,9 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
             continue  # a reference to an object, as in a nodeClassRef of v1beta1
         begin = _comments_above(text, at)
         found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
+    for node in read_encoded(source, words):  # values of a chart, where they hold no manifest
+        if not any(node.start <= each.start < node.end for each in found):
+            found.append(Reading(node, node.start, node.end, EmbeddedYaml(node.start, node.start, "hcl"), False, ""))
     yield from sorted(found, key=lambda reading: reading.start)
 
 

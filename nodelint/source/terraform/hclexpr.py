@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from nodelint.source.terraform.hcl import Heredoc, Text, Token, template_end, unescape
+from nodelint.source.terraform.hcl import HclError, HclManifest, Heredoc, Text, Token, template_end, unescape
 from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.source.nodes import Node, SourceText
 
 DEEPEST = 30
 """Expressions within each other; what lies deeper is not read."""
@@ -385,3 +390,20 @@ def _readable(text: str, start: int, end: int, depth: int) -> HclExpression | No
         return _whole(text, start, end, depth + 1)
     except BadExpression:
         return None
+
+
+OF_KARPENTER = r"(?m:^)[ \t]*[\"']?(?:requirements|(?:ami|subnet|securityGroup)SelectorTerms)[\"']?[ \t]*="
+
+
+def read_encoded(source: SourceText, words: Text) -> Iterator[Node]:
+    """The objects with a list of Karpenter's that are the one argument of `yamlencode` or `jsonencode`."""
+    tokens, lists = words.tokens, re.compile(OF_KARPENTER)
+    for index in range(2, len(tokens)):
+        if tokens[index].kind != "{" or tokens[index - 1].kind != "(":
+            continue
+        function = source.text[tokens[index - 2].start : tokens[index - 2].end]
+        if function not in ("yamlencode", "jsonencode"):
+            continue
+        if lists.search(source.text, tokens[index].start, words.end_of(index)) is not None:
+            with suppress(HclError):
+                yield words.object(source, HclManifest(index, False))
