@@ -87,6 +87,8 @@ def test_of_namesakes_the_one_in_the_same_place_stays(kept: str) -> None:
 
     plans = list(make(side("a", "b"), side(kept), aim).pools)
     assert {(plan.change, told(plan)) for plan in plans} == {("unchanged", ("none",)), ("removed", ("all",))}
+    plans = list(make(side(kept), side("a", "b"), aim).pools)
+    assert {(plan.change, told(plan)) for plan in plans} == {("unchanged", ("none",)), ("added", ("none",))}
 
 
 OVERLAY = """\

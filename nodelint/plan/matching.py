@@ -70,14 +70,13 @@ def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str
         return place(was) == place(now)
 
     left_old, left_new = list(old), list(new)
-    if len(old) > 1 or len(new) > 1:
-        for fits in (same_place, is_same):
-            for now in list(left_new):
-                was = next((each for each in left_old if fits(each, now)), None)
-                if was is not None:
-                    left_old.remove(was)
-                    left_new.remove(now)
-                    yield now, was
+    for fits in (same_place, is_same):
+        for now in list(left_new):
+            was = next((each for each in left_old if fits(each, now)), None)
+            if was is not None:
+                left_old.remove(was)
+                left_new.remove(now)
+                yield now, was
     yield from zip(left_new, left_old, strict=False)
 
 
