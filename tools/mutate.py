@@ -5,8 +5,8 @@
     python tools/mutate.py --sample 60 --seed 3 nodelint rules
 
 A slip is what a tired developer writes: `<` for `<=`, `and` for `or`, a number that is one too large, a condition
-turned around. Each is tried in a copy of the checkout with the test files that speak of the changed module; a slip
-that lives through these is tried with the whole suite under `--whole`. `tools/accepted_mutants.txt` lists slips that
+turned around. Each is tried in a copy of the checkout with the test files of the changed module and of its room; a
+slip that lives through these is tried with the whole suite under `--whole`. `tools/accepted_mutants.txt` lists slips that
 change nothing, each with its reason. Ends with 1 if any other slip lives.
 """
 
@@ -30,7 +30,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 ACCEPTED = ROOT / "tools" / "accepted_mutants.txt"
 CODE = ("nodelint", "rules")
-SECONDS = 600
+SECONDS = 300
+MANY = 12
+"""Test files above which a room is one that nearly every test uses: they say little about one of its modules."""
+REST = ("test_rules.py", "test_cli.py")
+"""What goes through nearly everything, for a module of which no test file speaks."""
 
 _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
@@ -153,17 +157,22 @@ def changed_lines(revision: str) -> dict[str, set[int]]:
 
 
 def tests_of(path: str, root: Path = ROOT) -> list[str]:
-    """The test files that speak of a module or a rule, and the laws over all rules for a rule."""
+    """The test files of a module or a rule, those that speak of it first, then those of its room.
+
+    A file is of a room where it imports from it or is named after it. For a rule, the laws over all rules come first.
+    """
+    texts = {file.name: file.read_text(encoding="utf-8") for file in sorted((root / "tests").glob("test_*.py"))}
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    name = module.rsplit(".", 1)[-1]
-    is_rule = path.startswith("rules/")
-    words = [name] if is_rule else [module, f"from {module.rpartition('.')[0]} import {name}", f"{name}.py"]
-    found = [
-        f"tests/{file.name}"
-        for file in sorted((root / "tests").glob("test_*.py"))
-        if any(word in file.read_text(encoding="utf-8") for word in words)
-    ]
-    return ["tests/test_rules.py", *found] if is_rule else found
+    room, _, name = module.rpartition(".")
+    if path.startswith("rules/"):
+        return ["tests/test_rules.py", *(f"tests/{file}" for file, text in texts.items() if name in text)]
+    words = (module, f"from {room} import {name}", f"{name}.py")
+    exact = [file for file, text in texts.items() if any(word in text for word in words)]
+    near = [file for file, text in texts.items() if re.search(rf"(from|import) {re.escape(room)}\b(?!\.)", text)]
+    titles = {room.rpartition(".")[2], name.replace("_", "")}
+    titled = [file for file in texts if any(title in file.replace("_", "") for title in titles)]
+    found = dict.fromkeys([*exact, *titled, *(near if len(near) <= MANY else ())])
+    return [f"tests/{file}" for file in (found or REST)]
 
 
 def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
