@@ -6,8 +6,8 @@
 
 A slip is what a tired developer writes: `<` for `<=`, `and` for `or`, a number that is one too large, a condition
 turned around. Each is tried in a copy of the checkout with the test files of the changed module and of its room; a
-slip that lives through these is tried with the whole suite under `--whole`. `tools/accepted_mutants.txt` lists slips that
-change nothing, each with its reason. Ends with 1 if any other slip lives.
+slip that lives through these is tried with the whole suite under `--whole`. `tools/accepted_mutants.txt` lists slips
+that change nothing, each with its reason. Ends with 1 if any other slip lives.
 """
 
 from __future__ import annotations
