@@ -12,11 +12,12 @@ from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.questions import alias_families
-from nodelint.karpenter.images import families, family_example, family_title
+from nodelint.karpenter.images import ami_family_of, ended, families, family_example, family_title, newest_known
 from nodelint.karpenter.labels import known_values, natural
 from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.project import Buffer, View
+from nodelint.lsp.skeletons import beginnings
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, INSTANCE_TYPE
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known
 from nodelint.tuples import NamedTuple
@@ -49,6 +50,8 @@ def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
     """What can be written at an offset, in the order in which it should be shown."""
     found = spot(buffer.text, offset)
     offers = list(_offers(view, found)) if found is not None else []
+    if not offers and (begun := list(beginnings(buffer, offset))):
+        return types.CompletionList(is_incomplete=False, items=begun)
     if found is None or not offers:
         return types.CompletionList(is_incomplete=False, items=[])
     typed = buffer.text[found.start : offset].lower()
@@ -217,12 +220,14 @@ def _of_reference(view: View, field: str) -> Iterator[CompletionOffer]:
 
 
 def _aliases(view: View) -> Iterator[CompletionOffer]:
-    """Families with a version that their releases have: pinned first, for `latest` moves nodes by itself."""
-    for family in families(view.target.karpenter, view.target.kubernetes):
+    """Families with a version that their releases have, those that go on first; `latest` last: it moves nodes."""
+    known = families(view.target.karpenter, view.target.kubernetes)
+    for family in sorted(known, key=lambda each: ended(ami_family_of(each)) is not None):
         published = _published(view.context.facts, family)
-        example = family_example(family).partition("@")[2]
+        newest = newest_known(family, view.target.kubernetes)
+        example = newest or family_example(family).partition("@")[2]
         for version in published or [example]:
-            detail = "published" if published else "an example of a version"
+            detail = "published" if published else "newest known" if newest else "an example of a version"
             if version != "latest":
                 yield CompletionOffer(f"{family}@{version}", _Kind.Value, f"{family_title(family)}, {detail}")
         yield CompletionOffer(f"{family}@latest", _Kind.Value, f"{family_title(family)}, whatever is newest")

@@ -115,6 +115,11 @@ def _in_pool(view: View, pool: NodePool, offset: int) -> Hover | None:
     name = ref.node.get("name") if ref is not None else None
     if name is not None and _holds(name, offset):
         return Hover(_class_of(view, pool), span_of(name))
+    if _holds(pool.name_node, offset):
+        from nodelint.lsp.summary import describe_pool
+
+        said = describe_pool(view, pool)
+        return None if said is None else Hover(said, span_of(pool.name_node))
     lines: list[RequirementLine | Label] = [*pool.requirements, *pool.template_labels]
     for at in lines:
         start = at.key_node.start if isinstance(at, Label) else at.node.start

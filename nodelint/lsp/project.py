@@ -349,7 +349,7 @@ class Project:
         return self._disk[key]
 
     def _setup(self, path: str | None, folder: str) -> Setup | None:
-        """What a configuration says; while it cannot be used, what it said last."""
+        """What a configuration says; while it cannot be used, what it said last, or what none says."""
         try:
             session = Session(config.load(path, {}), self._read)
             session.today = int(self._now().timestamp()) // 86400
@@ -357,7 +357,9 @@ class Project:
             setup = Setup(session, session.rules, session.selection, target, session.known)
         except ConfigError as error:
             self._tell(str(error), path)
-            return self._last_good.get(path)
+            if path is None or path in self._last_good:
+                return self._last_good.get(path)
+            return self._setup(None, folder)  # without any, the settings are those of no configuration
         self._last_good[path] = setup
         return setup
 

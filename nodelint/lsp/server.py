@@ -32,6 +32,7 @@ from nodelint.lsp.hover import definition, hover
 from nodelint.lsp.positions import changed
 from nodelint.lsp.project import Buffer, Project, ProjectProblem, State, View, file_path, speaks_of_files
 from nodelint.lsp.protocol import Protocol
+from nodelint.lsp.summary import lenses, symbols
 
 _LONGEST_QUIET = 0.1
 """Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""
@@ -299,6 +300,7 @@ def _register(server: Server) -> None:
     _register_run(server)
     _register_texts(server)
     _register_reading(server)
+    _register_overviews(server)
     _register_writing(server)
 
 
@@ -370,6 +372,18 @@ def _register_reading(server: Server) -> None:
             return None if found is None else location(view, buffer.encoding, found)
 
         return await server.ask(params.text_document.uri, answer)
+
+
+def _register_overviews(server: Server) -> None:
+    """Questions about a text as a whole."""
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def lensed(params: types.CodeLensParams) -> list[types.CodeLens] | None:
+        return await server.ask(params.text_document.uri, lambda view, buffer: list(lenses(view, buffer)))
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def listed(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | None:
+        return await server.ask(params.text_document.uri, lambda view, buffer: list(symbols(view, buffer)))
 
 
 def _register_writing(server: Server) -> None:

@@ -1,0 +1,78 @@
+"""What an editor shows of whole objects: a pool in short, a lens above it, and the symbols of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.resolve.accelerators import cheapest
+from nodelint.lint import fixes
+from nodelint.lsp.project import Buffer, View
+from nodelint.model.manifest import NodePool, served
+from nodelint.model.messages import counted, short
+
+_MOST = 3
+"""Lines of a pool that are named as those which take most types away."""
+
+
+def count_text(view: View, pool: NodePool) -> str | None:
+    """`723 types, from $0.0513/h`; None where what the pool can launch is not known."""
+    if pool.foreign or pool.partial or not served(pool, view.target.karpenter):
+        return None
+    resolution = view.context.resolution(pool)
+    if fixes.doubts(resolution):
+        return None
+    left = resolution.launchable
+    if not left:
+        return "no instance type"
+    price = cheapest(resolution.catalog, left)
+    return counted(len(left), "type") + (f", from ${price[0]:.4f}/h" if price is not None else "")
+
+
+def describe_pool(view: View, pool: NodePool) -> str | None:
+    """A pool in short, as Markdown: how many types it launches, the cheapest, and what takes most of the others."""
+    said = count_text(view, pool)
+    if said is None:
+        return None
+    resolution = view.context.resolution(pool)
+    lines = [f"**{said}** of {len(resolution.catalog.names):,}"]
+    price = cheapest(resolution.catalog, resolution.launchable)
+    if price is not None:
+        lines.append(f"The cheapest on demand is `{price[1]}`.")
+    if removed := list(_describe_removals(resolution)):
+        lines.append("What takes most of the others away:\n\n" + "\n".join(removed))
+    return "\n\n".join(lines)
+
+
+def _describe_removals(resolution: Resolution) -> Iterator[str]:
+    """The lines after which fewest types are left, each with how many it takes away."""
+    steps = [(line.removed, line.key, line.operator, ", ".join(line.values)) for line in resolution.lines]
+    for count, key, operator, values in sorted(steps, key=lambda step: -step[0])[:_MOST]:
+        if count > 0:
+            yield f"- {count:,}: `{key} {operator} {short(values, 40)}`"
+
+
+def lenses(view: View, buffer: Buffer) -> Iterator[types.CodeLens]:
+    """Above each NodePool, how many instance types it can launch, and from which price on."""
+    for obj in view.objects(buffer):
+        said = count_text(view, obj) if isinstance(obj, NodePool) else None
+        if said is not None:
+            at = obj.node.key("kind") or obj.node
+            yield types.CodeLens(buffer.lines.range(at.start, at.end), types.Command(said, ""))
+
+
+def symbols(view: View, buffer: Buffer) -> Iterator[types.DocumentSymbol]:
+    """The objects of a text by kind and name."""
+    for obj in view.objects(buffer):
+        whole = buffer.lines.range(obj.node.start, obj.node.end)
+        name = obj.name_node if obj.node.start <= obj.name_node.start <= obj.node.end else obj.node
+        said = count_text(view, obj) if isinstance(obj, NodePool) else None
+        yield types.DocumentSymbol(
+            name=f"{obj.kind} {obj.name}" if isinstance(obj.name, str) else obj.kind,
+            kind=types.SymbolKind.Object,
+            range=whole,
+            selection_range=buffer.lines.range(name.start, name.end),
+            detail=said,
+        )
