@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from nodelint.karpenter.images import newest_known
 from nodelint.lsp.project import Buffer
-from nodelint.model.manifest import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 
 _MARKER = re.compile(r"(?m)^---.*$")
 _BEGUN = re.compile(r"(?m)^(apiVersion|kind):[ \t]*[\"']?([\w./-]*)$")
