@@ -1,0 +1,89 @@
+"""Terraform's `kubernetes_manifest` makes an object in the same run that installs Karpenter's CRDs.
+
+The resource asks the API server for the kind while Terraform plans. Before the chart is installed there is no such
+kind: the first `terraform plan` ends with an error, `depends_on` or not, and so does one that makes the cluster anew.
+`kubectl_manifest` asks when it applies. A root module of its own, a chart for the objects, Argo CD and Flux work, too.
+
+The rule looks at the file that installs Karpenter's chart. It is silent for a resource with a `count`, which may be
+switched on later.
+
+```yaml bad
+# file: main.tf
+resource "helm_release" "karpenter" {
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+}
+
+resource "kubernetes_manifest" "pool" {
+  depends_on = [helm_release.karpenter]
+  manifest = {
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "default" }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [{ key = "kubernetes.io/arch", operator = "In", values = ["amd64"] }]
+    } } }
+  }
+}
+```
+
+```yaml good
+# file: main.tf
+resource "helm_release" "karpenter" {
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+}
+
+resource "kubectl_manifest" "pool" {
+  depends_on = [helm_release.karpenter]
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "default" }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [{ key = "kubernetes.io/arch", operator = "In", values = ["amd64"] }]
+    } } }
+  })
+}
+```
+"""
+
+import re
+
+from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule
+
+_BLOCK = r'(?m)^resource[ \t]+("{}")[ \t]+"[^"\n]*"[ \t]*\{{[ \t]*\n(?:(?!\}}).*\n)*\}}'
+"""A block whose end is the first brace at the beginning of a line, as `terraform fmt` writes it."""
+_CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter(?:-crd)?"')
+_KIND = re.compile(r'(?m)^[ \t]+"?apiVersion"?\s*[=:]\s*"karpenter\.(?:sh|k8s\.aws)/v1(?:beta1)?"')
+
+_COUNT = re.compile(r"(?m)^[ \t]+count\s*=")
+
+
+@rule(
+    on=Source,
+    group="hazard",
+    subject="templates",
+    source="https://registry.terraform.io/providers/hashicorp/kubernetes/latest/docs/resources/manifest",
+)
+def check(source: Source, context: Context) -> Findings:
+    if '"kubernetes_manifest"' not in source.text or not source.path.endswith((".tf", ".tofu")):
+        return
+    charts = re.finditer(_BLOCK.format("helm_release"), source.text)
+    chart = next((block for block in charts if _CHART.search(block[0])), None)
+    manifests = re.finditer(_BLOCK.format("kubernetes_manifest"), source.text)
+    first = next((block for block in manifests if _KIND.search(block[0]) and not _COUNT.search(block[0])), None)
+    if chart is not None and first is not None:
+        yield Finding(
+            at=Span(source, *first.span(1)),
+            message="`kubernetes_manifest` asks for the kind while Terraform plans, before the chart brings its CRDs",
+            also=[Also(Span(source, *chart.span(1)), "the chart that brings them")],
+            note="the first plan fails, `depends_on` or not",
+            help="use `kubectl_manifest`, or another root module for the objects",
+        )
