@@ -2,7 +2,8 @@
 
 The resource asks the API server for the kind while Terraform plans. Before the chart is installed there is no such
 kind: the first `terraform plan` ends with an error, `depends_on` or not, and so does one that makes the cluster anew.
-`kubectl_manifest` asks when it applies. A root module of its own, a chart for the objects, Argo CD and Flux work, too.
+`kubectl_manifest` asks when it applies. A root module of its own, a chart for the objects, Argo CD and Flux work,
+too.
 
 The rule looks at the file that installs Karpenter's chart. It is silent for a resource with a `count`, which may be
 switched on later.

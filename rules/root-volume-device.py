@@ -158,6 +158,8 @@ def _for_another_family(
     """A disk beside the root one that another family lives on, and that nothing here mounts."""
     if node_class.node.find("spec", "userData") is not None or family.startswith("Windows"):
         return
+    if len(mappings.items) > 2:  # more disks than any family has: they are for pods that use them
+        return
     for mapping in mappings.items:
         node = mapping.get("deviceName")
         if node is None or not isinstance(node.value, str) or node.value in own:

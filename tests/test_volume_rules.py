@@ -45,6 +45,8 @@ def mapped(**sizes: str) -> str:
         (AL2023, "userData: |\n  #!/bin/bash\n  mkfs.xfs /dev/nvme1n1\n", []),
         (AL2023, "userData: |\n  #!/bin/bash\n  true\n", ["small-volume"]),
         (AL2023, mapped(xvdf="500Gi"), ["root-volume-device"]),
+        (AL2023, mapped(xvda="50Gi", xvdb="100Gi"), ["root-volume-device"]),
+        (AL2023, mapped(xvda="50Gi", xvdb="100Gi", xvdc="200Gi"), []),
         (AL2023, mapped(xvdf="500Gi") + "userData: |\n  #!/bin/bash\n  mkfs.xfs /dev/xvdf\n", ["unmapped-volume"]),
         (BOTTLEROCKET, mapped(xvda="4Gi", xvdb="20Gi"), ["small-volume"]),
         (BOTTLEROCKET, mapped(xvda="4Gi", xvdb="50Gi"), []),
