@@ -334,3 +334,16 @@ def test_a_namespace_that_kustomize_adds_is_no_mistake(nodelint: Run, written: b
     if written:
         write({"base/pool.yaml": POOL.replace("  name: general\n", "  name: general\n  namespace: karpenter\n")})
     assert any("cluster-scoped" in line for line in concise(nodelint, "--profile", "strict")) == written
+
+
+@pytest.mark.parametrize("command", ["explain", "hash"])
+def test_commands_say_which_overlay_they_could_not_build(nodelint: Run, command: str) -> None:
+    write(overlay("patches: [{path: more.yaml}]\n", more=patch("  weight: 7\n")))
+    write({"prod/kustomization.yaml": "resources: [../base, missing.yaml]\npatches: [{path: more.yaml}]\n"})
+    done = nodelint(command)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "nodelint: prod/kustomization.yaml:1: the overlay prod is not built: `missing.yaml` is not on this disk\n"
+    )
+    if command == "hash":
+        assert "no hash: it is a patch of an overlay, and a part of an object only" in done.stdout

@@ -44,6 +44,13 @@ class Inventory(NamedTuple):
         left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
         return [*left, *(each.source for each in self.built)]
 
+    def unbuilt_notes(self) -> Iterator[str]:
+        """What is said of each overlay that is not built, though kustomize may build it: its parts alone are seen."""
+        for each in self.unbuilt:
+            if not each.fails:
+                place = f"{each.why.path}:{each.why.line}"
+                yield f"{place}: the overlay {each.folder_shown} is not built: {each.why.reason}"
+
     def objects(self, foreign: bool = False) -> Iterator[Object]:
         """Karpenter's objects, as `model.documents.objects` gives those of one text."""
         from nodelint.model.documents import objects

@@ -68,6 +68,8 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     held = list(inventory.objects())
     session = session_of(settings)
     beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
+    for note in inventory.unbuilt_notes():
+        say(note)
     for source in inventory.sources:
         for obj, reason in left_out(source):
             say(f"{source.path}: {obj.label} is left out: {reason}")

@@ -128,6 +128,8 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
         o: each[-1] for o in held if isinstance(o, NodePool) and not o.partial and (each := target.for_object(o))
     }
     pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
+    for note in inventory.unbuilt_notes():
+        say(note)
     for source in inventory.sources:
         for obj, reason in left_out(source):
             say(f"{source.path}: {obj.label} is left out: {reason}")

@@ -85,7 +85,10 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     from nodelint.build import read_inventory
     from nodelint.report.hash_text import hashes_json, hashes_text
 
-    rows = _rows(read_inventory(found), target, cluster)
+    inventory = read_inventory(found)
+    for note in inventory.unbuilt_notes():
+        say(note)
+    rows = _rows(inventory, target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
     if form == "json":
         echo_json(hashes_json(rows))

@@ -60,6 +60,8 @@ def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, 
         raise Unhashable((), f"Karpenter {release} serves no {obj.kind} in `{obj.api_version}`")
     if obj.version != "v1":
         raise Unhashable((), f"a webhook converts `{obj.api_version}` to v1 before it is stored; write it as v1")
+    if obj.source.part or obj.document.part:
+        raise Unhashable((), "it is a patch of an overlay, and a part of an object only")
     if obj.partial:
         raise Unhashable((), "template code that is not worked out decides on a part of it; render it first")
     value = _value(obj.node, shape, ())
