@@ -51,6 +51,14 @@ class Inventory(NamedTuple):
                 place = f"{each.why.path}:{each.why.line}"
                 yield f"{place}: the overlay {each.folder_shown} is not built: {each.why.reason}"
 
+    def left_out_notes(self) -> Iterator[str]:
+        """What is said of overlays that are not built, and of objects that are left out."""
+        from nodelint.model.documents import left_out
+
+        yield from self.unbuilt_notes()
+        for source in self.sources:
+            yield from (f"{source.path}: {obj.label} is left out: {reason}" for obj, reason in left_out(source))
+
     def objects(self, foreign: bool = False) -> Iterator[Object]:
         """Karpenter's objects, as `model.documents.objects` gives those of one text."""
         from nodelint.model.documents import objects

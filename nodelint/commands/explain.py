@@ -61,18 +61,15 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
     from nodelint.lint.context import Context
-    from nodelint.model.documents import left_out, objects
+    from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
     held = list(inventory.objects())
     session = session_of(settings)
     beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
-    for note in inventory.unbuilt_notes():
+    for note in inventory.left_out_notes():
         say(note)
-    for source in inventory.sources:
-        for obj, reason in left_out(source):
-            say(f"{source.path}: {obj.label} is left out: {reason}")
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.

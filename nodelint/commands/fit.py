@@ -115,7 +115,7 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     from nodelint.fit.tree import Tree
     from nodelint.lint.context import Context
     from nodelint.model.cluster_objects import ClusterObject
-    from nodelint.model.documents import left_out, objects
+    from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
@@ -128,11 +128,8 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
         o: each[-1] for o in held if isinstance(o, NodePool) and not o.partial and (each := target.for_object(o))
     }
     pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
-    for note in inventory.unbuilt_notes():
+    for note in inventory.left_out_notes():
         say(note)
-    for source in inventory.sources:
-        for obj, reason in left_out(source):
-            say(f"{source.path}: {obj.label} is left out: {reason}")
     if not pools:
         stop(_say_why_no_pool([o for o in held if isinstance(o, NodePool)], newest))
     classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
