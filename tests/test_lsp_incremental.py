@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
+from nodelint.lint import incremental
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.examples import examples
 from nodelint.lint.rule import load_bundled
@@ -216,3 +218,13 @@ def shape(source: Source) -> list[Any]:
         else (d.start, d.end, d.index, None)
         for d in source.documents
     ]
+
+
+def test_what_is_noted_is_asked_again_by_the_name_of_its_method() -> None:
+    """Another name is found only when something is asked again: long after the first run."""
+    text = Path(incremental.__file__).read_text(encoding="utf-8")
+    noted = re.findall(
+        r'def (\w+)\(self[^)]*\)[^:]*:\n(?:        [^\n]*\n)*?        return self\._note\(\s*"(\w+)"', text
+    )
+    assert len(noted) == text.count("return self._note(")
+    assert [method for method, name in noted if method != name] == []

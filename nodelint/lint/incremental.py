@@ -105,7 +105,9 @@ class RecordingContext(Context):
         return self._note("cluster_pools", pool, lambda: super(RecordingContext, self).cluster_pools(pool))
 
     def definition_elsewhere(self, obj: Object) -> Object | None:
-        return self._note("elsewhere", obj, lambda: super(RecordingContext, self).definition_elsewhere(obj))
+        return self._note(
+            "definition_elsewhere", obj, lambda: super(RecordingContext, self).definition_elsewhere(obj)
+        )
 
     def duplicates(self, obj: Object) -> list[Object]:
         return self._note("duplicates", obj, lambda: super(RecordingContext, self).duplicates(obj))
