@@ -373,3 +373,14 @@ def test_words_that_both_values_begin_with_are_said_once() -> None:
     )
     assert str(ValueChange("alias: a", "alias: b")) == "alias: a -> alias: b"
     assert str(ValueChange(None, "a b")) == "unset -> a b"
+
+
+def test_a_pool_that_comes_to_an_api_that_is_served_is_not_new(tmp_path: Path) -> None:
+    """The old one could not be converted: what its template code decides is not known."""
+    code = "  {{- if .Values.nothing.there }}\n  weight: 1\n  {{- end }}\n"
+    files = chart("role", "nodes")
+    old = files | {"templates/pool.yaml": f"{OLD_POOL}{code}---\n{CLASS}"}
+    new = files | {"templates/pool.yaml": BOTH}
+    plan = planned_files(tmp_path, old, new)
+    assert not any(pool.change == "added" for pool in plan.pools), plan.pools
+    assert plan.endangers_nodes

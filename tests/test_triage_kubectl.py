@@ -189,7 +189,11 @@ def told(found: Triage) -> dict[str, tuple[str, int]]:
 
 def test_a_table_of_events_has_karpenters_alone() -> None:
     found = read(TABLE)
-    assert told(found) == {"pod-too-large": ("stays", 1), "capacity": ("passes", 1)}
+    assert told(found) == {
+        "pod-too-large": ("stays", 1),
+        "capacity": ("passes", 1),
+        "DisruptionBlocked: Node isn't disruptable": ("unclear", 1),  # no words of Karpenter's that are known
+    }
     assert (found.kind, found.read, found.unread, found.releases) == ("objects", 4, 1, ())
     large = next(group for group in found.groups if group.cause and group.cause.id == "pod-too-large")
     assert large.names["Pod"] == ("inflate-7d5f8-x2x8z",)
@@ -364,3 +368,43 @@ def test_the_largest_instance_type_is_none_smaller_than_the_catalogue_knows() ->
     types = [row[1] for row in catalog["rows"]]
     assert max(float(labels[cpu]) for labels in types) <= beyond.cpu
     assert max(float(labels[memory]) / 1024 for labels in types) <= beyond.memory_gib
+
+
+HELD = "  Normal  DisruptionBlocked  3m55s (x590 over 22h)  karpenter  "
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "verdict"),
+    [
+        (f"{HELD}Not all pods would schedule, shop/web", "disruption-unschedulable", "unclear"),
+        (
+            'Could not schedule pod, incompatible with nodepool "default", daemonset overhead={}, key'
+            " kubernetes.io/hostname, kubernetes.io/hostname DoesNotExist not in kubernetes.io/hostname In"
+            " [hostname-placeholder-740854]",
+            "pod-bound-to-host",
+            "stays",
+        ),
+        (
+            'Internal error occurred: failed calling webhook "validation.webhook.karpenter.sh": failed to call'
+            " webhook: the server rejected our request for an unknown reason",
+            "admission-webhook",
+            "unclear",
+        ),
+        ('secret "karpenter-cert" is missing "ca-cert.pem" key', "webhook-certificate", "unclear"),
+        (
+            "panic: AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.",
+            "queue-missing",
+            "stays",
+        ),
+        (
+            '{"eventNamespace":"default","involvedObject":{"kind":"Node","name":"a"},"reason":"DisruptionBlocked",'
+            '"eventMessage":"Cannot disrupt Node: Pod \\"a/b\\" has \\"karpenter.sh/do-not-disrupt\\" annotation",'
+            '"source":{"component":"karpenter"},"type":"Normal"}',
+            "disruption-blocked-annotation",
+            "unclear",
+        ),
+    ],
+)
+def test_messages_of_public_reports_have_an_answer(text: str, cause: str, verdict: str) -> None:
+    (found,) = told(read(text)).items()
+    assert (found[0], found[1][0]) == (cause, verdict)

@@ -25,7 +25,16 @@ from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
 from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
 from nodelint.plan.refusals import Refusal, refusals, why_never_stored
 from nodelint.plan.roll import roll
-from nodelint.plan.uncompared import Uncompared, foreign_pools, nameless, of_templates, unclear_class, unserved
+from nodelint.plan.uncompared import (
+    Uncompared,
+    foreign_pools,
+    name_of,
+    nameless,
+    of_templates,
+    unclear_class,
+    unserved,
+    unserved_names,
+)
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
 from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
 from nodelint.source import Node, Source
@@ -147,6 +156,10 @@ class _Planner:
         ours = [pair for pair in both if any(_is_ours(obj) for obj in (pair.old, pair.new))]
         lost = list(nameless([*ours, *self.classes]))
         skipped = {id(place.at) for place in lost}
+        # An object of the same name in an API that is not served is the same object: nothing comes or goes.
+        there = unserved_names([*self.asked[0], *self.asked[1]], self.aim.release)
+        alike = [p for p in (*ours, *self.classes) if p.change in ("added", "removed") and name_of(p) in there]
+        skipped |= {id(_name_node(pair)) for pair in alike}
         pools = [self._placed(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
         pools = [pool._replace(release=self.aim.release) for pool in pools]
         uncompared = [

@@ -111,6 +111,18 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
         yield Uncompared(obj.name_node, _label(obj), reason, changed)
 
 
+def unserved_names(objs: Iterable[Object], release: Version) -> set[tuple[str, str | None]]:
+    """Kind and name of the objects that `unserved` tells of."""
+    return {(obj.kind, written_name(obj)) for obj in objs if _is_unserved(obj, release)}
+
+
+def name_of(pair: Pair) -> tuple[str, str | None]:
+    """Kind and name of an object that is on one side alone."""
+    obj = pair.new or pair.old
+    assert obj is not None
+    return obj.kind, written_name(obj)
+
+
 def _is_unserved(obj: Object, release: Version) -> bool:
     return isinstance(obj, NodePool | EC2NodeClass | Retired) and not served(obj, release)
 

@@ -30,7 +30,9 @@ _TELLING = frozenset(
     | {"KubeletExpressionEvalFailed", "KubeletExpressionEvaluationFailed", "UserDataSizeLimitExceeded"}
 )
 """Reasons of a class's condition that say more than its message does."""
-_OBJECT = re.compile(r"\s*+\[?\s*+\{\s*+\"(?:apiVersion|kind|action|count|eventTime|firstTimestamp|metadata)\"")
+_OBJECT = re.compile(
+    r"\s*+\[?\s*+\{\s*+\"(?:apiVersion|kind|action|count|eventMessage|eventNamespace|eventTime|firstTimestamp|involvedObject|metadata)\""
+)
 _DOCUMENT = re.compile(r"(?:---\s*+|#.*\n|[^\S\n]*+\n)*+(?:apiVersion|kind|items|metadata):")
 _NODE = re.compile(r"\bnode/")
 _CLAIM = re.compile(r"\bnodeclaim/([\w.-]+)")
@@ -98,7 +100,7 @@ def event(kind: str, name: str, space: str, reason: str, message: str, warns: bo
     if known is None or scheduler or (known in ("Pod", "Node") and reason not in _REASONS):
         return None
     about: dict[str, Any] = {known: {"name": name, "namespace": space if known == "Pod" else ""}}
-    level = "WARN" if warns else "INFO"
+    level = "WARN" if warns or reason in _HOLDS else "INFO"
     if reason == "Nominated":
         claim = _CLAIM.search(message)
         if claim is None or _NODE.search(message):
@@ -139,6 +141,9 @@ def kind_of_condition(stated: dict[str, str]) -> str:
     return "NodePool" if pool else _CONDITIONS.get(stated.get("type", ""), "")
 
 
+_HOLDS = ("DisruptionBlocked", "FailedDraining")
+"""Reasons of normal events that say that something does not happen: unknown words of them count as a failure."""
+
 _REASONS = frozenset(
     {"FailedScheduling", "Nominated", "FailedDraining", "DisruptionBlocked", "Unconsolidatable", "FailedDisruption"}
     | {"TerminationGracePeriodExpiring", "SpotInterrupted", "TerminatingOnInterruption", "NodeRepairBlocked"}
@@ -154,7 +159,7 @@ def _event(obj: dict[str, Any], number: int) -> LogLine | None:
     if source and "karpenter" not in source:
         return None
     about = obj.get("involvedObject", obj.get("regarding"))
-    message = _text(obj, "message") or _text(obj, "note")
+    message = _text(obj, "message") or _text(obj, "note") or _text(obj, "eventMessage")  # an exporter's word
     entry = event(
         _text(about, "kind"),
         _text(about, "name"),

@@ -18,7 +18,7 @@ _ROW = re.compile(rf"(?:([a-z0-9][\w.-]*+)\s++)?{_AGE}\s++(Normal|Warning)\s++(\
 _DESCRIBED = re.compile(rf"\s++(Normal|Warning)\s++(\w+)\s++{_AGE}\s++(\S++)\s++(.*)")
 _HEADING = re.compile(r"(?>.*?\bREASON\b).*\bMESSAGE\b")
 _KEY = re.compile(r"(\s*+)([A-Z][\w /.-]*+):(?:\s++(.*))?$")
-_STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^\s*panic:|^[\w./-]+: [\w{\["]""")
+_STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^(?!panic: )[\w./-]+: [\w{\["]""")
 
 
 def of_text(lines: Iterable[str]) -> tuple[list[LogLine], int, bool]:
