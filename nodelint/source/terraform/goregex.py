@@ -1,0 +1,74 @@
+"""Regular expressions of Go, as far as Python's mean the same and cost no more than the length of the text.
+
+Only what both read alike is taken: literals, sets, groups, alternatives, anchors. A repeated part must be one
+character or set with which what follows cannot begin: then nothing is tried twice.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 300
+_ITEM = r"\\[wdsWDSnrt]|\\[^A-Za-z0-9]|\[\^?\]?(?:\\.|[^\]\\])+\]|[^\\\[\](){}|*+?.^$]"
+_TOKEN = (
+    rf"(?P<item>(?:{_ITEM})|\.)(?P<times>[*+?])?|(?P<open>\((?:\?:)?)|(?P<close>\))|(?P<or>\|)"
+    r"|(?P<start>\^)|(?P<end>\$)"
+)
+_MOST_REPEATS = 4
+
+
+def replace_matches(text: str, pattern: str, by: str) -> str | None:
+    """A text with what matches replaced; `$1` and `${1}` are groups. None where the pattern is not read."""
+    compiled = _compile(pattern)
+    if compiled is None or re.search(r"\$(?![0-9{$])|\$\{(?![0-9]+\})", by):
+        return None
+    parts = re.split(r"\$(?:\{([0-9]+)\}|([0-9]+)(?![A-Za-z_]))", by)
+    if any(part is not None and "$" in part for part in parts[::3]):
+        return None
+
+    def instead(match: re.Match[str]) -> str:
+        made = [parts[0]]
+        for n in range(1, len(parts), 3):
+            number = int(parts[n] or parts[n + 1])
+            made += ((match[number] or "") if number <= match.re.groups else "", parts[n + 2])
+        return "".join(made)
+
+    return compiled.sub(instead, text)
+
+
+def _compile(pattern: str) -> re.Pattern[str] | None:
+    """The pattern for Python; None where it is not one that is read."""
+    tokens: list[re.Match[str]] = []
+    at, token = 0, re.compile(_TOKEN, re.DOTALL)
+    while at < len(pattern) and len(pattern) <= _LONGEST:
+        match = token.match(pattern, at)
+        if match is None or match.end() == at:
+            return None
+        tokens.append(match)
+        at = match.end()
+    repeats = [n for n, match in enumerate(tokens) if match["times"]]
+    if not tokens or len(repeats) > _MOST_REPEATS or not all(_is_bounded(tokens, n) for n in repeats):
+        return None
+    if any(match["close"] and pattern[match.end() : match.end() + 1] in ("*", "+", "?", "{") for match in tokens):
+        return None
+    try:
+        return re.compile("".join(r"\Z" if match["end"] else match[0] for match in tokens), re.ASCII)
+    except re.error:
+        return None
+
+
+def _is_bounded(tokens: list[re.Match[str]], number: int) -> bool:
+    """Whether what follows a repeated character cannot be that character; at the end of the pattern all is taken."""
+    own = tokens[number]["item"]
+    for match in tokens[number + 1 :]:
+        if match["close"] or match["start"]:
+            continue
+        if match["end"]:
+            return True
+        if match["item"] is None or own == "." or match["item"] == ".":
+            return False
+        mine, theirs = (re.compile(each, re.ASCII) for each in (own, match["item"]))
+        if any(mine.fullmatch(chr(n)) and theirs.fullmatch(chr(n)) for n in range(256)):
+            return False
+        return match["times"] not in ("*", "?")
+    return True
