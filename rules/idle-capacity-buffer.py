@@ -10,17 +10,8 @@ The Cluster Autoscaler reads objects of the same kind. Nothing is said unless th
 of what the API server refuses: both references at once, and `podTemplateRef` without `replicas` and `limits`. Which
 template is meant, and how much room, only the author can say: there is no fix for a reference that is missing.
 
-```yaml bad karpenter=1.14.1
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spare
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: spare}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml bad frame=pool karpenter=1.14.1
+metadata.name: spare
 ---
 apiVersion: autoscaling.x-k8s.io/v1beta1
 kind: CapacityBuffer
@@ -30,29 +21,6 @@ metadata:
 spec:
   podTemplateRef:
     name: web
-```
-
-```yaml good karpenter=1.14.1
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: spare
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: spare}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
----
-apiVersion: autoscaling.x-k8s.io/v1beta1
-kind: CapacityBuffer
-metadata:
-  name: web
-  namespace: web
-spec:
-  podTemplateRef:
-    name: web
-  replicas: 1
 ```
 """
 
