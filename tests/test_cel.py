@@ -154,3 +154,16 @@ def test_what_plainly_holds_holds() -> None:
         values += [{first: text, "c": "b"} for first in [*names, "b"] for text in literals]
         for value in values:
             assert not _plainly_holds(rule, value) or cel.compile(rule).holds(value), (rule, value)
+
+
+@pytest.mark.parametrize(
+    ("less", "same"),
+    [
+        *(("1000n", "1u"), ("1000u", "1m"), ("1000m", "1"), ("1000", "1k"), ("1000k", "1M"), ("1000M", "1G")),
+        *(("1000G", "1T"), ("1000T", "1P"), ("1000P", "1E"), ("1024", "1Ki"), ("1024Ki", "1Mi"), ("1024Mi", "1Gi")),
+        *(("1024Gi", "1Ti"), ("1024Ti", "1Pi"), ("1024Pi", "1Ei")),
+    ],
+)
+def test_each_suffix_of_a_quantity_counts_what_it_says(less: str, same: str) -> None:
+    assert run(f"quantity('{less}').compareTo(quantity('{same}'))") == 0
+    assert run(f"quantity('{less}').isLessThan(quantity('1{same}'))") is True
