@@ -361,6 +361,15 @@ locals {
         },
         ('m.tf: requirements = [{ key = "node.kubernetes.io/instance-type", operator = "In", values = ["m5.xlrge"',),
     ),
+    "yamlencode of an object": Shape(
+        {
+            "m.tf": 'locals {\n  types = ["m5.xlrge", "m5.large"]\n}\n'
+            + pool("local.types", head='resource "kubectl_manifest" "pool" {')
+            .replace("manifest = {", "yaml_body = yamlencode({")
+            .replace("  }\n}\n", "  })\n}\n")
+        },
+        ('m.tf: types = ["m5.xlrge", "m5.large"]',),
+    ),
     "values of a raw chart": Shape(
         {
             "m.tf": 'locals {\n  types = ["m5.xlrge", "m5.large"]\n}\nresource "helm_release" "p" {\n'
@@ -523,3 +532,11 @@ resource "helm_release" "karpenter_pools" {
     (tmp_path / "m.tf").write_text(text, encoding="utf-8")
     found = findings(nodelint, "unknown-value,no-instance-type,invalid-field")
     assert found == [("m.tf", 2), ("m.tf", 9)]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_an_object_is_there_once(name: str) -> None:
+    for path, text in SHAPES[name].files.items():
+        places = [d.root.start for d in Source.from_text(path, text).documents if d.root is not None]
+        ends = [d.root.end for d in Source.from_text(path, text).documents if d.root is not None]
+        assert all(end <= start for end, start in zip(ends, places[1:], strict=False)), (path, places)

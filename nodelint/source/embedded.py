@@ -213,7 +213,7 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
         begin = _comments_above(text, at)
         found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
     for node in read_encoded(source, words):  # values of a chart, where they hold no manifest
-        if not any(node.start <= each.start < node.end for each in found):
+        if all(each.end <= node.start or node.end <= each.start for each in found):
             found.append(Reading(node, node.start, node.end, EmbeddedYaml(node.start, node.start, "hcl"), False, ""))
     yield from sorted(found, key=lambda reading: reading.start)
 
