@@ -90,7 +90,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
     modules.budget = EvaluationBudget()
     seen: set[tuple[str, str]] = set()
     try:
-        for evaluator, module in modules.given(source.path):
+        for evaluator, module in modules.template_calls(source.path):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
             mark = (filled.text, module.root) if filled is not None else ("", "")

@@ -25,7 +25,6 @@ WORKLOAD_KINDS = {
 }
 """The kinds that make pods, each with the path of the pod's spec."""
 
-STORAGE_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 BUFFER_KIND = "CapacityBuffer"
 
 _GROUPS = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.values import TreeField, YamlTree
-from nodelint.source import Node
 from nodelint.source.yaml.scalars import reads_as_text
 from nodelint.tuples import NamedTuple
 
@@ -140,8 +139,3 @@ def _take_directive(patch: YamlTree | None) -> str:
 
 def _have_names(sequence: YamlTree) -> bool:
     return bool(sequence.items) and all(item.text("name") for item in sequence.items)
-
-
-def node_of(value: YamlTree) -> Node | None:
-    """Where a value is written, or the first value in it that is written anywhere."""
-    return next((each.at for each in value.walk() if each.at is not None), None)

@@ -147,10 +147,6 @@ class Scopes:
         """What a path leads to in the values of a chart."""
         return [] if values is None or path[:1] != ("Values",) else list(_follow(values, path[1:]))
 
-    def in_code(self, word: str) -> bool:
-        """Whether code mentions a word, as a field, or in any other way."""
-        return word in self.loose or any(word in path for path in (*(use.path for use in self.uses), *self._named))
-
     def gap(self, places: list[int], begin: int) -> tuple[Branched, Branched] | None:
         """The condition on one field around one of some places, and the `or` around that which other fields meet too.
 

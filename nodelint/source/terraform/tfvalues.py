@@ -374,7 +374,7 @@ class Modules:
                 self._sources[path] = None
         return self._sources[path]
 
-    def given(self, path: str) -> list[tuple[Evaluator, TerraformModule]]:
+    def template_calls(self, path: str) -> list[tuple[Evaluator, TerraformModule]]:
         """What each call of `templatefile` fills into a file, with the module that it stands in."""
         whole = os.path.abspath(path)
         source, name = self.source(whole), os.path.basename(path)
