@@ -63,16 +63,23 @@ def check(obj: Object, context: Context) -> Findings:
                 terms = _terms(obj, problem)
                 reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem)
                 changes = reshaped or _suggested_edits(problem)
+                ways = [] if terms else _choices(obj, problem, context, bool(changes))
+                shown = any(way.name.startswith("select by ") for way in ways)  # that is the example, complete
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
                     edits=changes,
                     note="v1 has no default images" if terms else None,
-                    help="use the alias of the family, and pin its version" if terms else _help(problem),
-                    suggestions=() if terms else _choices(obj, problem, context, bool(changes)),
+                    help="use the alias of the family, and pin its version"
+                    if terms
+                    else None
+                    if shown
+                    else _help(problem),
+                    suggestions=ways,
                 )
 
 
+_USE_ALIAS = "use the alias of the family, and pin its version"
 _MISSING = {
     "nodeClassRef": "name the EC2NodeClass: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: <name>}",
     "subnetSelectorTerms": "for example [{tags: {karpenter.sh/discovery: <cluster>}}], as these are tagged",
