@@ -11,7 +11,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.build import build
 from nodelint.lsp.project import Buffer, Project, State
+from nodelint.source import Source
 from nodelint.source.files.kustomizations import is_patch
 
 Run = Callable[..., CompletedProcess[str]]
@@ -347,3 +349,12 @@ def test_commands_say_which_overlay_they_could_not_build(nodelint: Run, command:
     )
     if command == "hash":
         assert "no hash: it is a patch of an overlay, and a part of an object only" in done.stdout
+
+
+def test_an_overlay_without_karpenter_is_none_of_its_business(nodelint: Run) -> None:
+    """Its files may be read all the same: for workloads, and for the values of their chart."""
+    write({**BASE, "other/kustomization.yaml": "resources: [values.yaml]\n", "other/values.yaml": "n: 3\n"})
+    read = Source.from_text("other/values.yaml", "n: 3\n")
+    assert not build([read], None, ["other/kustomization.yaml"]).unbuilt
+    write({"other/values.yaml": "n: 3  # for karpenter\n"})
+    assert "other/values.yaml:1: not built: an object without `kind`" in nodelint("check").stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
@@ -40,9 +40,12 @@ def _without_met(built: list[Built]) -> list[Built]:
 
 
 class _Marked(Collection[str]):
-    """The absolute paths of files with a word of Karpenter's: those at hand, and others that are looked into."""
+    """The absolute paths of files with a word of Karpenter's, among those at hand and others that are looked into.
 
-    def __init__(self, at_hand: Collection[str]) -> None:
+    A file may be at hand for another reason: that it holds workloads, or values of a chart.
+    """
+
+    def __init__(self, at_hand: Mapping[str, Source]) -> None:
         self._at_hand = at_hand
         self._known: dict[str, bool] = {}
 
@@ -50,7 +53,8 @@ class _Marked(Collection[str]):
         if not isinstance(path, str):
             return False
         if path not in self._known:
-            self._known[path] = path in self._at_hand or _is_marked(path)
+            source = self._at_hand.get(path)
+            self._known[path] = any(mark in source.text for mark in MARKS) if source is not None else _is_marked(path)
         return self._known[path]
 
     def __iter__(self) -> Iterator[str]:
