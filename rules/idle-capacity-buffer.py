@@ -64,15 +64,14 @@ def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Finding
         )
     yield from _find_unread(buffer, spec)
     template = _template_of(buffer, spec, context)
-    if template is not None:
-        fit = context.fit(template)
-        if fit.verdicts and not fit.possible and not context.pools_elsewhere:
-            at = spec.find("podTemplateRef", "name") or spec.find("scalableRef", "name") or buffer.name_node
-            yield Finding(
-                at=at,
-                message=f"no NodePool takes the pods of `{messages.short(template.label)}`: no room is made for them",
-                help=f"`nodelint fit --workload {template.kind.lower()}/{template.name}` says why",
-            )
+    if template is None or context.pools_elsewhere or context.has_pool(template):
+        return
+    if context.fit(template).verdicts:
+        yield Finding(
+            at=spec.find("podTemplateRef", "name") or spec.find("scalableRef", "name") or buffer.name_node,
+            message=f"no NodePool takes the pods of `{messages.short(template.label)}`: no room is made for them",
+            help=f"`nodelint fit --workload {template.kind.lower()}/{template.name}` says why",
+        )
 
 
 def _find_refused(spec: Node) -> Iterator[Finding]:

@@ -73,6 +73,8 @@ from nodelint.api import (
 def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:
     if workload.partial or workload.is_daemon or workload.pod_spec is None or context.pools_elsewhere:
         return
+    if context.has_pool(workload):
+        return
     found = context.fit(workload)
     on_purpose = found.ignored is not None and found.ignored.on_purpose
     if not found.verdicts or found.possible or on_purpose:

@@ -608,3 +608,26 @@ def test_preferences_do_not_count_where_the_controller_ignores_them(here: Path, 
     assert not taking(fit_json(nodelint))
     (here / "values.yaml").write_text("settings:\n  clusterName: main\n  preferencePolicy: Ignore\n")
     assert taking(fit_json(nodelint)) == ["general"]
+
+
+def test_what_is_asked_once_for_alike_pods_is_what_each_is_told() -> None:
+    from nodelint.fit.tree import Tree
+    from nodelint.lint.context import Context
+    from nodelint.lint.target import Target
+    from nodelint.model.cluster_objects import PATTERN, ClusterObject
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.releases import NEWEST
+    from nodelint.source import Source
+
+    texts = [pod(text, name=f"w{n}") for n, (text, _) in enumerate(TREE.values())]
+    source = Source.from_text("all.yaml", "\n---\n".join([pools(), CLASSES, *texts, *texts]), PATTERN)
+    held = list(objects(source))
+    context = Context(held, Target(NEWEST))
+    resolutions = [context.resolution(each) for each in held if isinstance(each, NodePool)]
+    others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
+    quick, slow = Tree(resolutions, others), Tree(resolutions, others)
+    told = [(quick.is_possible(each), slow.fit(each).possible) for each in quick.workloads]
+    assert len(told) == 2 * len(TREE)
+    assert all(a == b for a, b in told)
+    assert len(set(told)) == 2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.caching import cached_property
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
-from nodelint.fit.pods import Pod, pod_of, unknown_of
+from nodelint.fit.pods import LabelExpression, Pod, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
 from nodelint.fit.volumes import Volumes
@@ -68,6 +68,8 @@ class Tree:
                 self._bringing.setdefault(resource, []).append(overlay)
         self._groups: dict[tuple[int, tuple[int, ...]], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
+        self._taken: dict[object, bool] = {}
+        self._pools_near: dict[str, list[EmptyPool]] = {}
 
     @cached_property
     def _daemons(self) -> dict[tuple[str | None, object], list[Workload]]:
@@ -84,6 +86,17 @@ class Tree:
         found = self._fits.get(id(workload))
         if found is None:
             found = self._fits[id(workload)] = self._fit(workload)
+        return found
+
+    def is_possible(self, workload: Workload) -> bool:
+        """Whether some pool, or a node of others, takes its pods; asked once for pods that ask the same."""
+        pod = pod_of(workload)
+        if pod is None or pod.claims or workload.kind == "StatefulSet" or workload.is_daemon:
+            return self.fit(workload).possible
+        key = (tuple(map(id, self.pools_for(workload))), _shape_of(pod))
+        found = self._taken.get(key)
+        if found is None:
+            found = self._taken[key] = self.fit(workload).possible
         return found
 
     def _fit(self, workload: Workload) -> WorkloadFit:
@@ -129,11 +142,16 @@ class Tree:
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
-        nearest: dict[str, int] = {}
-        for pool in self.pools:
-            near = _nearness(workload.source.path, pool.pool.source.path)
-            nearest[pool.name] = max(near, nearest.get(pool.name, 0))
-        return [p for p in self.pools if _nearness(workload.source.path, p.pool.source.path) == nearest[p.name]]
+        folder = os.path.dirname(workload.source.path)
+        found = self._pools_near.get(folder)
+        if found is None:
+            near = [_nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
+            nearest: dict[str, int] = {}
+            for pool, common in zip(self.pools, near, strict=True):
+                nearest[pool.name] = max(common, nearest.get(pool.name, 0))
+            found = [p for p, common in zip(self.pools, near, strict=True) if common == nearest[p.name]]
+            self._pools_near[folder] = found
+        return found
 
     def _may_run_elsewhere(self, pod: Pod, release: Version) -> bool:
         """Whether a text that states node groups names all labels that a pod selects, for some required term.
@@ -173,6 +191,20 @@ class Tree:
             pods = [self._without_unsure(pod, pool) for each in chosen if (pod := pod_of(each)) is not None]
             found = self._groups[key] = pool.groups(pods)
         return found
+
+
+def _shape_of(pod: Pod) -> object:
+    """What decides whether a pool takes a pod, without the places where it is written."""
+
+    def plain(asked: Iterable[LabelExpression]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        return tuple((each.key, each.operator, each.values) for each in asked)
+
+    return (
+        frozenset(pod.requests.items()),
+        (pod.tolerations, plain(pod.selector), pod.ports, pod.dynamic_resources, bool(pod.unknown)),
+        tuple((plain(term.expressions), term.fields) for term in pod.terms),
+        tuple(plain(term.expressions) for term in pod.preferred),
+    )
 
 
 def _nearest(same: Sequence[Workload], pool: EmptyPool) -> Workload:

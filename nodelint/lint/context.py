@@ -225,8 +225,15 @@ class Context(ObjectRelations):
         others = self._foreign or any(obj.kind == "Provisioner" for obj in self.objects)
         return bool(others) or any(pool.partial or pool.of_values for pool in pools)
 
+    def has_pool(self, workload: Workload) -> bool:
+        """Whether some NodePool of the run, or a node of others, takes a workload's pods; quicker than `fit`."""
+        return self._workloads_of(workload).is_possible(workload)
+
     def fit(self, workload: Workload) -> WorkloadFit:
         """What the NodePools of the run make of a workload's pods."""
+        return self._workloads_of(workload).fit(workload)
+
+    def _workloads_of(self, workload: Workload) -> Tree:
         from nodelint.fit.tree import Tree
 
         if self._tree is None:
@@ -236,7 +243,7 @@ class Context(ObjectRelations):
             texts = workload.source.node_groups
             resolutions = [self.resolution_with_overlays(pool) for pool in pools]
             self._tree = Tree(resolutions, others, overlays, texts, self.policies)
-        return self._tree.fit(workload)
+        return self._tree
 
     def problems(self, obj: Object) -> list[SchemaProblem]:
         """What the API server says of an object."""
