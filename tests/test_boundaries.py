@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from nodelint.apiserver import Schemas
 from nodelint.build import Inventory
 from nodelint.ec2.fake_account import FakeAccount
+from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version
@@ -147,3 +149,18 @@ def test_a_reference_follows_one_renamed_object_and_no_two(bases: str, referred:
         return
     (pool,) = (each for each in built.values() if each["kind"] == "NodePool")
     assert pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] == referred
+
+
+@pytest.mark.parametrize(
+    ("role", "what"),
+    [
+        ("arn:aws:iam::111122223333:role/nodes", "is an ARN"),
+        ("team/nodes", "is a role with its path"),
+        ("nodes/arn:", "is a role with its path"),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.1.0", "1.14.1"])
+def test_an_arn_begins_with_arn(check: Callable[..., Report], role: str, what: str, release: str) -> None:
+    node_class = edited(CLASS, ("role: nodes", f'role: "{role}"'))
+    messages = [result.message for result in check(node_class, karpenter=release).results]
+    assert any(f"` {what}: " in message for message in messages), messages
