@@ -19,6 +19,7 @@ from nodelint.model.releases import Version
 from nodelint.plan import Aim, PoolPlan, Side, make
 from nodelint.source import Source
 
+from .manifests import nodepool
 from .test_kustomize import build_folder, read_built, write
 from .test_plan import ACCOUNT, BOTH, CLASS, FOUND, POOL, edited, planned, told
 
@@ -164,3 +165,17 @@ def test_an_arn_begins_with_arn(check: Callable[..., Report], role: str, what: s
     node_class = edited(CLASS, ("role: nodes", f'role: "{role}"'))
     messages = [result.message for result in check(node_class, karpenter=release).results]
     assert any(f"` {what}: " in message for message in messages), messages
+
+
+def test_a_pool_of_flex_types_alone_is_the_preference_whatever_else_the_other_requires(
+    check: Callable[..., Report],
+) -> None:
+    pools = {}
+    for name, families in (("flex", "m7i-flex, c7i-flex"), ("rest", "m7i-flex, m7i")):
+        pools[name] = nodepool(
+            f"key: karpenter.k8s.aws/instance-family, operator: In, values: [{families}]",
+            "key: karpenter.sh/capacity-type, operator: In, values: [on-demand]",
+            name=name,
+        )
+    assert len(check(pools["rest"], select=["flex-preference"]).results) == 1
+    assert check(pools["rest"], pools["flex"], select=["flex-preference"]).results == ()
