@@ -142,6 +142,7 @@ def _output(shown: str) -> str:
         shutil.copytree(ROOT / "examples", Path(folder, "examples"))
         environment = {**os.environ, "NODELINT_CACHE_DIR": folder, "NO_COLOR": "1", "NODELINT_NOW": DAY}
         environment["PYTHONPATH"] = str(ROOT)
+        environment.pop("COLUMNS", None)  # a page is as wide wherever it is made
         arguments = [sys.executable, "-m", *shown.split()]
         done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.stdout.rstrip()
