@@ -51,11 +51,11 @@ spec:
 
 import os
 import re
+from collections.abc import Iterator
 
 from nodelint.api import Context, Finding, Findings, Object, Source, Span, rule
 
-_MODULE = re.compile(r'(?m)^module[ \t]+"[^"\n]*"[ \t]*\{[ \t]*\n(?:(?!\}).*\n)*\}')
-"""A block whose end is the first brace at the beginning of a line, as `terraform fmt` writes it."""
+_MODULE = re.compile(r'(?m)^module[ \t]+"[^"\n]*"[ \t]*\{[ \t]*$')
 _SUBMODULE = re.compile(r'(?m)^[ \t]+source\s*=\s*"[^"\n]*terraform-aws-modules/eks/aws//modules/karpenter"')
 _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[=~> v]*20\.[0-9.]+")')
 _SET = re.compile(r"(?m)^[ \t]+enable_v1_permissions\s*=")
@@ -74,19 +74,25 @@ _SET = re.compile(r"(?m)^[ \t]+enable_v1_permissions\s*=")
 def check(source: Source, context: Context) -> Findings:
     if "//modules/karpenter" not in source.text or not source.path.endswith((".tf", ".tofu")):
         return
-    for block in _MODULE.finditer(source.text):
-        version = _VERSION.search(block[0])
-        if version is None or _SUBMODULE.search(block[0]) is None or _SET.search(block[0]) is not None:
+    for start, block in _find_modules(source.text):
+        version = _VERSION.search(block)
+        if version is None or _SUBMODULE.search(block) is None or _SET.search(block) is not None:
             continue
         beside = _find_beside(source, context)
         if beside and all(obj.version == "v1" for obj in beside):
-            start = block.start() + version.start(1)
             yield Finding(
-                at=Span(source, start, start + len(version[1])),
+                at=Span(source, start + version.start(1), start + version.end(1)),
                 message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, and the objects are v1",
                 note="the controller is refused where it tags instances: `ec2:CreateTags`",
                 help="set `enable_v1_permissions = true`, or move to version 21 of the module",
             )
+
+
+def _find_modules(text: str) -> Iterator[tuple[int, str]]:
+    """The blocks of modules: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
+    at = 0
+    while (begun := _MODULE.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
+        yield begun.start(), text[begun.start() : at]
 
 
 def _find_beside(source: Source, context: Context) -> list[Object]:

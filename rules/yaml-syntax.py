@@ -150,7 +150,8 @@ def _quotes(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
     """The value of the line in quotes."""
     text = source.text
     start, end = text.rfind("\n", 0, at) + 1, _end_of_line(text, at)
-    value = re.compile(r"[ ]*(?:-[ ]+)*(?:[\w./-]+:[ ]+)?([^\s\"'#|>&*!{\[][^\r\n]*?)[ ]*$").match(text, start, end)
+    end = start + len(text[start:end].rstrip(" "))
+    value = re.compile(r"[ ]*(?:-[ ]+)*(?:[\w./-]+:[ ]+)?([^\s\"'#|>&*!{\[][^\r\n]*)").match(text, start, end)
     if value is not None and value.start(1) <= at and '"' not in value[1] and "\\" not in value[1]:
         changes = [Edit(source, value.start(1), value.start(1), '"'), Edit(source, value.end(1), value.end(1), '"')]
         yield "put the value in quotes", changes

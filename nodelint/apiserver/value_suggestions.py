@@ -25,7 +25,7 @@ def candidates(text: str, form: str | None) -> Sequence[str]:
             return [bare + unit for unit in "smh"]
         if "hours and minutes" in form and (minutes := _whole_minutes(text)):
             return minutes
-        if len(parts := re.split(r"\s*(?:\||,|/|\bor\b)\s*", text.strip())) > 1:
+        if len(parts := re.split(r"[|,/]|\bor\b", text)) > 1:
             return [meant for part in parts if (meant := duration_meant(part)) is not None]
         meant = duration_meant(text)
         return [bare] if meant is None else [meant]
@@ -56,7 +56,7 @@ def duration_meant(value: str) -> str | None:
 def _whole_minutes(value: str) -> list[str]:
     """A duration in seconds as whole minutes: the next below, if there is one, and the next above."""
     meant = duration_meant(value)
-    parts = {unit: int(number) for number, unit in re.findall(r"([0-9]+)([hms])", meant or "")}
+    parts = {unit: int(number) for number, unit in re.findall(r"(?<![0-9])([0-9]{1,18})([hms])", meant or "")}
     if not parts.get("s"):
         return []
     below = parts.get("h", 0) * 60 + parts.get("m", 0) + parts["s"] // 60

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from nodelint.edits import add_key, apply, if_editable, remove, replace
 from nodelint.model.documents import objects
@@ -17,9 +18,17 @@ from nodelint.source import UNKNOWN, Node, reread
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from nodelint.karpenter.userdata.source_map import ScalarPlaces
 
-    Judge = Callable[[Object], Sequence[object]]
+    class Problem(Protocol):
+        """What a judge has against an object, and where."""
+
+        @property
+        def node(self) -> Node: ...
+
+    Judge = Callable[[Object], Sequence[Problem]]
 
 DISCOVERY = "karpenter.sh/discovery"
 ROLE_PREFIX = "KarpenterNodeRole-"
@@ -38,13 +47,23 @@ def list_suggestions(ways: Iterable[tuple[str, list[Edit]]]) -> list[Suggestion]
     return list(found.values())[:MOST_OFFERED]
 
 
-def drop_refused(obj: Object, node: Node, judge: Judge) -> list[Suggestion]:
-    """Taking away an entry or item, where fewer problems are left of the object then."""
+MOST_TRIED = 25
+"""Of more problems of one object only so many are tried: each trial reads and judges the object again."""
+
+
+def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestion]:
+    """Taking away an entry or item, where fewer problems are left of the object then.
+
+    Without a judge it is not tried: for a caller who knows that nothing else depends on what goes.
+    """
     holder = node.parent
     if holder is None or node.shared:
         return []
+    problems = judge(obj) if judge is not None else ()
+    if len(problems) > MOST_TRIED and all(problem.node is not node for problem in problems[:MOST_TRIED]):
+        return []
     changes = if_editable(remove, node)
-    if not changes or not _settles(obj, changes, judge):
+    if not changes or (judge is not None and not _settles(obj, changes, judge)):
         return []
     entry = next((e for e in holder.entries if node in (e.key, e.value)), None)
     name = f"drop `{entry.name}`" if entry is not None and entry.name else "drop this entry"
@@ -108,8 +127,13 @@ def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple
             yield title, if_editable(add_key, spec, "role", role)
 
 
-def _other_classes(node_class: Object, others: Sequence[Object]) -> list[Object]:
-    return [each for each in others if isinstance(each, EC2NodeClass) and each.node is not node_class.node]
+MOST_COMPARED = 10
+"""Other classes that are looked at for what one lacks: in a file of hundreds each would be compared with all."""
+
+
+def _other_classes(node_class: Object, others: Sequence[Object]) -> Iterator[Object]:
+    classes = (other for other in others if isinstance(other, EC2NodeClass) and other.node is not node_class.node)
+    return islice(classes, MOST_COMPARED)
 
 
 def _only_tags(node_class: Object, field: str) -> dict[str, str] | None:

@@ -25,7 +25,7 @@ _KUBERNETES = (
     r"\b(?:(?:K8S|KUBERNETES|EKS|EKS_CLUSTER|CLUSTER)_VERSION|[Kk]8[Ss]_?[Vv]ersion)[\"']?"
     r"\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])"
 )
-_TABLE = r"(?m)^[ \t]*\[+[ \t]*([^\]\n]+?)[ \t]*\]+"
+_TABLE = r"(?m)^[ \t]*+\[{1,2}([^\[\]\n]++)\]"
 _PIN = (
     rf"(?m)^[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*[=:][ \t]*(?:\{{[^}}\n]*\bversion[\"']?[ \t]*=[ \t]*)?[\"']?{_RELEASE}"
 )
@@ -89,7 +89,7 @@ def _is_path(before: str, word: str) -> bool:
 
 def _tables(path: str, text: str) -> Iterator[Evidence]:
     """What tables of settings pin: `version` in one named after Karpenter, and `karpenter` in one of versions."""
-    tables = [(match.start(), match[1]) for match in re.finditer(_TABLE, text)]
+    tables = [(match.start(), match[1].strip()) for match in re.finditer(_TABLE, text)]
     for match in re.finditer(_PIN, text):
         table = next((name for at, name in reversed(tables) if at < match.start()), "")
         *around, key = [word.strip(" \"'") for word in (*table.split("."), *match[1].split(".")) if word]

@@ -51,7 +51,7 @@ def _flow(lines: Sequence[str], look: TextStyle) -> list[str]:
 
 def _readable(text: str) -> str:
     """A link as its words and its address."""
-    return re.sub(r"\[([^\]]+)\]\((https?://[^)]+)\)", r"\1: \2", text)
+    return re.sub(r"\[([^\[\]]+)\]\((https?://[^()\[\]\s]+)\)", r"\1: \2", text)
 
 
 def _example(language: str, options: str, lines: Iterator[str], look: TextStyle) -> Iterator[str]:

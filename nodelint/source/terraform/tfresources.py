@@ -13,7 +13,6 @@ from nodelint.source.terraform.tftemplate import Evaluator
 
 MANIFESTS = ("kubernetes_manifest", "kubectl_manifest")
 _ENCODERS = ("yamlencode", "jsonencode")
-_NAME = r"(?m)^metadata:[ ]*\n(?:[ ]+(?!name:).*\n)*?[ ]+name:[ ]*[\"']?([\w.-]+)[\"']?[ ]*$"
 
 
 def manifest_resource(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> Node | None:
@@ -63,7 +62,24 @@ def _object_name(body: HclExpression, text: Node, evaluator: Evaluator) -> Node 
     if is_unknown(text):
         return None
     written = "".join(piece for piece, _ in text.pieces) if isinstance(text, TextNode) else str(text.value)
-    found = re.search(_NAME, written)
-    if found is None or re.search(r"(?m)^---", written[found.end() :]):
+    name = _find_name(written)
+    return scalar(text, name) if name is not None else None
+
+
+def _find_name(manifest: str) -> str | None:
+    """`metadata.name` of the object in a text; None where there are several, or where it is not written plainly."""
+    metadata = re.search(r"(?m)^metadata:[ \r]*$", manifest)
+    if metadata is None or re.search(r"(?m)^---", manifest[metadata.end() :]) is not None:
         return None
-    return scalar(text, found[1])
+    indent = 0
+    for line in manifest[metadata.end() + 1 :].split("\n"):
+        entry = line.strip()
+        if not entry or entry.startswith("#"):
+            continue
+        width = len(line) - len(line.lstrip(" "))
+        indent = indent or width
+        if width < indent or not indent:
+            return None
+        if width == indent and (name := re.fullmatch(r"name:[ ]*[\"']?([\w.-]+)[\"']?", entry)) is not None:
+            return name[1]
+    return None
