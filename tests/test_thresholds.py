@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.lint.engine import LintRequest
 from nodelint.lint.rule import Option, Rule, with_options
 from nodelint.report.page import alone, judge_example, read_example, target_of
 from nodelint.rule_laws import cases
@@ -32,7 +33,7 @@ def outcomes(rule: Rule, option: Option) -> Iterator[str]:
             def found(number: int, files=files, target=target) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
                 value = number / parts if isinstance(default, float) else number
                 rules = {**RULES, rule.name: with_options(rule, {option.name: value})}
-                results = judge_example(files, target, rules, alone(rule)).results
+                results = judge_example(files, LintRequest(target, rules, alone(rule))).results
                 return tuple(re.sub(r"[0-9.,]+", "", r.message) for r in results if r.rule.name == rule.name)
 
             start = round(default * parts)
