@@ -48,6 +48,7 @@ spec:
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from nodelint.api import Also, Context, Edit, Finding, Findings, Source, Span, Suggestion, edits, rule
 
@@ -94,11 +95,19 @@ def check(source: Source, context: Context) -> Findings:
 
 def _ways(source: Source, at: int, opened: int | None) -> list[Suggestion]:
     """Edits after which less of the file is unreadable: another indent, quotes, a bracket that is closed."""
+    if len(source.text) > _LONGEST:
+        return []
     kinds = [_indents(source, at), _spaces(source), _quotes(source, at)]
     if opened is not None:
         kinds.append(_closed(source, opened))
-    found = [next((Suggestion(*way) for way in ways if _mends(source, way[1])), None) for ways in kinds]
+    tried = [islice(ways, _MOST_TRIED) for ways in kinds]
+    found = [next((Suggestion(*way) for way in ways if _mends(source, way[1])), None) for ways in tried]
     return [each for each in found if each is not None]
+
+
+_MOST_TRIED = 8
+_LONGEST = 200_000
+"""Characters. Each way is tried by reading the text again, which costs its length."""
 
 
 def _mends(source: Source, changes: list[Edit]) -> bool:
@@ -112,7 +121,8 @@ def _lines(text: str) -> Iterator[re.Match[str]]:
 
 def _end_of_line(text: str, at: int) -> int:
     newline = text.find("\n", at)
-    return len(text[: newline if newline >= 0 else len(text)].rstrip("\r"))
+    end = newline if newline >= 0 else len(text)
+    return end - 1 if text.endswith("\r", 0, end) else end
 
 
 def _indents(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:

@@ -80,7 +80,7 @@ def constants(path: Path, tree: ast.Module) -> Iterator[Use]:
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
-        if not re.search(r"\br[f]?[\"']|\bfr[\"']", ast.get_source_segment(text, node.value) or ""):
+        if not re.search(r"(?<![\w\"'])(?:rf?|fr)[\"']", ast.get_source_segment(text, node.value) or ""):
             continue
         for found in values(node.value, loaded(path)):
             for pattern in strings(found):

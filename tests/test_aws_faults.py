@@ -524,7 +524,7 @@ def test_a_fault_of_ours_is_not_taken_for_one_of_aws(front: aws.Front, monkeypat
 
     ask = Account(NOW).region(HOME)
     ask(())
-    monkeypatch.setattr("nodelint.ec2.client.made", broken)
+    monkeypatch.setattr("nodelint.ec2.client.send_call", broken)
     with pytest.raises(ZeroDivisionError):
         ask([ONE_OF_EACH["ec2:DescribeSubnets"]])
 

@@ -344,7 +344,8 @@ def test_an_owner_in_a_term_of_its_own_goes_to_the_one_before(terms: str, count:
     text = CLASS.replace("AMI", terms) + "  amiFamily: AL2023\n"
     selection = Selection(select=frozenset(["refused-combination"]))
     [result] = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, selection)).results
-    assert len(result.finding.suggestions) == count
+    moved = [way for way in result.finding.suggestions if not way.name.startswith("drop ")]
+    assert len(moved) == count
     for each in result.finding.suggestions:
         mended = Source.from_text("a.yaml", apply(text, each.edits))
         assert not lint([mended], LintRequest(Target(NEWEST), RULES, selection)).results

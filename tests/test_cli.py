@@ -337,7 +337,7 @@ from nodelint.api import Context, EC2NodeClass, Edit, Finding, Findings, rule
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     for name, text in (("amiSelectorTerms", "[]"), ("role", "node")):
         node = node_class.node.find("spec", name)
-        if node.written != "node":
+        if node.text != "node":
             change = Edit(node.source, node.start, node.end, text)
             yield Finding(at=node, message=f"`{name}` is to change", edits=[change])
 """

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from nodelint import edits
 from nodelint.lint.autofix import Fixed, fix
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
-from nodelint.model.cluster_objects import Workload
+from nodelint.model.cluster_objects import CapacityBuffer, Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
@@ -147,8 +147,8 @@ def a_host_changes_no_finding(case: ExamplePair) -> None:
 
 
 def _is_embedded(case: ExamplePair) -> bool:
-    """Whether what the rule looks at is read inside other texts: workloads are read in files of their own."""
-    return case.rule.name not in TEXT_RULES and not issubclass(case.rule.on, Workload)
+    """Whether what the rule looks at is read inside other texts: workloads and buffers are read in files of their own."""
+    return case.rule.name not in TEXT_RULES and not issubclass(case.rule.on, (CapacityBuffer, Workload))
 
 
 @LAWS.about(lambda case: _is_embedded(case) and has_fix(case))

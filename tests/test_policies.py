@@ -208,7 +208,7 @@ def test_rules_of_ones_own_are_listed_and_have_pages(nodelint: Run, tmp_path: Pa
     (tmp_path / "team").mkdir()
     (tmp_path / "team" / "memory-limit.py").write_text(RULE, encoding="utf-8")
     listed = nodelint("rule", "--rules", "team").stdout.splitlines()
-    names = [line.split()[0] for line in listed]
+    names = [line.split()[0] for line in listed if line]
     assert "memory-limit" in names
     assert names.index("migration:") < names.index("more:") < names.index("ours")
     assert "not as we do it" in nodelint("rule", "ours").stdout

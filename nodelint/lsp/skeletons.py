@@ -73,7 +73,7 @@ def beginnings(buffer: Buffer, offset: int) -> Iterator[types.CompletionItem]:
     document = text[start:end]
     line = text.rfind("\n", 0, offset) + 1
     typed = text[line:offset]
-    if re.fullmatch(r"\s*\w*\s*", document) and re.fullmatch(r"\w*", typed):
+    if re.fullmatch(r"\w*", document.strip()) and re.fullmatch(r"\w*", typed):
         yield from _objects(buffer, line, offset)
     elif (begun := _BEGUN.fullmatch(typed)) is not None:
         values = _VERSIONS.values() if begun[1] == "apiVersion" else _kinds(document)
