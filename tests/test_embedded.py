@@ -147,7 +147,7 @@ def a_host_changes_no_finding(case: ExamplePair) -> None:
 
 
 def _is_embedded(case: ExamplePair) -> bool:
-    """Whether what the rule looks at is read inside other texts: workloads and buffers are read in files of their own."""
+    """Whether what the rule looks at is read inside other texts: workloads and buffers are not."""
     return case.rule.name not in TEXT_RULES and not issubclass(case.rule.on, (CapacityBuffer, Workload))
 
 
