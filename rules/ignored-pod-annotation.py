@@ -43,12 +43,23 @@ spec:
 ```
 """
 
-from nodelint.api import UNKNOWN, Context, Finding, Findings, Node, cluster_objects, controller, edits, messages, rule
+from nodelint.api import (
+    UNKNOWN,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    cluster_objects,
+    controller,
+    edits,
+    messages,
+    releases,
+    rule,
+)
 
 _KEPT = "karpenter.sh/do-not-disrupt"
 _GONE = ("karpenter.sh/do-not-evict", "karpenter.sh/do-not-consolidate")
 _MEANT = ("true", "yes", "on", "1", "enabled")
-_DURATIONS_SINCE = (1, 12, 0)
 
 
 @rule(
@@ -109,7 +120,7 @@ def _value(node: Node, context: Context) -> Findings:
     length = controller.seconds(value)
     meant = value.strip().lower() in _MEANT
     if length is not None and length > 0:
-        if context.karpenter < _DURATIONS_SINCE:
+        if not releases.behaves("reads-durations-of-do-not-disrupt", context.karpenter):
             yield Finding(
                 at=node,
                 message=f"`{messages.short(value, 20)}` is ignored: Karpenter reads durations from 1.12.0 on",

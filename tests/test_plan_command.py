@@ -408,10 +408,12 @@ def fleet() -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 
-def rolled(nodelint: Run, folder: Path, new: str, live: str = "cluster.json") -> dict[str, Any]:
+def rolled(
+    nodelint: Run, folder: Path, new: str, live: str = "cluster.json", release: str = "1.6.0"
+) -> dict[str, Any]:
     put(folder / "old" / "a.yaml", BOTH)
     put(folder / "new" / "a.yaml", new)
-    arguments = ("plan", "--old", "old", "new", "--live", live, "--karpenter-version", "1.6.0", "--format", "json")
+    arguments = ("plan", "--old", "old", "new", "--live", live, "--karpenter-version", release, "--format", "json")
     report = json.loads(nodelint(*arguments, env=NOW).stdout)
     schema = json.loads((ROOT / "schemas" / "plan.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(report)
@@ -433,6 +435,33 @@ def test_live_tells_the_steps_and_what_blocks_them(nodelint: Run, tmp_path: Path
     assert before == pytest.approx(3 * 0.096 * 730, abs=0.01)
     assert 0 < after <= before
     assert "first step: 1 of 3 nodes at once now; the whole: about 3 steps" in found["inWords"]
+
+
+@pytest.mark.parametrize(
+    ("value", "started", "release", "holds"),
+    [
+        ("true", "2026-11-01T00:00:00Z", "1.6.0", True),
+        ("2h", "2026-11-21T10:00:01Z", "1.12.0", True),
+        ("2h", "2026-11-21T10:00:00Z", "1.12.0", False),
+        ("2h", None, "1.12.0", True),
+        ("2h", "2026-11-21T10:00:01Z", "1.11.1", False),
+        ("-2h", "2026-11-21T10:00:01Z", "1.12.0", False),
+        ("a while", None, "1.12.0", False),
+    ],
+)
+def test_a_pod_may_hold_its_node_for_a_time(
+    nodelint: Run, tmp_path: Path, value: str, started: str | None, release: str, holds: bool
+) -> None:
+    """`IsDoNotDisruptActive` of pkg/utils/pod/scheduling.go of core: durations count from 1.12.0 on."""
+    live = json.loads(fleet())
+    [job] = [item for item in live["items"] if item["metadata"]["name"] == "job" and item["kind"] == "Pod"]
+    job["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": value}
+    if started is not None:
+        job["status"]["startTime"] = started
+    put(tmp_path / "cluster.json", json.dumps(live))
+    new = BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: ")
+    found = rolled(nodelint, tmp_path, new, release=release)
+    assert ("Pod/shop/job" in found["blockedBy"]["doNotDisrupt"]) is holds
 
 
 def test_live_takes_a_folder_and_says_what_it_lacks(nodelint: Run, tmp_path: Path) -> None:

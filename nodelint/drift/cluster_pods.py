@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
+from nodelint.karpenter.controller.syntax import seconds
+from nodelint.model.releases import Version, behaves
 from nodelint.tuples import NamedTuple
 
 KINDS = ("nodes", "pods", "poddisruptionbudgets.policy")
@@ -16,7 +19,7 @@ _OVER = ("Succeeded", "Failed")
 
 
 class RunningPod(NamedTuple):
-    """A pod that runs on a node. `static` is one of the kubelet's own, which nothing evicts."""
+    """A pod that runs on a node, since when. `static` is one of the kubelet's own, which nothing evicts."""
 
     namespace: str
     name: str
@@ -25,10 +28,24 @@ class RunningPod(NamedTuple):
     annotations: dict[str, str]
     tolerations: tuple[dict[str, Any], ...]
     static: bool
+    started: datetime | None
 
     @property
     def label(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    def is_protected(self, now: datetime | None, release: Version) -> bool:
+        """Whether its annotation keeps its node from disruption: `true`, or a duration from its start that goes on.
+
+        `IsDoNotDisruptActive` of pkg/utils/pod/scheduling.go of core: a pod whose start is not known is protected.
+        """
+        value = self.annotations.get(DO_NOT_DISRUPT, "")
+        if value == "true" or not behaves("reads-durations-of-do-not-disrupt", release):
+            return value == "true"
+        length = seconds(value)
+        if length is None or length <= 0:
+            return False
+        return self.started is None or now is None or (now - self.started).total_seconds() < length
 
 
 class PodBudget(NamedTuple):
@@ -82,6 +99,7 @@ def read_pod(obj: dict[str, Any]) -> RunningPod | None:
         _texts(meta.get("annotations")),
         tuple(each for each in (tolerations if isinstance(tolerations, list) else ()) if isinstance(each, dict)),
         any(_map(each).get("kind") == "Node" for each in (owners if isinstance(owners, list) else ())),
+        _moment(_map(obj.get("status")).get("startTime")),
     )
 
 
@@ -102,6 +120,14 @@ def covering(budgets: list[PodBudget], pods: list[RunningPod]) -> Iterator[PodBu
     for budget in budgets:
         if budget.allowed == 0 and any(budget.selects(pod) for pod in pods):
             yield budget
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def _texts(value: Any) -> dict[str, str]:

@@ -252,9 +252,11 @@ class _Planner:
 
     def _rolled(self, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
         """The same with how the cluster's nodes go."""
-        if self.aim.cluster is None or not plan.nodes:
+        aim = self.aim
+        if aim.cluster is None or not plan.nodes:
             return plan
-        return plan._replace(roll=roll(self.aim.cluster, pools, plan.nodes, plan.pace, plan.after, self.aim.region))
+        found = roll(aim.cluster, pools, plan.nodes, plan.pace, plan.after, aim.region, aim.release, aim.now)
+        return plan._replace(roll=found)
 
     def _unclear(
         self, old: NodePool, new: NodePool, old_class: EC2NodeClass | None, new_class: EC2NodeClass | None

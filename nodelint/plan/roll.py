@@ -6,6 +6,7 @@ Nothing is said without the cluster's objects, and of each question only what th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from nodelint.drift.cluster import Claim, Cluster
@@ -14,6 +15,7 @@ from nodelint.fit.pods import Toleration
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
+from nodelint.model.releases import Version
 from nodelint.plan.disruption_rate import Pace
 from nodelint.plan.nodes import NodeFate
 from nodelint.tuples import NamedTuple
@@ -62,6 +64,8 @@ def roll(
     pace: Pace | None,
     after: Resolution | None,
     region: str,
+    release: Version,
+    now: datetime | None,
 ) -> Roll | None:
     """How the nodes of a pool that are replaced go, for the pool before and after; None where none goes."""
     names = {fate.name for fate in fates if fate.fate == "replaced"}
@@ -80,7 +84,7 @@ def roll(
         first,
         later,
         steps,
-        tuple(_guarded(cluster, claims, pods)),
+        tuple(_guarded(cluster, claims, pods, release, now)),
         None
         if cluster.pod_budgets is None or pods is None
         else tuple(budget.label for budget in covering(cluster.pod_budgets, pods)),
@@ -102,11 +106,17 @@ def _steps(goes: int, total: int, going: int, pace: Pace | None) -> tuple[int | 
     return min(goes, now), (min(goes, most) if not now and most else None), steps
 
 
-def _guarded(cluster: Cluster, claims: Sequence[Claim], pods: Sequence[RunningPod] | None) -> list[str]:
+def _guarded(
+    cluster: Cluster,
+    claims: Sequence[Claim],
+    pods: Sequence[RunningPod] | None,
+    release: Version,
+    now: datetime | None,
+) -> list[str]:
     """Claims, nodes and pods whose annotation keeps Karpenter from disrupting them."""
     found = [f"NodeClaim/{claim.name}" for claim in claims if claim.annotations.get(DO_NOT_DISRUPT) == "true"]
     found += [f"Node/{c.node}" for c in claims if cluster.nodes.get(c.node, {}).get(DO_NOT_DISRUPT) == "true"]
-    return found + [f"Pod/{pod.label}" for pod in pods or () if pod.annotations.get(DO_NOT_DISRUPT) == "true"]
+    return found + [f"Pod/{pod.label}" for pod in pods or () if pod.is_protected(now, release)]
 
 
 def _untolerating(old: NodePool | None, new: NodePool | None, pods: Sequence[RunningPod]) -> list[str]:
