@@ -56,11 +56,11 @@ resource "kubectl_manifest" "pool" {
 """
 
 import re
+from collections.abc import Iterator
 
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule
 
-_BLOCK = r'(?m)^resource[ \t]+("{}")[ \t]+"[^"\n]*"[ \t]*\{{[ \t]*\n(?:(?!\}}).*\n)*\}}'
-"""A block whose end is the first brace at the beginning of a line, as `terraform fmt` writes it."""
+_RESOURCE = re.compile(r'(?m)^resource[ \t]+("[^"\n]*")[ \t]+"[^"\n]*"[ \t]*\{[ \t]*$')
 _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter(?:-crd)?"')
 _KIND = re.compile(r'(?m)^[ \t]+"?apiVersion"?\s*[=:]\s*"karpenter\.(?:sh|k8s\.aws)/v1(?:beta1)?"')
 
@@ -76,10 +76,14 @@ _COUNT = re.compile(r"(?m)^[ \t]+count\s*=")
 def check(source: Source, context: Context) -> Findings:
     if '"kubernetes_manifest"' not in source.text or not source.path.endswith((".tf", ".tofu")):
         return
-    charts = re.finditer(_BLOCK.format("helm_release"), source.text)
-    chart = next((block for block in charts if _CHART.search(block[0])), None)
-    manifests = re.finditer(_BLOCK.format("kubernetes_manifest"), source.text)
-    first = next((block for block in manifests if _KIND.search(block[0]) and not _COUNT.search(block[0])), None)
+    chart = first = None
+    for begun, block in _find_resources(source.text):
+        if begun[1] == '"helm_release"' and chart is None and _CHART.search(block):
+            chart = begun
+        elif (
+            begun[1] == '"kubernetes_manifest"' and first is None and _KIND.search(block) and not _COUNT.search(block)
+        ):
+            first = begun
     if chart is not None and first is not None:
         yield Finding(
             at=Span(source, *first.span(1)),
@@ -88,3 +92,10 @@ def check(source: Source, context: Context) -> Findings:
             note="the first plan fails, `depends_on` or not",
             help="use `kubectl_manifest`, or another root module for the objects",
         )
+
+
+def _find_resources(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The blocks of resources: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
+    at = 0
+    while (begun := _RESOURCE.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
+        yield begun, text[begun.start() : at]
