@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from nodelint.caching import cached_property
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
+from nodelint.model.placeholder_names import by_code, namesakes_of
 
 TYPE_CHECKING = False
 
@@ -48,7 +49,7 @@ class ObjectRelations:
 
         Where several files define a class of one name (an overlay for each environment), the nearest to
         the pool is meant: the same file, then the longest common path. None where two are equally near.
-        A placeholder names the class of its own file that bears the very same one.
+        A placeholder names the class that bears the same one, if both are filled in together.
         """
         if id(pool) not in self._class_of:
             self._class_of[id(pool)] = self._nearest_class(pool)
@@ -75,8 +76,11 @@ class ObjectRelations:
             own = [c for c in called if c.source.cluster == pool.source.cluster]
             return own or called
         node = ref.node.get("name")
-        nameless = [c for c in self.classes if c.source is pool.source and not isinstance(c.name, str)]
-        return [c for c in nameless if node is not None and c.name_node.unquoted == node.unquoted]
+        return namesakes_of(node, self._classes_by_code) if node is not None else []
+
+    @cached_property
+    def _classes_by_code(self) -> dict[str, list[EC2NodeClass]]:
+        return by_code(self.classes)
 
     def _why_no_class(self, pool: NodePool) -> str | None:
         """Why a class that a pool names cannot be determined although the run holds one of that name."""

@@ -16,6 +16,7 @@ from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
+from nodelint.model.placeholder_names import canonical_code
 from nodelint.model.releases import KubernetesVersion, Version
 from nodelint.plan.disruption_rate import Pace, pace
 from nodelint.plan.effects import Effect, Stored, effects_of
@@ -429,7 +430,7 @@ def _class_name(pool: NodePool) -> object:
     if ref is None or isinstance(ref.name, str) or ref.name is None:
         return ref.name if ref is not None else None
     name = ref.node.get("name")
-    return name.unquoted if name is not None else None
+    return canonical_code(name.unquoted) if name is not None else None
 
 
 def _is_ours(obj: Object | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import counted
+from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.printable import printable
 from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
@@ -12,7 +13,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from nodelint.build.built import Unbuilt
@@ -73,13 +74,13 @@ class Coverage(NamedTuple):
 
 def cover(report: Report) -> Coverage:
     """What of a run was judged."""
-    classes = {(obj.source.cluster, obj.name_node.unquoted) for obj in report.seen if isinstance(obj, EC2NodeClass)}
+    classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
     return Coverage(report.seen, found, tuple(partly.values()), tuple(_not_judged(report)), report.unbuilt)
 
 
-def _unknown_fields(obj: Object, classes: set[tuple[str, str]]) -> Iterator[UnknownField]:
+def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) -> Iterator[UnknownField]:
     pending = [("", obj.node)]
     while pending:
         field, node = pending.pop()
@@ -93,7 +94,7 @@ def _unknown_fields(obj: Object, classes: set[tuple[str, str]]) -> Iterator[Unkn
         elif node.kind == "sequence":
             pending += [(f"{field}[{n}]", node.items[n]) for n in reversed(range(len(node.items)))]
         elif node.value is UNKNOWN:
-            known = field.endswith("nodeClassRef.name") and (obj.source.cluster, node.unquoted) in classes
+            known = field.endswith("nodeClassRef.name") and bool(namesakes_of(node, classes))
             yield UnknownField(obj, field, node, _excerpt_of(node), not known and _decides(obj.kind, field))
 
 

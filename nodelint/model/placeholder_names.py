@@ -1,0 +1,64 @@
+"""Names that are filled in later, and when two of them come to the same."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from nodelint.model.manifest import Object
+from nodelint.source import Node
+
+Named = TypeVar("Named", bound=Object)
+
+_CODE = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
+_OF_ROUND = re.compile(r"\{\{.*(?:(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b)|\b(?:each|count|self)\.", re.DOTALL)
+"""What differs from one round of a loop to the next: a field of an item, a variable, `each.key`."""
+
+
+def canonical_code(text: str) -> str:
+    """A text with placeholders, each in one spelling: `{{- $.Release.Name | quote }}` is `{{ .Release.Name }}`."""
+    code = _CODE.sub(lambda found: "{{ " + _spell(found[1]) + " }}", text.strip().strip("\"'"))
+    whole = re.fullmatch(r"\$\{\s*((?:var|local|module)\.[^{}]+)\}", code)
+    return whole[1].strip() if whole else code
+
+
+def _spell(code: str) -> str:
+    code = re.sub(r"\$(?=[.\s)]|\Z)\.?", ".", " ".join(code.split()))
+    return re.sub(r"(?: ?\| ?s?quote)+\Z", "", code)
+
+
+def _folder_filled(path: str) -> str:
+    """The folder that is filled in as a whole: the chart around a template, else the file's own."""
+    folder = os.path.dirname(path)
+    parts = folder.split("/")
+    return "/".join(parts[: parts.index("templates")]) if "templates" in parts else folder
+
+
+def by_code(objects: Iterable[Named]) -> dict[str, list[Named]]:
+    """The objects whose names are placeholders, by the code of these."""
+    found: dict[str, list[Named]] = {}
+    for obj in objects:
+        if not isinstance(obj.name, str):
+            found.setdefault(canonical_code(obj.name_node.unquoted), []).append(obj)
+    return found
+
+
+def namesakes_of(name: Node, by_their_code: Mapping[str, Sequence[Named]]) -> list[Named]:
+    """The objects whose names are filled with the same text as a name that is a placeholder, for certain.
+
+    The same code in one file is. So it is in the templates of a chart, a module of Terraform and a folder of
+    manifests, unless it asks for something of a loop.
+    """
+    code = canonical_code(name.unquoted)
+    cluster = name.source.cluster
+    same = by_their_code.get(code, ())
+    if cluster:  # a file that is not built stands beside what is built of the others
+        same = [obj for obj in same if obj.source.cluster in ("", cluster)]
+    folder, differs = _folder_filled(name.source.path), _OF_ROUND.search(code) is not None
+    return [
+        obj
+        for obj in same
+        if obj.source is name.source or (not differs and _folder_filled(obj.source.path) == folder)
+    ]
