@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
-from nodelint.model.manifest import Object
-from nodelint.source import Node
+TYPE_CHECKING = False
 
-Named = TypeVar("Named", bound=Object)
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeVar
+
+    from nodelint.model.manifest import Object
+    from nodelint.source import Node
+
+    Named = TypeVar("Named", bound=Object)
 
 _CODE = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
 _OF_ROUND = re.compile(r"\{\{.*(?:(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b)|\b(?:each|count|self)\.", re.DOTALL)
