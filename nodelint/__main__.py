@@ -42,8 +42,8 @@ def _run() -> int:
 def _call() -> None:
     from nodelint.commands._fast_argv import plain
 
-    told = plain(sys.argv[1:])
-    if told is None:
+    options = plain(sys.argv[1:])
+    if options is None:
         from nodelint.cli import cli
         from nodelint.commands._terminal import preferred
 
@@ -53,7 +53,7 @@ def _call() -> None:
         from nodelint.commands._check_run import check
 
         with ending():
-            check(**told)
+            check(**options)
 
 
 def _end(code: int) -> None:

@@ -89,7 +89,9 @@ def _tell_version(context: click.Context) -> None:
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=lambda context, _, asked: _tell_version(context) if asked and not context.resilient_parsing else None,
+    callback=lambda context, _, options: (
+        _tell_version(context) if options and not context.resilient_parsing else None
+    ),
     help="Show the version and exit.",
 )
 def cli() -> None:

@@ -271,10 +271,10 @@ def fix_keeps_comments(trial: Trial, case: ExamplePair) -> Iterator[str]:
     commented = with_comments(case.bad.text)
     fixed = trial.fixed_text(commented, case)
     yield from _value_difference(_values(trial.fixed_text(case.bad.text, case)), _values(fixed))
-    kept = [line for line in commented.splitlines() if line in fixed.splitlines()]
+    comments = [line for line in commented.splitlines() if line in fixed.splitlines()]
     plain = [line for line in case.bad.text.splitlines() if line in trial.good(case).text.splitlines()]
-    if len(kept) < len(plain):
-        yield f"of {len(plain)} lines with comments, {len(kept)} are left"
+    if len(comments) < len(plain):
+        yield f"of {len(plain)} lines with comments, {len(comments)} are left"
 
 
 def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:

@@ -179,16 +179,16 @@ class Session:
         """The scripts and Markdown files that are read too."""
         return Globs(self.settings.include, self.settings.include_root)
 
-    def beside(self, held: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
+    def beside(self, objects: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
         """Other manifests of the repository, read only when a pool points to a class that is not available.
 
         Also where a retired object is available: what it names and is named by has to change with it.
         """
         from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 
-        classes = {o.name for o in held if isinstance(o, EC2NodeClass)}
-        wanted = {o.class_ref.name for o in held if isinstance(o, NodePool) and o.class_ref}
-        if wanted <= classes and not any(isinstance(o, Retired) for o in held):
+        classes = {o.name for o in objects if isinstance(o, EC2NodeClass)}
+        wanted = {o.class_ref.name for o in objects if isinstance(o, NodePool) and o.class_ref}
+        if wanted <= classes and not any(isinstance(o, Retired) for o in objects):
             return []
         from nodelint.source.files.discover import context
 
@@ -216,11 +216,11 @@ class Session:
         target = self.target(choose=choose)
         found: dict[tuple[Any, Any], list[EC2NodeClass]] = {}
         for node_class in classes:
-            for one in target.for_object(node_class):
-                found.setdefault((one.karpenter, one.kubernetes), []).append(node_class)
+            for object_target in target.for_object(node_class):
+                found.setdefault((object_target.karpenter, object_target.kubernetes), []).append(node_class)
         if not found:
             found[target.karpenter, target.kubernetes] = []
-        return [ClassesAt(some, *releases) for releases, some in found.items()]
+        return [ClassesAt(node_classes, *releases) for releases, node_classes in found.items()]
 
     def target(self, facts: AwsFacts | None = None, choose: Choose | None = None) -> Target:
         """What objects are judged for."""

@@ -50,7 +50,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not item.texts or any(text not in ("g", "p") for text in item.texts):
         return
     telling = {keys.GENERATION, keys.FAMILY, keys.INSTANCE_TYPE, *keys.GPUS} - {keys.GPU_COUNT}
-    if any(asked.key in telling for asked in pool_requirements.requirements_of(pool)):
+    if any(requirement.key in telling for requirement in pool_requirements.requirements_of(pool)):
         return
     resolution = context.resolution(pool)
     catalog, types = resolution.catalog, resolution.candidates

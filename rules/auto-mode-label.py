@@ -26,7 +26,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, controller, edits
     source="https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    asked = {line.key for line in pool.requirements}
+    keys_of_pool = {line.key for line in pool.requirements}
     for line in pool.requirements:
         meant = controller.auto_mode_label(line.key) if isinstance(line.key, str) else None
         if not isinstance(line.key, str) or meant is None:
@@ -37,5 +37,5 @@ def check(pool: NodePool, context: Context) -> Findings:
                 f"`{line.key}` is not a label of EKS Auto Mode, use `{meant}`",
                 f"no label of EKS Auto Mode: use `{meant}`",
             ),
-            edits=edits.if_editable(edits.set_value, line.key_node, meant) if meant not in asked else [],
+            edits=edits.if_editable(edits.set_value, line.key_node, meant) if meant not in keys_of_pool else [],
         )

@@ -51,7 +51,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 help="run Windows pods on a managed node group, or on nodes of a Karpenter of your own",
             )
         elif item.key == keys.OS and listed:
-            value = next(each for each in item.values if each.text == "windows")
+            value = next(value for value in item.values if value.text == "windows")
             yield Finding(
                 at=fixes.visible_node(value.node),
                 message="`windows` has no effect: EKS Auto Mode launches Linux nodes only",

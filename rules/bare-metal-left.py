@@ -121,10 +121,10 @@ NAMED = (keys.SIZE, keys.INSTANCE_TYPE, keys.HYPERVISOR)
 def _check_mixed(pool: NodePool, context: Context) -> Findings:
     if pool.partial or pool.class_ref is None:
         return
-    asked = list(pool_requirements.requirements_of(pool))
-    if any(item.key in NAMED and item.operator == "In" for item in asked):
+    requirements = list(pool_requirements.requirements_of(pool))
+    if any(item.key in NAMED and item.operator == "In" for item in requirements):
         return
-    if any(item.key == keys.SIZE and "metal" in item.texts for item in asked):
+    if any(item.key == keys.SIZE and "metal" in item.texts for item in requirements):
         return  # the other look says what this leaves
     resolution = context.resolution(pool)
     types = resolve.within(resolution) if pool.node.find("spec", "limits") is not None else resolution.candidates

@@ -57,7 +57,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not all(stretch.closed for stretch in week) or any(b.broken for stretch in week for b in stretch.budgets):
         return
     perhaps = fixes.conditional_items(pool, "spec", "disruption", "budgets")
-    at = _always([each for each in node.items if id(each) not in perhaps])
+    at = _always([item for item in node.items if id(item) not in perhaps])
     if at is None and perhaps:
         return
     if at is None:
@@ -76,11 +76,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     others = every is not None and all(stretch.closed for stretch in every)
     what = "drift or consolidation" if others else "drift"
     written = at.get("nodes") or at
-    closed = [each for each in node.items if each is not at and each.get("schedule") is not None]
+    closed = [item for item in node.items if item is not at and item.get("schedule") is not None]
     yield Finding(
         at=written,
         message=f"a budget of `{written.value}` nodes applies at all times: no node is replaced for {what}",
-        also=[Also(each, "allows nothing more: the smallest budget counts") for each in closed],
+        also=[Also(node, "allows nothing more: the smallest budget counts") for node in closed],
         covers=closed,
         note=_note(pool),
         help=HINT,
@@ -100,10 +100,10 @@ def _note(pool: NodePool) -> str:
 
 def _always(entries: Iterable[Node]) -> Node | None:
     """The budget that allows no node at any time."""
-    for each in entries:
-        written = each.get("nodes")
-        reasons = each.get("reasons")
+    for entry in entries:
+        written = entry.get("nodes")
+        reasons = entry.get("reasons")
         concerned = reasons is None or any(item.value == "Drifted" for item in reasons.items)
-        if written is not None and written.value in ("0", "0%") and each.get("schedule") is None and concerned:
-            return each
+        if written is not None and written.value in ("0", "0%") and entry.get("schedule") is None and concerned:
+            return entry
     return None

@@ -200,13 +200,13 @@ def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
     vpcs = _vpcs(finds)
     if len(vpcs) < 2:
         return []
-    each = "; ".join(f"{vpc}: {_ids([thing for thing in finds.known if thing.vpc == vpc])}" for vpc in vpcs)
+    ids = "; ".join(f"{vpc}: {_ids([thing for thing in finds.known if thing.vpc == vpc])}" for vpc in vpcs)
     return [
         Finding(
-            at=_place(finds, lambda found: len({each.vpc for each in found}) > 1),
+            at=_place(finds, lambda found: len({thing.vpc for thing in found}) > 1),
             message=f"the terms find {what} of {len(vpcs)} VPCs, `{vpcs[0]}` and `{vpcs[1]}`",
             note="a node and its security groups have to be in one VPC",
-            help=f"narrow the terms ({each})",
+            help=f"narrow the terms ({ids})",
         )
     ]
 
@@ -241,7 +241,7 @@ def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
     ids = " and ".join(f"`{group.id}`" for group in bearers)
     return [
         Finding(
-            at=_place(groups, lambda found: sum(each in bearers for each in found) > 1),
+            at=_place(groups, lambda found: sum(thing in bearers for thing in found) > 1),
             message=messages.first_fitting(f"{ids} both have the tag {tag}", count) if len(bearers) == 2 else count,
             note="the AWS load balancer controller requires exactly one such group on a node",
             help=f"select one by id or by a tag that only it has ({_ids(bearers)})",
@@ -271,12 +271,12 @@ def _place(finds: Network, broad: Callable[[Sequence[Any]], bool] = bool) -> Nod
 
 
 def _vpcs(finds: Network) -> list[str]:
-    return list(dict.fromkeys(each.vpc for each in finds.known))
+    return list(dict.fromkeys(thing.vpc for thing in finds.known))
 
 
 def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
     """Up to four things by id and name."""
-    shown = [f"{each.id} {messages.short(each.name, 30)}" if each.name else each.id for each in things[:4]]
+    shown = [f"{thing.id} {messages.short(thing.name, 30)}" if thing.name else thing.id for thing in things[:4]]
     return ", ".join(shown) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
 
 

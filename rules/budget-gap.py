@@ -57,7 +57,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         message = "an empty list of budgets sets no limit: all nodes may be replaced at once"
         yield Finding(at=node, message=message, edits=base, note="without the field, the limit is 10 % of the nodes")
         return
-    if any((each.get("schedule") is None) != (each.get("duration") is None) for each in node.items):
+    if any((item.get("schedule") is None) != (item.get("duration") is None) for item in node.items):
         return  # refused as it is; what the budgets leave open is known once the entry is whole
     open_hours = {reason: _open(pool, reason) for reason in REASONS}
     if None in open_hours.values():
@@ -70,15 +70,15 @@ def check(pool: NodePool, context: Context) -> Findings:
     hours, week = open_hours[reason] or 0, budgets.describe_budget(budgets.typical_week(pool, reason) or ())
     added = BASE if len(without) == len(REASONS) else {**BASE, "reasons": without}
     often = "no budget ever" if hours == HOURS else f"for {hours:.0f} of {HOURS} hours a week no budget"
-    beside = any(_allows(each, without) for each in node.items)
+    is_open = any(_allows(item, without) for item in node.items)
     yield Finding(
         at=node,
         message=f"{often} limits {REASONS[reason]}: all nodes may be replaced at once",
         edits=edits.if_editable(edits.add_item, node, added),
-        safety="unsafe" if beside else None,
-        covers=[entry.value for each in node.items for entry in each.entries],
+        safety="unsafe" if is_open else None,
+        covers=[entry.value for item in node.items for entry in item.entries],
         note=f"the week as written: {week}" if hours < HOURS else None,
-        help="the smallest active budget counts, so the budget added limits the others too" if beside else None,
+        help="the smallest active budget counts, so the budget added limits the others too" if is_open else None,
     )
 
 
@@ -87,7 +87,7 @@ def _open(pool: NodePool, reason: str) -> float | None:
     week = budgets.typical_week(pool, reason)
     if week is None:
         return None
-    return sum((each.end - each.start).total_seconds() for each in week if not each.budgets) / 3600
+    return sum((interval.end - interval.start).total_seconds() for interval in week if not interval.budgets) / 3600
 
 
 def _allows(budget: Node, reasons: list[str]) -> bool:

@@ -133,7 +133,7 @@ def _check_smaller(pool: NodePool, context: Context) -> Findings:
         entry, by = idle.entry, idle.smaller
         written = entry.get("nodes") or entry
         other = by.get("nodes") or by
-        shown, limit = (each.nodes for each in (idle.budget, idle.counts))
+        shown, limit = (budget.nodes for budget in (idle.budget, idle.counts))
         always = idle.counts.schedule is None
         when = "applies at all times" if always else "applies whenever it does"
         more = idle.allows_more and not (always and idle.budget.schedule is None)

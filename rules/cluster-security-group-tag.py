@@ -46,7 +46,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 found = selectors.groups_of(node_class, context.facts).terms
             except Missing:
                 found = ()
-            if any(each.found is not None and len(each.found) < 2 for each in found):
+            if any(finds.found is not None and len(finds.found) < 2 for finds in found):
                 continue
         yield Finding(
             at=tag.key_node,

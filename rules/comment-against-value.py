@@ -181,12 +181,12 @@ def _bounds(pool: NodePool) -> Findings:
             continue
         begins = number + 1 if line.operator == "Gt" else number - 1
         meant = number - 1 if line.operator == "Gt" else number + 1
-        said = " ".join(found[0].split())
+        comment = " ".join(found[0].split())
         end = "begins" if line.operator == "Gt" else "ends"
         changes = edits.if_editable(edits.set_value, line.values[0].node, str(meant)) if meant >= 0 else []
         yield Finding(
             at=line.values[0].node,
-            message=f"the comment says `{said}`, but `{line.operator} {number}` {end} at {begins}",
+            message=f"the comment says `{comment}`, but `{line.operator} {number}` {end} at {begins}",
             help=f"write `{line.operator} {meant}` for {labels.name_of(line.key)}, or correct the comment",
             suggestions=[Suggestion(f"let {number} in", changes)] if changes else [],
         )
@@ -197,7 +197,7 @@ def _comment(line: RequirementLine) -> str:
     text = line.node.source.text
     start = text.rfind("\n", 0, line.node.start) + 1
     end = text.find("\n", line.values_node.end)
-    found = [_behind_hash(each) for each in text[start : end if end >= 0 else len(text)].split("\n")]
+    found = [_behind_hash(comment_line) for comment_line in text[start : end if end >= 0 else len(text)].split("\n")]
     while start > 0:
         before = text.rfind("\n", 0, start - 1) + 1
         above = text[before : start - 1].strip()
@@ -205,7 +205,7 @@ def _comment(line: RequirementLine) -> str:
             break
         found.append(above)
         start = before
-    return " ".join(each for each in found if each)
+    return " ".join(comment_line for comment_line in found if comment_line)
 
 
 def _behind_hash(line: str) -> str:
@@ -248,17 +248,17 @@ def _capacity(pool: NodePool) -> Findings:
         comment = _comment(line).lower()
         if re.search(ELSEWHERE, comment):
             continue
-        for pattern, said, allowed in SAYS:
+        for pattern, words, allowed in SAYS:
             if re.search(pattern, comment) and not set(line.texts) <= allowed:
-                yield _finding(line.values_node, said, ", ".join(line.texts))
+                yield _finding(line.values_node, words, ", ".join(line.texts))
         if re.search(PREFERS_SPOT, comment) and "spot" not in line.texts:
             yield _finding(line.values_node, "prefer spot", ", ".join(line.texts))
 
 
-def _finding(node: Node, said: str, written: str) -> Finding:
+def _finding(node: Node, words: str, written: str) -> Finding:
     return Finding(
         at=fixes.visible_node(node),
-        message=f"the comment says `{messages.short(' '.join(said.split()), 30)}`, the value `{written}`",
+        message=f"the comment says `{messages.short(' '.join(words.split()), 30)}`, the value `{written}`",
         help="correct the one that is wrong",
     )
 

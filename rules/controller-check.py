@@ -246,10 +246,13 @@ def _check_drawn(pool: Object, context: Context) -> Findings:
         return
     own = requirement.well_known(context.karpenter) | {HOSTNAME}
     folded = context.resolution(pool).folded
-    for asked in folded:
-        if asked.key not in own and asked.numbers_to_draw_from == 0:
-            line = next(each for each in pool.requirements if _bounds(each, asked.key))
-            shown, key = messages.short(f"{line.operator} {line.texts[0]}", 30), messages.short(asked.key, 30)
+    for folded_requirement in folded:
+        if folded_requirement.key not in own and folded_requirement.numbers_to_draw_from == 0:
+            line = next(other_line for other_line in pool.requirements if _bounds(other_line, folded_requirement.key))
+            shown, key = (
+                messages.short(f"{line.operator} {line.texts[0]}", 30),
+                messages.short(folded_requirement.key, 30),
+            )
             yield Finding(
                 at=line.values[0].node,
                 message=f"`{shown}` of `{key}` leaves no whole number from 0 on: the controller crashes",
@@ -283,11 +286,11 @@ def _check_static(pool: Object, context: Context) -> Findings:
         if requirement is None or not isinstance(at, RequirementLine):
             continue
         if resolve.lost_on_claim(requirement, resolution.folded, resolution.supply):
-            asked = messages.short(f"{line.operator} {', '.join(line.values)}", 30)
+            quoted = messages.short(f"{line.operator} {', '.join(line.values)}", 30)
             types = messages.counted(len(more), "type")
             yield Finding(
                 at=at.values_node,
-                message=f"`{asked}` of {labels.name_of(line.key)} is ignored beside a comparison: {types} too many",
+                message=f"`{quoted}` of {labels.name_of(line.key)} is ignored beside a comparison: {types} too many",
                 note="a NodePool with `replicas` keeps the comparisons (Gt, Lt) of a key, and nothing beside them",
                 help="list the values with `In` instead",
                 suggestions=_spelt_out(resolution, at),
@@ -300,14 +303,18 @@ def _spelt_out(resolution: resolve.Resolution, line: RequirementLine) -> list[Su
     values = resolution.distinct(key, resolution.wanted) or ()
     if not 0 < len(values) <= MOST_LISTED:
         return []
-    listed = sorted(values, key=lambda each: (len(each), each))
-    others = [each for each in resolution.pool.requirements if each is not line and _constrains_key(each, key)]
+    listed = sorted(values, key=lambda text: (len(text), text))
+    others = [
+        other_line
+        for other_line in resolution.pool.requirements
+        if other_line is not line and _constrains_key(other_line, key)
+    ]
     item = {"key": str(line.key), "operator": "In", "values": listed}
     changes = edits.if_editable(edits.replace, line.node, item)
-    gone = [edits.if_editable(edits.remove, each.node) for each in others]
+    gone = [edits.if_editable(edits.remove, line.node) for line in others]
     if not changes or not all(gone):
         return []
-    all_of_it = [*changes, *(edit for each in gone for edit in each)]
+    all_of_it = [*changes, *(edit for edits in gone for edit in edits)]
     return [Suggestion(f"list the values of {labels.name_of(key)} with `In`", all_of_it)]
 
 

@@ -78,8 +78,8 @@ def check(source: Source, context: Context) -> Findings:
         version = _VERSION.search(block)
         if version is None or _SUBMODULE.search(block) is None or _SET.search(block) is not None:
             continue
-        beside = _find_beside(source, context)
-        if beside and all(obj.version == "v1" for obj in beside):
+        objects = _find_beside(source, context)
+        if objects and all(obj.version == "v1" for obj in objects):
             yield Finding(
                 at=Span(source, start + version.start(1), start + version.end(1)),
                 message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, and the objects are v1",

@@ -139,7 +139,7 @@ def _finding(
 ) -> Finding:
     texts = [str(value.text) for value in wrong]
     types = resolution.catalog.having_value(item.key, *texts)
-    has = " and ".join(f"`{each}`" for each in sorted(resolve.devices(types, resolution.catalog)))
+    has = " and ".join(f"`{device}`" for device in sorted(resolve.devices(types, resolution.catalog)))
     names = ", ".join(f"`{text}`" for text in texts[:3]) + (f" and {len(texts) - 3} more" if texts[3:] else "")
     own = f" {'has' if len(texts) == 1 else 'have'} {has}:" if has else ":"
     return Finding(

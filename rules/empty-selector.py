@@ -119,7 +119,7 @@ def _selector(what: str, finds: selectors.Finds[Any], facts: AwsFacts, needed: b
     if needed and finds.nothing:
         yield _nothing(what, finds, facts)
         return
-    for term in (each for each in finds.terms if each.found == ()):
+    for term in (term for term in finds.terms if term.found == ()):
         yield Finding(
             at=term.place,
             message=_describe_term(what, term),

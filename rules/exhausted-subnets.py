@@ -47,11 +47,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if subnets is None:
         yield Skip(finds.at, "a term for subnets contains a placeholder")
         return
-    used = {zone for pool in pools for zone in selectors.zones_left(pool, subnets)} or {each.zone for each in subnets}
-    free = {each.zone for each in subnets if each.free}
+    used = {zone for pool in pools for zone in selectors.zones_left(pool, subnets)} or {
+        subnet.zone for subnet in subnets
+    }
+    free = {subnet.zone for subnet in subnets if subnet.free}
     spent = sorted(used - free)
     if spent:
-        ids = ", ".join(each.id for each in subnets if each.zone in spent)
+        ids = ", ".join(subnet.id for subnet in subnets if subnet.zone in spent)
         yield Finding(
             at=finds.terms[0].place if len(finds.terms) == 1 else finds.at,
             message=f"no subnet in `{messages.short(', '.join(spent), 60)}` has a free IP address",

@@ -43,7 +43,7 @@ def check(obj: Object, context: Context) -> Findings:
         if name == "managedFields"
         else f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
         edits=edits.if_editable(edits.remove, node),
-        covers=[each for _, each in found],
+        covers=[node for _, node in found],
         note=_ignored(obj),
         help="take it out: it was copied from a cluster",
     )

@@ -92,9 +92,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     scopes, switch = context.templates.scopes(source), context.templates.class_switch(source)
     if scopes is None or switch is None:
         return
-    asked = switch.rpartition(".")[2]
+    kind = switch.rpartition(".")[2]
     around = scopes.within(pool.node.start, kinds[0].end)
-    if any(asked in source.text[slice(*region.head)] or not region.only for region in around):
+    if any(kind in source.text[slice(*region.head)] or not region.only for region in around):
         return
     yield Finding(
         at=kinds[0],

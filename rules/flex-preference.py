@@ -99,7 +99,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         stars = [value.node for value in line.values if value.text in labels.EVERYTHING]
         if any(_is_fallback_of(pool, other, context) for other in context.cluster_pools(pool)):
             return
-        broken = any(labels.is_pattern(text) for each in pool.requirements for text in each.texts)
+        broken = any(labels.is_pattern(text) for other_line in pool.requirements for text in other_line.texts)
         first = messages.short(line.texts[0], 24)
         changes = _two_pools(pool, index, count, context)
         if stars and not changes:
@@ -159,7 +159,7 @@ def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list
             text in labels.EVERYTHING or labels.can_have(requirement.normalize(str(line.key)), text, context.catalog)
             for text in rest
         )
-        or any(each.key == keys.FLEX for each in pool_requirements.requirements_of(pool))
+        or any(requirement.key == keys.FLEX for requirement in pool_requirements.requirements_of(pool))
         or (pool.node.parent is not None and any(node.aliased for node in pool.node.walk()))
     )
     if unfit:
@@ -202,7 +202,7 @@ def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, contex
 
 def _done(text: str, step: Callable[[NodePool], list[Edit]]) -> str:
     """A pool's text after a step; the steps are taken one by one, for their edits may meet."""
-    twin = next((each for each in objects(Source.from_text("", text)) if isinstance(each, NodePool)), None)
+    twin = next((obj for obj in objects(Source.from_text("", text)) if isinstance(obj, NodePool)), None)
     if twin is None:
         raise edits.NotEditable("the copy of the pool could not be read")
     return edits.apply(text, step(twin))
@@ -235,7 +235,7 @@ def _with_label(pool: NodePool, index: int, flex: str) -> list[Edit]:
 
 def _free_name(pool: NodePool, context: Context) -> str:
     """`<name>-flex`, or with a number where another pool of the run is called so."""
-    taken = {each.name for each in context.objects if isinstance(each, NodePool)}
+    taken = {obj.name for obj in context.objects if isinstance(obj, NodePool)}
     number = 1
     while True:
         tail = "-flex" if number == 1 else f"-flex-{number}"

@@ -57,8 +57,8 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    asked = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
-    if asked is None or "reserved" not in asked.texts:
+    requirement = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    if requirement is None or "reserved" not in requirement.texts:
         return
     resolution = context.resolution(pool)
     node_class = resolution.node_class
@@ -68,13 +68,17 @@ def check(pool: NodePool, context: Context) -> Findings:
     found = finds.everything()
     if finds.at is None or not found:
         if found is None:
-            yield Skip(pool_requirements.values_at(asked), "a term for capacity reservations contains a placeholder")
+            yield Skip(
+                pool_requirements.values_at(requirement), "a term for capacity reservations contains a placeholder"
+            )
         return
-    takes = [each for each in found if resolution.catalog.only(each.type) & resolution.candidates]
-    if takes and not any(each.free for each in takes):
-        ids = messages.short(", ".join(each.id for each in takes), 48)
+    takes = [
+        reservation for reservation in found if resolution.catalog.only(reservation.type) & resolution.candidates
+    ]
+    if takes and not any(reservation.free for reservation in takes):
+        ids = messages.short(", ".join(reservation.id for reservation in takes), 48)
         yield Finding(
-            at=pool_requirements.values_at(asked),
+            at=pool_requirements.values_at(requirement),
             message=f"only reserved capacity is asked for, and `{ids}` had no free instance",
             note="while that is so, no node launches: pods stay Pending",
             help="add `on-demand`, which Karpenter takes where the reservation is full, or reserve more instances",

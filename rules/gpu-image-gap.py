@@ -156,8 +156,8 @@ def _moves(
     if node_class is None or image_set.alias is None or not gap.aliases:
         return [], []
     runs = gap.types | type_set.union(context.resolution(other).launchable for other in context.pools(node_class))
-    served = {each: fixes.served_by(each, resolution.catalog, resolution.version) for each in gap.aliases}
-    enough = [each for each in gap.aliases if not runs - served[each]]
+    served = {alias: fixes.served_by(alias, resolution.catalog, resolution.version) for alias in gap.aliases}
+    enough = [alias for alias in gap.aliases if not runs - served[alias]]
     if not enough:
         ways.append("fix it by hand: no alias has images for all instance types of the class's pools")
         return [], []
@@ -169,11 +169,11 @@ def _moves(
         ways.append(f"fix it by hand: {error.reason}")
         changes = []
     found = []
-    for each in enough:
-        newest = _newest(image_set, gap, each, context)
-        moved = edits.if_editable(fixes.move_alias, node_class, image_set, each, newest or "", any_script=True)
+    for family in enough:
+        newest = _newest(image_set, gap, family, context)
+        moved = edits.if_editable(fixes.move_alias, node_class, image_set, family, newest or "", any_script=True)
         if newest and moved and moved != changes:
-            found.append(Suggestion(f"use {each}@{newest}, which has the image", moved))
+            found.append(Suggestion(f"use {family}@{newest}, which has the image", moved))
     return changes, found
 
 
@@ -196,8 +196,8 @@ def _taken_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, v
         if not line.known or line.operator != "In" or key not in (keys.FAMILY, keys.INSTANCE_TYPE):
             continue
         of_values = {str(value.text): resolution.catalog.having_value(key, str(value.text)) for value in line.values}
-        out = {text: each & resolution.candidates for text, each in of_values.items()}
-        dead = [str(text) for text, each in out.items() if each and not each - types]
+        out = {text: types & resolution.candidates for text, types in of_values.items()}
+        dead = [str(text) for text, left_types in out.items() if left_types and not left_types - types]
         if dead and type_set.union(out[text] for text in dead) == types:
             return edits.if_editable(fixes.take_out, line, dead)
     return _kept_out(pool, resolution, types, variant)

@@ -45,9 +45,9 @@ def check(obj: Object, context: Context) -> Findings:
         hooks = _words(node)
         if node is None or not hooks:
             continue
-        said = _of_helm(obj, hooks, annotations) if name == HELM else _of_argo(obj, hooks, annotations)
-        if said is not None:
-            message, note = said
+        explained = _of_helm(obj, hooks, annotations) if name == HELM else _of_argo(obj, hooks, annotations)
+        if explained is not None:
+            message, note = explained
             yield Finding(at=node, message=message, note=note, help=HELP)
             return
 

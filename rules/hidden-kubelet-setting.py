@@ -67,13 +67,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             setting.name, node_class, context
         ):
             continue
-        beside = kubelet.key(setting.name) if kubelet is not None else None
+        node = kubelet.key(setting.name) if kubelet is not None else None
         yield Finding(
             at=data.places.locate(setting.start, setting.end),
             message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes without it",
-            edits=edits.if_editable(data.moved, setting, node_class) if beside is None else (),
-            also=[Also(beside, "Karpenter plans with this value; the flag wins on the node")]
-            if beside is not None
+            edits=edits.if_editable(data.moved, setting, node_class) if node is None else (),
+            also=[Also(node, "Karpenter plans with this value; the flag wins on the node")]
+            if node is not None
             else [],
             help=f"set spec.kubelet.{setting.name} instead: Karpenter reads it and passes it to the kubelet",
         )
@@ -94,18 +94,18 @@ def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:
     data = userdata.read_custom(node_class, context.images(node_class).boots)
     for setting in data.planned() if data is not None else ():
         assert data is not None
-        beside = node_class.node.find("spec", "kubelet", setting.name)
-        if beside is not None and (setting.name != "maxPods" or beside.value == setting.value):
+        node = node_class.node.find("spec", "kubelet", setting.name)
+        if node is not None and (setting.name != "maxPods" or node.value == setting.value):
             continue
         if setting.name == "maxPods" and (
-            not isinstance(setting.value, int) or (beside is not None and not isinstance(beside.value, int))
+            not isinstance(setting.value, int) or (node is not None and not isinstance(node.value, int))
         ):
             continue
-        plans = "without it" if beside is None else f"with {beside.value}"
+        plans = "without it" if node is None else f"with {node.value}"
         yield Finding(
             at=data.places.locate(setting.start, setting.end),
             message=f"`{setting.written}` in userData is not read by Karpenter, which plans nodes {plans}",
-            also=[Also(beside, "Karpenter plans with this value")] if beside is not None else [],
+            also=[Also(node, "Karpenter plans with this value")] if node is not None else [],
             note="for the family Custom, spec.kubelet reaches no node, and Karpenter plans by it alone",
             help=f"set spec.kubelet.{setting.name} to the same value",
         )

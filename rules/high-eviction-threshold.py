@@ -48,7 +48,7 @@ def check(node_class: EC2NodeClass, context: Context, *, part: float = 0.2) -> F
         sizes = sorted(
             (int(context.catalog.label(name, keys.MEMORY) or "0"), name) for name in context.catalog.names_in(types)
         )
-        small = [each for each in sizes if amount >= part * each[0] * _MIB > 0]
+        small = [size for size in sizes if amount >= part * size[0] * _MIB > 0]
         if small:
             size, name = small[0]
             share = amount / (size * _MIB)

@@ -78,8 +78,8 @@ def _find_refused(spec: Node) -> Iterator[Finding]:
     template, scaled = spec.get("podTemplateRef"), spec.get("scalableRef")
     if template is not None and scaled is not None:
         ways = [
-            Suggestion(f"keep `{kept}`", edits.if_editable(edits.remove, other))
-            for kept, other in (("scalableRef", template), ("podTemplateRef", scaled))
+            Suggestion(f"keep `{reason}`", edits.if_editable(edits.remove, other))
+            for reason, other in (("scalableRef", template), ("podTemplateRef", scaled))
         ]
         yield Finding(
             at=scaled,
@@ -137,10 +137,10 @@ def _template_of(
     name, kind = (template, "PodTemplate") if template is not None else (scaled, spec.find("scalableRef", "kind"))
     named = kind if isinstance(kind, str) else kind.value if kind is not None else None
     found = [
-        each
-        for each in context.objects
-        if isinstance(each, cluster_objects.Workload)
+        workload
+        for workload in context.objects
+        if isinstance(workload, cluster_objects.Workload)
         and name is not None
-        and (each.kind, each.name, each.namespace) == (named, name.value, buffer.namespace)
+        and (workload.kind, workload.name, workload.namespace) == (named, name.value, buffer.namespace)
     ]
     return found[0] if len(found) == 1 and not found[0].partial else None

@@ -87,7 +87,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     gaps = [gap for gap in resolution.unlaunchable if gap.kind == "arch"]
     if not gaps:
-        yield from _unknown(resolution, asked=bool(context.facts))
+        yield from _unknown(resolution, is_asked=bool(context.facts))
     if any(gap.kind == "os" for gap in resolution.unlaunchable):
         yield _of_another_system(pool, resolution)
     for gap in gaps:
@@ -98,14 +98,14 @@ def check(pool: NodePool, context: Context) -> Findings:
             yield _finding(pool, resolution, gap)
 
 
-def _unknown(resolution: resolve.Resolution, *, asked: bool) -> Findings:
+def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
     """An unknown image may be of any architecture; that matters where the pool leaves several."""
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
             way = f"set `{keys.ARCH}` in the NodePool" if resolution.node_class else "its images are not known"
             if unknown.missing is not None:
-                way = f"; or {way}" if asked else f": {way}, or ask AWS with `nodelint refresh`"
+                way = f"; or {way}" if is_asked else f": {way}, or ask AWS with `nodelint refresh`"
                 yield unknown.skip(suffix=way)
             else:
                 yield unknown.skip(suffix=f": {way}")

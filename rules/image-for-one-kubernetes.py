@@ -68,10 +68,10 @@ def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
     if cluster is None:
         return
     # A name that fits several architectures gives an image for each.
-    for image in {id(each.at): each for each in context.images(node_class).images}.values():
-        asked = image.name or image.parameter
-        found = re.search(VERSION, asked) if asked is not None and image.family is not None else None
-        if asked is None or found is None:
+    for image in {id(other_image.at): other_image for other_image in context.images(node_class).images}.values():
+        name = image.name or image.parameter
+        found = re.search(VERSION, name) if name is not None and image.family is not None else None
+        if name is None or found is None:
             continue
         minor = int(found[1].partition(".")[2])
         behind = cluster.minor - minor
@@ -85,7 +85,7 @@ def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
             note="a kubelet must not be newer than the API server, nor more than three minor versions older"
             if refused
             else None,
-            help=f"use `{asked.replace(found[1], str(cluster))}`, or an alias, which follows the cluster",
+            help=f"use `{name.replace(found[1], str(cluster))}`, or an alias, which follows the cluster",
         )
 
 
@@ -95,14 +95,14 @@ DASHED = r"(?i)(?=.*(?:eks|k8s|kube))(?:.*[-_/])?1-([0-9]{2})(?=[-_/*]|$)"
 
 
 def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
-    told = set()
+    reported = set()
     for term in node_class.ami_terms:
         for field in ("name", "ssmParameter"):
             node = term.node.get(field)
             found = _version(node.value) if node is not None and isinstance(node.value, str) else None
-            if node is None or found is None or found in told:
+            if node is None or found is None or found in reported:
                 continue
-            told.add(found)
+            reported.add(found)
             yield Finding(
                 at=node,
                 message=f"the image is for Kubernetes 1.{found} alone: nodes stay there when the cluster is upgraded",

@@ -178,12 +178,14 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     for step in re.sub(r"\[\d+\]", ".[]", problem.path).split("."):
         shape = None if shape is None else shape.items if step == "[]" else shape.field(step)
     items = shape.items if shape is not None else None
-    known = [items is not None and items.field(each.name or "") is not None for each in value.entries]
+    known = [items is not None and items.field(entry.name or "") is not None for entry in value.entries]
     if all(known):
         return edits.if_editable(edits.listed, value)
     if problem.path.endswith(".requirements"):
         return _as_requirements(value)
-    tags = {each.name: each.value.value for each in value.entries if each.name and isinstance(each.value.value, str)}
+    tags = {
+        entry.name: entry.value.value for entry in value.entries if entry.name and isinstance(entry.value.value, str)
+    }
     if of_terms and not any(known) and len(tags) == len(value.entries):
         return edits.if_editable(edits.replace, value, [{"tags": tags}])
     return []

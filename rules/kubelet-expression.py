@@ -68,25 +68,25 @@ GATE = "whether the feature gate NodeClassCEL is on is not known; without it no 
     source="https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet",
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    asked = expressions.expressions(node_class)
+    written_expressions = expressions.expressions(node_class)
     sound = True
-    for each in asked:
+    for expression in written_expressions:
         try:
-            expressions.compiled(each.text)
+            expressions.compiled(expression.text)
         except expressions.NoRuntime as error:
             yield Skip(node_class.name_node, str(error))
             return
         except expressions.NotCompiled as error:
             sound = False
-            yield _finding(each.node, f"`{each.field}` does not compile: {error}")
-    if asked and sound:
+            yield _finding(expression.node, f"`{expression.field}` does not compile: {error}")
+    if written_expressions and sound:
         gate = context.settings(node_class).gate("NodeClassCEL")
         if gate is None:
-            yield Skip(asked[0].node, GATE)
+            yield Skip(written_expressions[0].node, GATE)
         elif not gate:
             message = "the class holds an expression, and the feature gate NodeClassCEL is off"
             turn_on = "set `settings.awsFeatureGates.nodeClassCEL: true` in the values of Karpenter's chart"
-            yield Finding(at=asked[0].node, message=message, note=OFF, help=turn_on)
+            yield Finding(at=written_expressions[0].node, message=message, note=OFF, help=turn_on)
             return
         yield from _evaluated(node_class, context)
 
@@ -102,18 +102,18 @@ def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
     pools = [found for found in resolutions if not fixes.doubts(found)]
     used = sorted({name for found in pools for name in found.catalog.names_in(found.launchable)})
     failed = set()
-    for each in expressions.failures(node_class, used, context.catalog):
-        failed.add(each.expression.field)
-        yield _finding(each.expression.node, _failure_text(each))
+    for failure in expressions.failures(node_class, used, context.catalog):
+        failed.add(failure.expression.field)
+        yield _finding(failure.expression.node, _failure_text(failure))
     if failed:
         return
     offered = _offered(context)
-    for each in expressions.failures(node_class, offered or context.catalog, context.catalog):
+    for failure in expressions.failures(node_class, offered or context.catalog, context.catalog):
         if offered:
-            yield _finding(each.expression.node, _failure_text(each))
+            yield _finding(failure.expression.node, _failure_text(failure))
         else:
             reason = "whether the region offers the type is not known, and no pool here launches it"
-            yield Skip(each.expression.node, f"{_failure_text(each)}: {reason}")
+            yield Skip(failure.expression.node, f"{_failure_text(failure)}: {reason}")
 
 
 def _offered(context: Context) -> list[str]:

@@ -74,11 +74,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     if alone:
         return
     if type_set.union(types for _, types in beyond) == resolution.candidates:
-        *others, (last, _) = [each for each in beyond if each[1]]
+        *others, (last, _) = [exceeded for exceeded in beyond if exceeded[1]]
         yield Finding(
             at=last.at.node,
             message=f"each of the {len(resolution.candidates):,} instance types exceeds one of the limits",
-            also=[Also(each.at.node, f"the {each.resource} limit") for each, _ in others],
+            also=[Also(limit.at.node, f"the {limit.resource} limit") for limit, _ in others],
             suggestions=ways,
         )
 
@@ -87,8 +87,8 @@ def _raised(beyond: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.Res
     """The limits raised to what one node of the smallest type has: the least with which anything is launched."""
     capacity, blocking = resolution.capacity, [limit for limit, types in beyond if types]
     names = resolution.catalog.names_in(resolution.candidates)
-    sizes = {each: (capacity.amount("cpu", each) or 0, capacity.amount("memory", each) or 0, each) for each in names}
-    name = min(names, key=lambda each: sizes[each])
+    sizes = {name: (capacity.amount("cpu", name) or 0, capacity.amount("memory", name) or 0, name) for name in names}
+    name = min(names, key=lambda name: sizes[name])
     changes, shown = [], []
     for limit in blocking:
         if (capacity.amount(limit.resource, name) or 0) > (limit.amount or 0):

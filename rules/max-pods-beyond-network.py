@@ -44,7 +44,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         for name in context.catalog.names_in(types)
         if (pods := context.catalog.resources(name).get("pods")) is not None
     )
-    fewer = [each for each in carried if each[0] < most]
+    fewer = [density for density in carried if density[0] < most]
     if fewer:
         yield Finding(
             at=fixes.visible_node(node),

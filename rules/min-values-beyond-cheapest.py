@@ -79,13 +79,18 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 def _counted(resolution: resolve.Resolution, cheapest: TypeSet, looked_at: int) -> Findings:
     most = resolution.most_launched
-    for asked in resolution.min_values:
-        line = asked.line.at
-        values = resolution.distinct(asked.key, cheapest)
-        if not asked.met or values is None or len(values) >= asked.wanted or not isinstance(line, RequirementLine):
+    for min_values in resolution.min_values:
+        line = min_values.line.at
+        values = resolution.distinct(min_values.key, cheapest)
+        if (
+            not min_values.met
+            or values is None
+            or len(values) >= min_values.wanted
+            or not isinstance(line, RequirementLine)
+        ):
             continue
-        shown = messages.short(", ".join(sorted(values, key=lambda each: (len(each), each))), 24)
-        least = f"minValues `{asked.wanted}` of {labels.name_of(asked.key)}"
+        shown = messages.short(", ".join(sorted(values, key=lambda family: (len(family), family))), 24)
+        least = f"minValues `{min_values.wanted}` of {labels.name_of(min_values.key)}"
         yield Finding(
             at=line.node.get("minValues") or line.node,
             message=f"{least}: the {looked_at} cheapest types have {len(values)} ({shown})",

@@ -114,10 +114,10 @@ def _kinds(words: tuple[str, ...]) -> set[str]:
     """What words say of capacity, architecture and devices; nothing of what they name both sides of."""
     found = set()
     for kinds in (CAPACITY, ARCHES, DEVICES):
-        said = {kind for kind, names in kinds.items() if any(word in names for word in words)}
+        kinds_named = {kind for kind, names in kinds.items() if any(word in names for word in words)}
         if kinds is CAPACITY and "on-demand" in "-".join(words):
-            said.add("on-demand")
-        found |= said if len(said) == 1 else set()
+            kinds_named.add("on-demand")
+        found |= kinds_named if len(kinds_named) == 1 else set()
     return found
 
 
@@ -134,12 +134,12 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
     if other not in resolution.capacity_types or fixes.doubts(resolution, (keys.CAPACITY_TYPE,)):
         return
     line = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
-    said = f"but {other} is allowed" + (", and tried first" if other == "spot" else "")
+    remark = f"but {other} is allowed" + (", and tried first" if other == "spot" else "")
     if named not in resolution.capacity_types:
-        said = f"but only {other} is allowed"
+        remark = f"but only {other} is allowed"
     yield Finding(
         at=at,
-        message=f"{start.replace('{}', f'{named} capacity')}, {said}",
+        message=f"{start.replace('{}', f'{named} capacity')}, {remark}",
         severity="warning" if other == "spot" else None,
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
         help=f"require `karpenter.sh/capacity-type In [{named}]`, or say what is meant",

@@ -58,31 +58,31 @@ DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 )
 def check(pool: NodePool, context: Context) -> Findings:
     template = pool.node.find("spec", "template", "metadata", "annotations")
-    for each in manifest.labels(pool.node.find("metadata", "annotations")):
-        if each.key == DO_NOT_DISRUPT:
+    for label in manifest.labels(pool.node.find("metadata", "annotations")):
+        if label.key == DO_NOT_DISRUPT:
             yield Finding(
-                at=each.key_node,
+                at=label.key_node,
                 message=f"`{DO_NOT_DISRUPT}` does nothing on a NodePool: Karpenter asks pods and nodes for it",
-                edits=_remove_annotation(pool, each.node),
+                edits=_remove_annotation(pool, label.node),
                 safety="safe",
                 help="annotate the pods that have to stay, or restrict `disruption.budgets`",
             )
-    for each in manifest.labels(template):
-        if each.key == DO_NOT_DISRUPT and each.value == "true":
+    for label in manifest.labels(template):
+        if label.key == DO_NOT_DISRUPT and label.value == "true":
             yield Finding(
-                at=each.key_node,
+                at=label.key_node,
                 message="no node of the pool is ever replaced for drift or consolidated: each has this annotation",
-                edits=_remove_annotation(pool, each.node),
+                edits=_remove_annotation(pool, label.node),
                 note="new images and changes of the manifests reach nodes only when these expire",
                 help="annotate the pods that have to stay",
             )
-        idle = fixes.idle_annotation(each.key) if isinstance(each.key, str) else None
+        idle = fixes.idle_annotation(label.key) if isinstance(label.key, str) else None
         if idle is not None:
             what, instead = idle
             yield Finding(
-                at=each.key_node,
-                message=f"`{each.key}` {what}",
-                edits=_remove_annotation(pool, each.node),
+                at=label.key_node,
+                message=f"`{label.key}` {what}",
+                edits=_remove_annotation(pool, label.node),
                 note="a change of the template's annotations replaces the pool's nodes",
                 help=instead,
             )

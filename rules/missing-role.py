@@ -50,17 +50,17 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, messag
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "roles")
-    for what, field, asked in (
+    for what, field, question in (
         ("role", "instanceProfile", questions.role_question(node_class)),
         ("instance profile", "role", questions.profile_question(node_class)),
     ):
-        if asked is not None and asked.question is not None and not context.facts.exists(asked.question):
-            right = selectors.spelt_right(asked.question, context.facts)
+        if question is not None and question.question is not None and not context.facts.exists(question.question):
+            right = selectors.spelt_right(question.question, context.facts)
             meant = right.value("name") if right is not None else None
             yield Finding(
-                at=asked.node,
-                message=f"the account has no {what} `{messages.short(str(asked.node.value), 60)}`",
-                edits=edits.if_editable(edits.set_value, asked.node, meant) if meant is not None else [],
+                at=question.node,
+                message=f"the account has no {what} `{messages.short(str(question.node.value), 60)}`",
+                edits=edits.if_editable(edits.set_value, question.node, meant) if meant is not None else [],
                 help=f"`{meant}` exists"
                 if meant is not None
                 else f"create it, or set `{field}` if the name belongs there",

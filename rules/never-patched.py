@@ -65,14 +65,14 @@ def check(pool: NodePool, context: Context) -> Findings:
     if node is None or node.kind != "scalar" or node.value != "Never":
         return
     change = edits.if_editable(edits.set_value, node, "720h")
-    held = _blocking_budgets(pool)
-    if held is not None:
+    budgets = _blocking_budgets(pool)
+    if budgets is not None:
         yield Finding(
             at=node,
             message="nodes never expire, and the budgets never allow drift: no node is ever replaced",
             edits=change,
-            also=[Also(held, "no node may be disrupted for drift")],
-            covers=[held],
+            also=[Also(budgets, "no node may be disrupted for drift")],
+            covers=[budgets],
             help="let nodes expire, or add `schedule` (UTC) and `duration` to the budget of 0",
         )
         return
@@ -93,7 +93,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) -> list[Suggestion]:
     """The alias of the class's family, at the newest version known, in the place of the ids; and an end of nodes."""
     field = node_class.node.find("spec", "amiSelectorTerms")
-    family = next((each for each in images.families() if images.ami_family_of(each) == node_class.ami_family), None)
+    family = next(
+        (family for family in images.families() if images.ami_family_of(family) == node_class.ami_family), None
+    )
     if field is None or family is None or not expiring:
         return []
     alias = f"{family}@{images.newest_known(family, context.kubernetes) or 'latest'}"

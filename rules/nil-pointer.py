@@ -27,13 +27,13 @@ from nodelint.api import Context, Edit, Finding, Findings, Source, Span, objects
 def check(source: Source, context: Context) -> Findings:
     if not source.holds("{{") or not any(True for _ in objects(source)):
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for start, end, field in context.templates.stops_helm(source):
         parent = field.rpartition(".")[0]
         name = parent.rpartition(".")[2]
-        if parent in told or name == "global" or context.templates.says_elsewhere(source, name, templates=False):
+        if parent in reported or name == "global" or context.templates.says_elsewhere(source, name, templates=False):
             continue
-        told.add(parent)
+        reported.add(parent)
         yield _finding(source, (start, end), field, f"`{parent.lstrip('.')}` is not in the chart's values")
     yield from _fallbacks(source, context)
 
@@ -44,15 +44,15 @@ def _fallbacks(source: Source, context: Context) -> Findings:
     if scopes is None:
         return
     values = context.templates.values(source)
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     found = []
     for use in scopes.uses:
         parent = use.path[:-1]
-        if not use.fallback or use.steps < 2 or parent in told or parent[:1] != ("Values",):
+        if not use.fallback or use.steps < 2 or parent in reported or parent[:1] != ("Values",):
             continue
         if len(parent) < 2 or parent[-1] == "global":
             continue
-        told.add(parent)
+        reported.add(parent)
         if values is not None and ("*" not in parent or scopes.follow(values, parent)):
             continue  # the chart's values tell
         if all(other.fallback for other in scopes.unguarded(parent)) and use in scopes.unguarded(parent):

@@ -114,8 +114,8 @@ def _describe_term(term: images.TermImages, context: Context) -> str:
     parameter, value = next(iter(term.parameters), (None, None))
     if term.term is None or term.term.alias:
         if not term.passed:
-            held = next((value for _, value in term.parameters if value), "")
-            return f"`{_question_text(term)}` resolves to `{held}`, which does not exist"
+            example = next((value for _, value in term.parameters if value), "")
+            return f"`{_question_text(term)}` resolves to `{example}`, which does not exist"
         parameter = None
     if not term.passed:
         if parameter is None:

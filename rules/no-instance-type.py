@@ -141,7 +141,7 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         return
     if _class_has_none(resolution):
         return
-    elsewhere = [each for each in resolution.unknown if each.reason.endswith(resolve.ELSEWHERE)]
+    elsewhere = [fact for fact in resolution.unknown if fact.reason.endswith(resolve.ELSEWHERE)]
     if elsewhere:
         yield Skip(elsewhere[0].at, elsewhere[0].reason)
         return
@@ -159,19 +159,19 @@ def _clash(pool: NodePool, context: Context) -> Findings:
     """Requirements on a label that every instance type has, of which nothing is left: for any provider."""
     left: dict[str, tuple[requirement.Requirement, manifest.RequirementLine]] = {}
     for line in pool.requirements if pool.of_values or not pool.partial else ():
-        asked = _read_line(line, context)
-        if asked is None:
+        read = _read_line(line, context)
+        if read is None:
             continue
-        before, other = left.get(asked.key, (asked, line))
-        both = before.intersect(asked)
-        if before.length and asked.length and not both.length:
+        before, other = left.get(read.key, (read, line))
+        both = before.intersect(read)
+        if before.length and read.length and not both.length:
             yield Finding(
                 at=line.key_node,
                 message=f"no instance type meets both `{_render_line(other)}` and `{_render_line(line)}`",
                 also=[Also(other.key_node, f"`{_render_line(other)}`")],
             )
             return
-        left[asked.key] = both, line
+        left[read.key] = both, line
 
 
 def _elsewhere(resolution: resolve.Resolution) -> Findings:
@@ -228,8 +228,8 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = "; ".join(reason for types, reason in resolution.class_removed if types & line.kept)
     elif requirement.normalize(line.key) == keys.OS and runs is not None:
         hint = f"the images of the class run {runs}"
-    beside = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
-    under = beside if hint else ""
+    company = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
+    under = company if hint else ""
     if hint is None and unit is not None:
         hint = f"{labels.name_of(line.key)} counts in {unit}"
     return Finding(
@@ -260,15 +260,15 @@ def _values(line: resolve.LineEffect) -> list[Node]:
 def _core(lines: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[resolve.LineEffect]:
     """The smallest set that leaves nothing: two lines where there are such, in the order written."""
 
-    def empty(kept: Sequence[resolve.LineEffect]) -> bool:
-        return not resolution.left_without(*(line for line in lines if line not in kept))
+    def empty(effects: Sequence[resolve.LineEffect]) -> bool:
+        return not resolution.left_without(*(line for line in lines if line not in effects))
 
     clash = resolution.clash
     if clash is not None and empty(clash):
         return list(clash)
     core = list(lines)
     for line in lines:
-        without = [each for each in core if each is not line]
+        without = [effect for effect in core if effect is not line]
         if empty(without):
             core = without
     return core
@@ -376,7 +376,7 @@ def _region(pool: NodePool) -> tuple[str | None, pool_requirements.PoolRequireme
 
 
 def _is_first(pool: NodePool, other: NodePool, context: Context) -> bool:
-    return next((each for each in context.objects if each is pool or each is other), None) is pool
+    return next((obj for obj in context.objects if obj is pool or obj is other), None) is pool
 
 
 def _subnets(pool: NodePool, context: Context) -> object:

@@ -101,9 +101,15 @@ _LABEL = 'incompatible requirements, label "'
 
 def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit.PoolRefusal") -> str:
     """The label that no pool has that would come into question, or why the nearest pool refuses."""
-    own = {each.refusal.message for each in found.verdicts if each.refusal and each.refusal.reason == "requirements"}
+    own = {
+        verdict.refusal.message
+        for verdict in found.verdicts
+        if verdict.refusal and verdict.refusal.reason == "requirements"
+    }
     if refusal.message.startswith(_LABEL) and len(own) == 1:
-        tolerated = any(each.refusal is not None and each.refusal.reason == "taint" for each in found.verdicts)
+        tolerated = any(
+            verdict.refusal is not None and verdict.refusal.reason == "taint" for verdict in found.verdicts
+        )
         which = "none that it tolerates" if tolerated else "none"
         return f"{which} has the label `{messages.short(refusal.message.split(chr(34))[1])}`"
     name = messages.short(nearest.pool.name, 24)

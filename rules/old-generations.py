@@ -92,12 +92,12 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _check_floor(pool: NodePool, context: Context) -> Findings:
     if not pool.of_values and (pool.partial or pool.class_ref is None):
         return
-    asked = [
+    requirements = [
         item
         for item in pool_requirements.requirements_of(pool)
         if item.key in (keys.FAMILY, keys.INSTANCE_TYPE, keys.GENERATION)
     ]
-    named = [item for item in asked if item.operator != "NotIn"]
+    named = [item for item in requirements if item.operator != "NotIn"]
     if any(item.key != keys.GENERATION for item in named):
         return
     resolution = context.resolution(pool)

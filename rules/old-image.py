@@ -48,7 +48,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if image_set.alias_node is not None:
             yield from _old(image_set.alias_node, image_set.alias.family, image_set.alias.version, image_set, context)
         return
-    family = next((each.family for each in image_set.images if each.family is not None), None)
+    family = next((image.family for image in image_set.images if image.family is not None), None)
     for term in node_class.ami_terms:
         for key in ("name", "ssmParameter"):
             node = term.node.get(key)
@@ -75,6 +75,6 @@ def _old(node: Node, family: str, version: str, image_set: images.ImageSet, cont
 def _months(day: str, today: str) -> int:
     """Whole months from one day to another."""
     (year, month, date), (to, its_month, its_date) = (
-        [int(part) for part in each.split("-")] for each in (day, today)
+        [int(part) for part in time.split("-")] for time in (day, today)
     )
     return (to - year) * 12 + its_month - month - (its_date < date)

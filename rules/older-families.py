@@ -94,8 +94,8 @@ def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[Type
     metal = types.having_value(keys.SIZE, *(size for size in types.values(keys.SIZE) if size.startswith("metal")))
     disks = types.having(keys.LOCAL_NVME)
     for special in (metal, disks):
-        some = left - special
-        left, others = (some, others - special) if some else (left, others & special)
+        ordinary = left - special
+        left, others = (ordinary, others - special) if ordinary else (left, others & special)
     return left, others
 
 
@@ -107,9 +107,11 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
         generations = sorted(int(value) for value in types.distinct(keys.GENERATION, newer[family]))
         chosen = generations[-2] if len(generations) > 1 else generations[-1]
         of_it = newer[family] & types.having_value(keys.GENERATION, str(chosen))
-        plain = [each for each in resolution.families(of_it) if each.partition(str(chosen))[2] in ("", "a", "g", "i")]
-        found += [each for each in plain or resolution.families(of_it)[:2] if each not in found]
-    return ", ".join(f"`{each}`" for each in found[:6])
+        plain = [
+            family for family in resolution.families(of_it) if family.partition(str(chosen))[2] in ("", "a", "g", "i")
+        ]
+        found += [family for family in plain or resolution.families(of_it)[:2] if family not in found]
+    return ", ".join(f"`{name}`" for name in found[:6])
 
 
 def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> str:

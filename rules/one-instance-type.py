@@ -52,11 +52,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     names = resolution.catalog.names_in(left)
     price = resolution.catalog.price(names[0]) if len(names) == 1 else None
     cost = f" (${price:,.3f} an hour)" if price is not None else ""
-    shown, one = " and ".join(f"`{name}`" for name in names), len(names) == 1
+    shown, is_single = " and ".join(f"`{name}`" for name in names), len(names) == 1
     yield Finding(
         at=fixes.visible_node(best.at.key_node) if best is not None else fixes.place(pool),
-        message=f"only {shown}{cost} {'remains' if one else 'remain'}: nothing starts while EC2 has "
-        f"{'none' if one else 'neither'}",
-        severity=None if one else "info",
-        help="allow another family of the same size" if one else "allow more families of the same sizes",
+        message=f"only {shown}{cost} {'remains' if is_single else 'remain'}: nothing starts while EC2 has "
+        f"{'none' if is_single else 'neither'}",
+        severity=None if is_single else "info",
+        help="allow another family of the same size" if is_single else "allow more families of the same sizes",
     )

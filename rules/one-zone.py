@@ -114,9 +114,9 @@ def _subnet(node_class: EC2NodeClass) -> Node | None:
     return subnet if written or (node_class.of_values and subnet.unquoted.endswith("]}")) else None
 
 
-def _alike(one: EC2NodeClass, other: EC2NodeClass, context: Context) -> bool:
+def _alike(node_class: EC2NodeClass, other: EC2NodeClass, context: Context) -> bool:
     """Whether pools of two classes may launch the same types, or which they launch is not known."""
-    ours, theirs = (context.pools(each) or context.chart_pair(each) for each in (one, other))
+    ours, theirs = (context.pools(node_class) or context.chart_pair(node_class) for node_class in (node_class, other))
     if not ours or not theirs:
         return True
     return any(context.resolution(a).candidates & context.resolution(b).candidates for a in ours for b in theirs)

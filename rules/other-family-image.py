@@ -42,7 +42,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     own_data = node_class.node.find("spec", "userData") is not None
     # Ubuntu's images are of no family with an alias.
-    known = {each.family for each in found.images}
+    known = {image.family for image in found.images}
     others = {images.ami_family_of(name) for name in known if name in images.families()}
     other = others.pop() if len(known) == len(others) == 1 else None
     first = found.images[0]
@@ -55,7 +55,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             help="change userData and volumes as well: they are for the same family" if own_data else None,
         )
         return
-    platforms = {each.found.platform for each in found.images if each.found is not None}
+    platforms = {image.found.platform for image in found.images if image.found is not None}
     if platforms == {"windows"} and not family.startswith("Windows"):
         yield Finding(
             at=field,

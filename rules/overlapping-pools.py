@@ -116,7 +116,7 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
     if not others or not resolve.comparable(context.resolution(pool)):
         return
     common = [(other, _common(pool, other, context)) for other in others]
-    before = sorted(((other, number) for other, number in common if number), key=lambda each: str(each[0].name))
+    before = sorted(((other, number) for other, number in common if number), key=lambda ranked: str(ranked[0].name))
     if not before:
         return
     first, number = before[-1]
@@ -144,10 +144,10 @@ def _common(pool: NodePool, other: NodePool, context: Context) -> int:
 
 def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:
     """The pool of flex types, where the other one lists them first and so is its fallback."""
-    one, two = context.resolution(pool), context.resolution(other)
-    if resolve.flex_before(one, two):
+    resolution, two = context.resolution(pool), context.resolution(other)
+    if resolve.flex_before(resolution, two):
         return pool
-    return other if resolve.flex_before(two, one) else None
+    return other if resolve.flex_before(two, resolution) else None
 
 
 def _heavier(pool: NodePool) -> list[Edit]:

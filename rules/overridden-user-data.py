@@ -60,18 +60,18 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     kubelet = node_class.node.find("spec", "kubelet")
     for setting in data.settings() if data is not None else ():
         assert data is not None
-        beside = kubelet.key(setting.name) if kubelet is not None else None
-        if setting.how == "flag" or (setting.name not in ALWAYS and beside is None):
+        node = kubelet.key(setting.name) if kubelet is not None else None
+        if setting.how == "flag" or (setting.name not in ALWAYS and node is None):
             continue
         changes: list[Edit] = []
-        if beside is None and setting.name != "registerWithTaints":
+        if node is None and setting.name != "registerWithTaints":
             changes = edits.if_editable(data.moved, setting, node_class)
-        why = ALWAYS.get(setting.name) if beside is None else "spec.kubelet sets it too, and wins"
+        why = ALWAYS.get(setting.name) if node is None else "spec.kubelet sets it too, and wins"
         yield Finding(
             at=data.places.locate(setting.start, setting.end),
             message=f"`{setting.written}` in userData is overwritten: {why}",
             edits=changes,
-            also=[Also(beside, "this value is used")] if beside is not None else [],
+            also=[Also(node, "this value is used")] if node is not None else [],
             help="set taints in the NodePool's template"
             if setting.name == "registerWithTaints"
             else f"set spec.kubelet.{setting.name} instead",

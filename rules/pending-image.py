@@ -129,7 +129,11 @@ def _unready(
     taken = [image for image in term.used if image.state != "available"]
     new = [image for image in taken if image not in reported]
     if new:
-        others = [each for each in terms if each is not term and any(image in each.used for image in taken)]
+        others = [
+            other_term
+            for other_term in terms
+            if other_term is not term and any(image in other_term.used for image in taken)
+        ]
         yield _taken(term, new, others, context)
         reported += new
     if taken or releases.has_defect(DEFECT, context.karpenter):
@@ -148,8 +152,10 @@ def _unready(
 
 def _leaves_none(arch: str, term: images.TermImages, terms: tuple[images.TermImages, ...]) -> bool:
     """Whether the class has no image of an architecture; where the term has none at all, no-image says so."""
-    known = all(each.missing is None for each in terms)
-    return known and bool(term.used) and not any(image.arch == arch for each in terms for image in each.used)
+    known = all(other_term.missing is None for other_term in terms)
+    return (
+        known and bool(term.used) and not any(image.arch == arch for other_term in terms for image in other_term.used)
+    )
 
 
 def _passed_over(
@@ -168,7 +174,7 @@ def _passed_over(
             f"`{image.id}` is {image.state}: {brief}",
         ),
         severity="info",
-        also=[Also(term.node, _describe_image(each)) for each in (image, instead) if each is not None],
+        also=[Also(term.node, _describe_image(candidate)) for candidate in (image, instead) if candidate is not None],
     )
 
 

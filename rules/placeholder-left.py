@@ -72,8 +72,8 @@ def check(obj: Object, context: Context) -> Findings:
     if dummy_values.is_dummy_value(whole) is not None or dummy_values.may_hold_stand_in_name(
         whole
     ):  # in a comment, maybe
-        told = {id(node) for node, _ in places}
-        places += [place for place in (*_places(obj.node), *_of_user_data(obj)) if id(place[0]) not in told]
+        reported = {id(node) for node, _ in places}
+        places += [place for place in (*_places(obj.node), *_of_user_data(obj)) if id(place[0]) not in reported]
     if not places or any(mark in source.text for mark in CODE):
         return
     node, left = places[0]
@@ -138,12 +138,12 @@ def _word(node: Node) -> str | None:
 def _places(node: Node) -> list[tuple[Node | Span, str]]:
     """Values of one line that hold such a text, each with it."""
     found: list[tuple[Node | Span, str]] = []
-    for each in _values(node):
-        if each.kind != "scalar" or "\n" in each.text:
+    for value in _values(node):
+        if value.kind != "scalar" or "\n" in value.text:
             continue
-        left = dummy_values.is_dummy_value(each.unquoted) or _word(each)
+        left = dummy_values.is_dummy_value(value.unquoted) or _word(value)
         if left is not None:
-            found.append((each, left))
+            found.append((value, left))
     return found
 
 
@@ -151,9 +151,9 @@ def _values(node: Node) -> Iterator[Node]:
     """The nodes of an object in the order written, those below its annotations left out."""
     pending = [node]
     while pending:
-        each = pending.pop()
-        yield each
-        below = list(each.items)
-        for entry in each.entries:
+        child = pending.pop()
+        yield child
+        below = list(child.items)
+        for entry in child.entries:
             below += [entry.key] if entry.name == "annotations" else [entry.key, entry.value]
         pending += reversed(below)

@@ -37,10 +37,10 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     kubelet = node_class.node.find("spec", "kubelet")
     most = kubelet.get("maxPods") if kubelet is not None else None
-    each = kubelet.get("podsPerCore") if kubelet is not None else None
-    if kubelet is None or most is None or each is None:
+    node = kubelet.get("podsPerCore") if kubelet is not None else None
+    if kubelet is None or most is None or node is None:
         return
-    if not (isinstance(most.value, int) and isinstance(each.value, int)) or each.value <= 0:
+    if not (isinstance(most.value, int) and isinstance(node.value, int)) or node.value <= 0:
         return
     vcpus: set[int] = set()
     for pool in context.pools(node_class):
@@ -51,15 +51,15 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         vcpus |= {int(value) for value in found if value.isdigit()}
     if not vcpus:
         return
-    if each.value * min(vcpus) >= most.value:
-        at, other = kubelet.key("podsPerCore") or each, kubelet.key("maxPods") or most
+    if node.value * min(vcpus) >= most.value:
+        at, other = kubelet.key("podsPerCore") or node, kubelet.key("maxPods") or most
         message = (
             f"does nothing: types have {min(vcpus)} vCPUs and more, so `maxPods: {most.value}` is always smaller"
         )
-        name = f"podsPerCore: {each.value}"
-    elif each.value * max(vcpus) <= most.value:
-        at, other = kubelet.key("maxPods") or most, kubelet.key("podsPerCore") or each
-        message = f"does nothing: types have {max(vcpus)} vCPUs at most, so `podsPerCore: {each.value}` is smaller"
+        name = f"podsPerCore: {node.value}"
+    elif node.value * max(vcpus) <= most.value:
+        at, other = kubelet.key("maxPods") or most, kubelet.key("podsPerCore") or node
+        message = f"does nothing: types have {max(vcpus)} vCPUs at most, so `podsPerCore: {node.value}` is smaller"
         name = f"maxPods: {most.value}"
     else:
         return

@@ -148,7 +148,7 @@ def _of_alias(spec: Node) -> Ways:
     if field is None or len(aliases) != 1:
         return None, []
     offers = [("drop amiFamily: the alias says it", edits.if_editable(edits.remove, field))]
-    family = next((each for each in images.families() if images.ami_family_of(each) == field.value), None)
+    family = next((family for family in images.families() if images.ami_family_of(family) == field.value), None)
     version = str(aliases[0].value).partition("@")[2]
     meant = "latest" if version == "latest" or family is None else images.newest_known(family)
     if family is not None and meant is not None:
@@ -256,7 +256,10 @@ def _both(first: str, second: str) -> Callable[[Node], Ways]:
 
 
 def _keep_one(node: Node, names: tuple[str, str]) -> list[tuple[str, list[Edit]]]:
-    return [(f"keep `{kept}`", _remove_fields(node, [name for name in names if name != kept])) for kept in names]
+    return [
+        (f"keep `{kept_name}`", _remove_fields(node, [name for name in names if name != kept_name]))
+        for kept_name in names
+    ]
 
 
 def _remove_fields(node: Node, names: list[str]) -> list[Edit]:

@@ -38,13 +38,13 @@ def check(pool: NodePool, context: Context) -> Findings:
             )
 
 
-def _says(one: RequirementLine, other: RequirementLine) -> bool:
+def _says(line: RequirementLine, other: RequirementLine) -> bool:
     """Whether a requirement says all that the other does: the same key and operator, and the same values."""
     return (
-        requirement.normalize(str(one.key)) == requirement.normalize(str(other.key))
-        and one.operator == other.operator
-        and set(one.texts) == set(other.texts)
-        and _least(one) == _least(other)
+        requirement.normalize(str(line.key)) == requirement.normalize(str(other.key))
+        and line.operator == other.operator
+        and set(line.texts) == set(other.texts)
+        and _least(line) == _least(other)
     )
 
 

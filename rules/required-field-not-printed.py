@@ -156,31 +156,31 @@ def _check_default(obj: Object, context: Context) -> Findings:
     scopes = context.templates.scopes(source)
     if scopes is None:
         return
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for path, node, _ in context.walk_schema(obj):
         if node.value is not UNKNOWN or not re.fullmatch(BARE, node.text) or not re.fullmatch(NEEDED, path):
             continue
         uses = scopes.used_within(node.start, node.end)
-        if len(uses) != 1 or uses[0].path in told or not _is_printed(uses[0].code.text):
+        if len(uses) != 1 or uses[0].path in reported or not _is_printed(uses[0].code.text):
             continue
         use = uses[0]
         defaults = scopes.follow(context.templates.values(source), use.path)
         written = "default" in use.code.text
-        if not written and (not defaults or not all(_is_empty(each) for each in defaults)):
+        if not written and (not defaults or not all(_is_empty(default) for default in defaults)):
             continue
         around = scopes.within(use.code.start, use.code.end)
         if any(use.path in region.asked for region in around):
             continue
         if context.templates.says_elsewhere(source, use.path[-1], templates=False):
             continue
-        told.add(use.path)
+        reported.add(use.path)
         entry = next((e for e in node.parent.entries if e.value is node), None) if node.parent is not None else None
         field = f"`{entry.name}`" if entry is not None and entry.name is not None else "a tag"
         name = ".".join(step for step in use.path[1:] if step != "*")
         yield Finding(
             at=Span(source, node.start, node.end),
             message=f"{field} is empty by default: the object is refused until `{name}` is set",
-            also=[Also(each, "the chart's default") for each in defaults[:1]],
+            also=[Also(default, "the chart's default") for default in defaults[:1]],
             help="let the chart say so: `required` stops with a message where a value is empty",
         )
 

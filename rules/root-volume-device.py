@@ -164,7 +164,9 @@ def _for_another_family(
         node = mapping.get("deviceName")
         if node is None or not isinstance(node.value, str) or node.value in own:
             continue
-        other = next((each for each in images.families() if _data_of(images.ami_family_of(each)) == node.value), None)
+        other = next(
+            (family for family in images.families() if _data_of(images.ami_family_of(family)) == node.value), None
+        )
         if other is not None:
             yield Finding(
                 at=node,
@@ -186,7 +188,7 @@ def _on_local_disks(node_class: EC2NodeClass, context: Context) -> bool:
         return True
     disks = context.catalog.having(keys.LOCAL_NVME)
     pools = [context.resolution(pool) for pool in context.pools(node_class) if not pool.partial]
-    return not any(each.candidates - disks for each in pools if not fixes.doubts(each))
+    return not any(resolution.candidates - disks for resolution in pools if not fixes.doubts(resolution))
 
 
 def _data_of(family: str) -> str | None:

@@ -41,7 +41,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield Finding(
         at=script.places.locate(first.start, first.end),
         message=f"userData holds {what} which the metadata service and EC2's API show",
-        also=[Also(script.places.locate(each.start, each.end), each.what) for each in found[1:6]],
+        also=[Also(script.places.locate(secret.start, secret.end), secret.what) for secret in found[1:6]],
         note="each process on the node reads it, and everybody with ec2:DescribeInstanceAttribute",
         help="keep it in Secrets Manager or Parameter Store, and fetch it with the node's role",
     )

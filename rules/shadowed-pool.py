@@ -75,7 +75,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     mine = context.resolution(pool)
     if not resolve.comparable(mine):
         return
-    for other in sorted(heavier, key=lambda each: (-(each.weight or 0), str(each.name))):
+    for other in sorted(heavier, key=lambda pool: (-(pool.weight or 0), str(pool.name))):
         theirs = context.resolution(other)
         if not resolve.comparable(theirs) or not (number := len(resolve.shared(mine, theirs))):
             continue
@@ -103,7 +103,7 @@ def _explain_shadow(mine: resolve.Resolution, theirs: resolve.Resolution, number
         return f"unreachable: {weight} has all its {types} and no limits"
     if resolve.taints(pool) != resolve.taints(other):
         return None
-    words, others = (set(re.split(r"[^a-z0-9]+", str(each.name).lower())) for each in (pool, other))
+    words, others = (set(re.split(r"[^a-z0-9]+", str(shadowing.name).lower())) for shadowing in (pool, other))
     fallback = labels.fallback_words()
     if others & fallback and not words & fallback:
         return f"{weight} is named a fallback but is tried first, with {types} in common"

@@ -41,7 +41,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield Finding(
         at=script.places.locate(first.start, first.end),
         message=f"`{written}`, {first.what}, delays the start of every node",
-        also=[Also(script.places.locate(each.start, each.end), f"{each.what} too") for each in found[1:6]],
+        also=[Also(script.places.locate(action.start, action.end), f"{action.what} too") for action in found[1:6]],
         note="pods wait for the node, and Karpenter deletes one that has not joined after 15 minutes",
         help="prepare it in the image, or start it in the background",
     )

@@ -98,10 +98,14 @@ def _check_gpus(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     family = context.images(node_class).ami_family
     resolutions = [context.resolution(pool) for pool in pools]
-    types = type_set.union(each.candidates for each in resolutions)
+    types = type_set.union(resolution.candidates for resolution in resolutions)
     if family is None or images.devices_of(family) is None or family.startswith("Windows"):
         return
-    if not types or types - resolve.accelerated(context.catalog) or any(fixes.doubts(each) for each in resolutions):
+    if (
+        not types
+        or types - resolve.accelerated(context.catalog)
+        or any(fixes.doubts(resolution) for resolution in resolutions)
+    ):
         return
     disks = len(types & context.catalog.having(keys.LOCAL_NVME))
     note = f"{disks} of {len(types)} instance types have local disks, which stay unused" if disks else None

@@ -56,10 +56,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):
         return
-    beside = [o for o in context.interchangeable_pools(pool) if "on-demand" in context.resolution(o).capacity_types]
-    if any(_labels(pool) <= _labels(other) for other in beside):
+    pools = [o for o in context.interchangeable_pools(pool) if "on-demand" in context.resolution(o).capacity_types]
+    if any(_labels(pool) <= _labels(other) for other in pools):
         return
-    fallback = beside[0] if beside else _fallback(pool, context)
+    fallback = pools[0] if pools else _fallback(pool, context)
     if fallback is not None:
         name = messages.short(str(fallback.name), 30)
         yield Finding(

@@ -49,7 +49,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if asking is None or resolve.taints(pool) != frozenset():
         return
     for other in context.cluster_pools(pool):
-        taint = next((each for each in other.taints if _names_spot(each.key) or _names_spot(each.value)), None)
+        taint = next((taint for taint in other.taints if _names_spot(taint.key) or _names_spot(taint.value)), None)
         if (
             taint is None
             or taint.effect == "PreferNoSchedule"

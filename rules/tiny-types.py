@@ -187,9 +187,9 @@ def _memory(key: str, text: str, resolution: resolve.Resolution) -> int:
     catalog = resolution.catalog
     names = catalog.names_in(catalog.having_value(key, text) & resolution.candidates)
     resources = [catalog.resources(name) for name in names]
-    if all(int(each.get("pods", "0")) <= FEW_LEFT for each in resources):
+    if all(int(resource.get("pods", "0")) <= FEW_LEFT for resource in resources):
         return 0  # tiny-type says so
-    most = max(quantities.billionths(each.get("memory", "0")) // quantities.ONE >> 20 for each in resources)
+    most = max(quantities.billionths(resource.get("memory", "0")) // quantities.ONE >> 20 for resource in resources)
     return most if most < LITTLE else 0
 
 

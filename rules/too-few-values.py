@@ -85,10 +85,10 @@ def _too_few(pool: NodePool, resolution: resolve.Resolution) -> Iterator[Finding
     if not resolution.candidates:
         yield from _beside_an_impossible_line(resolution)
         return
-    for asked in resolution.min_values:
-        if not asked.met and isinstance(asked.line.at, RequirementLine):
-            every = [value.node for each in pool.requirements for value in each.values]
-            yield _finding(asked.line.at, asked.key, asked.wanted, asked.have, every)
+    for min_values in resolution.min_values:
+        if not min_values.met and isinstance(min_values.line.at, RequirementLine):
+            every = [value.node for line in pool.requirements for value in line.values]
+            yield _finding(min_values.line.at, min_values.key, min_values.wanted, min_values.have, every)
 
 
 def _beside_an_impossible_line(resolution: resolve.Resolution) -> Iterator[Finding]:

@@ -116,13 +116,13 @@ def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.R
     """Families and sizes that are listed, and whose types a limit keeps out here and there."""
     lists = {requirement.normalize(line.key): line for line in resolution.lines if line.operator == "In"}
     sizes = lists.get(keys.SIZE)
-    limit, types = max(out, key=lambda each: len(each[1]))
+    limit, types = max(out, key=lambda exceeded: len(exceeded[1]))
     if sizes is None or keys.FAMILY not in lists or not types or len(types) * 2 > len(resolution.candidates):
         return
     if not isinstance(sizes.at, RequirementLine):
         return
     largest = {resolution.catalog.label(name, keys.SIZE) for name in resolution.catalog.names_in(types)}
-    value = next((each for each in sizes.at.values if each.text in largest), None)
+    value = next((value for value in sizes.at.values if value.text in largest), None)
     if value is None:
         return
     names = [f"`{name}`" for name in resolution.catalog.names_in(types)]
@@ -145,7 +145,7 @@ def _finding(
     value, types = dead[0]
     alone = next((limit for limit, beyond in out if not types - beyond), None)
     limit = alone or out[0][0]
-    named = _listed([f"`{messages.short(str(each.text), 20)}`" for each, _ in dead])
+    named = _listed([f"`{messages.short(str(value.text), 20)}`" for value, _ in dead])
     name, amount = resolve.largest(limit.resource, types, resolution)
     which = f"the {limit.resource} limit `{limit.at.node.value}`" if alone else "the limits"
     return Finding(
@@ -171,7 +171,9 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
     if fixes.doubts(resolution):
         return
     all = resolution.candidates
-    limit, out = max(((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda each: len(each[1]))
+    limit, out = max(
+        ((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda exceeded: len(exceeded[1])
+    )
     # The few largest types of a broad pool are out of most limits, and nobody means them unless they are named.
     if out == all or not out or (len(out) * 4 < len(all) and not _lists_types_by_name(pool)):
         return

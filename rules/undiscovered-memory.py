@@ -133,7 +133,7 @@ def _listed(image_set: list[images.Image]) -> str:
 def _example(resolution: resolve.Resolution, types: TypeSet) -> str:
     """A type of the set that a reader will know: of the newest generation, the one of the lowest price."""
     catalog = resolution.catalog
-    by_age = sorted(catalog.values(GENERATION).items(), key=lambda each: -int(each[0] or 0))
+    by_age = sorted(catalog.values(GENERATION).items(), key=lambda family_types: -int(family_types[0] or 0))
     newest = next((left for _, of in by_age if (left := of & types)), types)
     return min(catalog.names_in(newest), key=lambda name: (catalog.price(name) or float("inf"), name))
 
@@ -150,10 +150,12 @@ def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wante
             for key in (keys.GPU_COUNT, keys.ACCELERATOR_COUNT)
         )
         return [], "separate pools for GPUs and for accelerators" if mixed else ""
-    lost = [each for each in wanted if any(_shuts_out(resolution, each, line) for line in resolution.lines)]
+    lost = [
+        question for question in wanted if any(_shuts_out(resolution, question, line) for line in resolution.lines)
+    ]
     if any(key != keys.ARCH for key, _, _ in lost):
         return [], "a separate pool for types with a GPU"
-    return [each for each in wanted if each not in lost], "one pool for each architecture" if lost else ""
+    return [question for question in wanted if question not in lost], "one pool for each architecture" if lost else ""
 
 
 def _shuts_out(resolution: resolve.Resolution, wanted: fixes.Wanted, line: resolve.LineEffect) -> bool:

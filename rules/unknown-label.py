@@ -59,7 +59,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         near = labels.nearest_key(item, context.catalog)
         if near is None:
             continue
-        other = next((each for each in items if each.key == near.key), None)
+        other = next((requirement for requirement in items if requirement.key == near.key), None)
         refused = _refused(pool, item, context)
         if item.is_label and other is not None and not refused:
             continue  # what is asked for is asked for elsewhere: this one is there to be seen on nodes

@@ -151,8 +151,8 @@ def _finding(
         message=_message(item, text if text.strip() == near else messages.short(text, 20), near, context, others),
         severity="error" if wholly or refused else "warning",
         edits=changes,
-        also=[Also(each.node, "nor this") for each in others[:MOST_SHOWN]],
-        covers=[each.node for each in others],
+        also=[Also(value.node, "nor this") for value in others[:MOST_SHOWN]],
+        covers=[value.node for value in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         help=hint,
         suggestions=[] if changes or not wholly else _suggest_removal(item),
@@ -184,7 +184,7 @@ def _message(
     shown = f"`{text}`" if text else "an empty value"
     message = f"no instance type{day} has {name} {shown}"
     if others:
-        listed = ", ".join(f"`{each.text}`" for each in others[:MOST_SHOWN])
+        listed = ", ".join(f"`{value.text}`" for value in others[:MOST_SHOWN])
         few = f"or {len(others)} other values of this list"
         whole = [f"{message}, {listed}{end}"] if len(others) <= MOST_SHOWN else []
         return messages.first_fitting(*whole, f"{message} {few}{end}", f"{message} {few}")

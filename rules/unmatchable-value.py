@@ -82,10 +82,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     misspelt = _misspelt(pool, context)
     if not resolution.candidates and not misspelt:
         return
-    asked = [line for line in resolution.lines if requirement.normalize(line.key) not in misspelt]
+    effects = [line for line in resolution.lines if requirement.normalize(line.key) not in misspelt]
     perhaps = fixes.conditional(pool)  # a value that such a line rules out lives where the line is not written
-    sound = [line for line in asked if id(line.node) not in perhaps]
-    for line in asked:
+    sound = [line for line in effects if id(line.node) not in perhaps]
+    for line in effects:
         if line.operator != "In" or not line.known or not isinstance(line.at, RequirementLine):
             continue
         key = requirement.normalize(line.key)
@@ -112,7 +112,7 @@ def _dead(
     return [
         value
         for value in dead
-        if any(not resolution.catalog.having_value(line.key, str(value.text)) & kept for kept in others)
+        if any(not resolution.catalog.having_value(line.key, str(value.text)) & types for types in others)
     ]
 
 
@@ -161,17 +161,19 @@ def _finding(
     reason = next((other for other in others if not other.kept & types), None)
     name = labels.name_of(line.key)
     verb = "matches" if len(dead) == 1 else "match"
-    beside = " together with the other requirements"
+    company = " together with the other requirements"
     if reason is not None:
         shown = f"{labels.name_of(reason.key)} {reason.operator} {', '.join(reason.values)}".strip()
-        beside = f" together with `{messages.short(shown, 40)}`"
+        company = f" together with `{messages.short(shown, 40)}`"
     elif not types & resolution.alive:
-        beside = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
+        company = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
     few = ", ".join(f"`{value.text}`" for value in dead[:3]) + (f" and {len(dead) - 3} more" if len(dead) > 3 else "")
-    one = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
+    subject = f"`{dead[0].text}`" + (f" and {len(dead) - 1} more" if len(dead) > 1 else "")
     return Finding(
         at=fixes.visible_node(dead[0].node),
-        message=messages.first_fitting(f"{few} of {name} {verb} nothing{beside}", f"{one} {verb} nothing{beside}"),
+        message=messages.first_fitting(
+            f"{few} of {name} {verb} nothing{company}", f"{subject} {verb} nothing{company}"
+        ),
         edits=edits.if_editable(fixes.take_out, at, [str(value.text) for value in dead]),
         also=[Also(reason.at.key_node, f"`{messages.short(shown, 60)}`")] if reason is not None else (),
         covers=[value.node for value in dead],

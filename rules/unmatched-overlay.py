@@ -57,7 +57,7 @@ from nodelint.api import (
 def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
     if overlay.partial:
         return
-    dead = [each for line in overlay.requirements for each in _find_dead_values(line, context)]
+    dead = [finding for line in overlay.requirements for finding in _find_dead_values(line, context)]
     yield from (finding for _, finding in dead)
     group = context.overlays.group(overlay)
     verdict = group.verdict(overlay)
@@ -113,8 +113,10 @@ def _find_unmet_line(
 ) -> RequirementLine | None:
     """The first requirement that no type of a pool meets, even alone."""
     for line in overlay.requirements:
-        asked = overlays.read_requirements([line], context.karpenter)
-        reach = [pool.find_offers(asked, context.karpenter) for pool in views] if asked is not None else []
+        requirements = overlays.read_requirements([line], context.karpenter)
+        reach = (
+            [pool.find_offers(requirements, context.karpenter) for pool in views] if requirements is not None else []
+        )
         if reach and not any(types for offers in reach for types in offers or ()):
             return line
     return None

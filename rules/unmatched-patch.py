@@ -89,7 +89,7 @@ def _is_about_nodes(target: Node) -> bool:
     kind, group = (target.get(field) for field in ("kind", "group"))
     if kind is not None and isinstance(kind.value, str) and kind.value:
         words = kind.value.replace("(", "|").replace(")", "|").split("|")
-        return any(get_close_matches(word.lower(), [each.lower() for each in _KINDS], 1, 0.8) for word in words)
+        return any(get_close_matches(word.lower(), [kind.lower() for kind in _KINDS], 1, 0.8) for word in words)
     if group is not None and isinstance(group.value, str) and group.value:
         return "karpenter" in group.value
     return target.get("name") is not None

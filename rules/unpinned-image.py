@@ -125,7 +125,7 @@ def _of_terms(node_class: EC2NodeClass, image_set: images.ImageSet) -> Iterator[
     for term in node_class.ami_terms:
         name, parameter = term.node.get("name"), term.node.get("ssmParameter")
         # With facts the term is pinned to what Karpenter takes by it, where that is to be launched.
-        finds = next((each for each in image_set.terms if each.term is term), None)
+        finds = next((found_term for found_term in image_set.terms if found_term.term is term), None)
         used = finds.used if finds is not None and all(i.state == "available" for i in finds.used) else ()
         changes = edits.if_editable(fixes.pin, finds, used) if finds is not None and used else []
         if name is not None and isinstance(term.name, str) and re.search(r"[*?]", term.name):

@@ -101,13 +101,13 @@ def _unused(obj: Object, context: Context) -> Findings:
     shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
     if defaults is None or shape is None or scopes is None:
         return
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for use in scopes.uses:
         around = use.path[:-1]
         inside = obj.node.start <= use.code.start < obj.node.end
-        if not inside or around in told or len(around) < 2 or scopes.prints_whole(around):
+        if not inside or around in reported or len(around) < 2 or scopes.prints_whole(around):
             continue
-        told.add(around)
+        reported.add(around)
         known = scopes.below(around) | GENERAL
         for values in (defaults, *context.templates.more_values(source)) if not scopes.loops_over(around) else ():
             for entry in (entry for node in scopes.follow(values, around) for entry in node.entries):
@@ -144,4 +144,4 @@ def _is_empty(value: Node) -> bool:
 def _says_the_same(obj: Object, name: str, value: Node) -> bool:
     """Whether the template has the value itself under the name."""
     written = [entry.value for node in obj.node.walk() for entry in node.entries if entry.name == name]
-    return any(each.plain() == value.plain() for each in written)
+    return any(node.plain() == value.plain() for node in written)

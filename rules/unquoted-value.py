@@ -166,7 +166,7 @@ def _check_text(obj: Object, context: Context) -> Findings:
             continue
         use = next(iter(scopes.used_within(node.start, node.end)), None)
         if use is None or any(
-            each.plain() not in (None, "") for each in scopes.follow(context.templates.values(source), use.path)
+            node.plain() not in (None, "") for node in scopes.follow(context.templates.values(source), use.path)
         ):
             continue
         end = node.start + printed.end(1)

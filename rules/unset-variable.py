@@ -52,7 +52,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield Finding(
         at=script.places.locate(first.start, first.end),
         message=f"`{script.text[first.start : first.end]}` is never set in this script: it is empty on the node",
-        also=[Also(script.places.locate(each.start, each.end), "never set either") for each in script.unset[1:6]],
+        also=[Also(script.places.locate(use.start, use.end), "never set either") for use in script.unset[1:6]],
         note="neither kubectl nor Karpenter fills in variables of userData",
         help="set it in the script, or give it a default: `${X:-value}`",
     )

@@ -45,7 +45,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     others = (o for o in context.objects if isinstance(o, NodePool) and o.source is pool.source)
     if next(o for o in others if not o.foreign and manifest.served(o, context.karpenter)) is not pool:
         return
-    fitting = [each for each in releases.RELEASES if kubernetes in releases.supported(each)]
+    fitting = [release for release in releases.RELEASES if kubernetes in releases.supported(release)]
     if kubernetes < supported.least:
         yield Finding(
             at=pool.name_node,

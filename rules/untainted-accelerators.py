@@ -59,6 +59,8 @@ def _doubts(resolution: resolve.Resolution) -> bool:
         id(line.node)
         for line in resolution.lines
         if line.values
-        and all(catalog.accelerated_once(each) or each in resolution.catalog.values(line.key) for each in line.values)
+        and all(
+            catalog.accelerated_once(value) or value in resolution.catalog.values(line.key) for value in line.values
+        )
     }
-    return any(id(each.at) not in old for each in fixes.doubts(resolution))
+    return any(id(fact.at) not in old for fact in fixes.doubts(resolution))

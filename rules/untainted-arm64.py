@@ -99,9 +99,9 @@ def _check_untainted(pool: NodePool, context: Context) -> Findings:
     mine = context.resolution(pool)
     if tuple(mine.arches) != ("arm64",) or not resolve.comparable(mine):
         return
-    beside = [other for other in context.cluster_pools(pool) if resolve.taints(other) == own]
+    pools = [other for other in context.cluster_pools(pool) if resolve.taints(other) == own]
     alike = sorted(
-        (other for other in beside if _alike(mine, context.resolution(other))), key=resolve.turn, reverse=True
+        (other for other in pools if _alike(mine, context.resolution(other))), key=resolve.turn, reverse=True
     )
     yield Finding(
         at=pool.name_node,

@@ -64,12 +64,12 @@ def check(pool: NodePool, context: Context) -> Findings:
     node = pool.node.find("spec", "weight")
     if node is None or not pool.weight or resolve.taints(pool) != frozenset():
         return
-    beside = context.cluster_pools(pool)
-    open_to_all = [other for other in beside if not resolve.taints(other)]
+    pools = context.cluster_pools(pool)
+    open_to_all = [other for other in pools if not resolve.taints(other)]
     alike = bool(open_to_all) and all(
         other.weight == pool.weight and _selected_apart(pool, other) for other in open_to_all
     )
-    if (alike or not beside) and not pool.partial:
+    if (alike or not pools) and not pool.partial:
         yield Finding(
             at=node,
             message="a weight and no taint: every pod that fits runs here before all pools of a lower weight",
@@ -78,22 +78,24 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     lighter = sorted(
         (other for other in open_to_all if (other.weight or 0) < pool.weight),
-        key=lambda each: (-(each.weight or 0), str(each.name)),
+        key=lambda pool: (-(pool.weight or 0), str(pool.name)),
     )
     if lighter:
-        names = ", ".join(f"`{messages.short(str(each.name), 20)}`" for each in lighter[:2])
+        names = ", ".join(f"`{messages.short(str(pool.name), 20)}`" for pool in lighter[:2])
         more = f" and {len(lighter) - 2} more" if len(lighter) > 2 else ""
         yield Finding(
             at=node,
             message=f"a weight and no taint: every pod that fits runs here before {names}{more}",
-            also=[Also(each.name_node, f"weight {each.weight or 0}") for each in lighter],
+            also=[Also(pool.name_node, f"weight {pool.weight or 0}") for pool in lighter],
             help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )
 
 
 def _selected_apart(pool: NodePool, other: NodePool) -> bool:
     """Whether pods that select a label of one pool never run on the other."""
-    own, theirs = ({str(label.key): label.value for label in each.template_labels} for each in (pool, other))
+    own, theirs = (
+        {str(label.key): label.value for label in either_pool.template_labels} for either_pool in (pool, other)
+    )
     return any(
         theirs.get(key, value) != value for key, value in own.items() if UNKNOWN not in (value, theirs.get(key))
     )

@@ -128,7 +128,7 @@ def _check_found(node_class: EC2NodeClass, context: Context) -> Findings:
         if term.term is None or term.question is None or by_id or term.term.owner:
             continue
         yield from term.skips()
-        image_set = [each for each in term.images if each.arch in images.ARCHITECTURES and each.state not in GONE]
+        image_set = [image for image in term.images if image.arch in images.ARCHITECTURES and image.state not in GONE]
         strangers = _strangers(image_set)
         if strangers:
             # What Karpenter takes is what matters.

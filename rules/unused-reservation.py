@@ -53,25 +53,30 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    asked = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
-    if asked is None or pool.partial or pool.class_ref is None or "reserved" in asked.texts:
+    requirement = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    if requirement is None or pool.partial or pool.class_ref is None or "reserved" in requirement.texts:
         return
     cls, pools = _group(pool, context)
     terms = cls.node.find("spec", "capacityReservationSelectorTerms") if cls is not None else None
     if cls is None or terms is None or not terms.items or pools[:1] != [pool]:
         return
-    if any("reserved" in context.resolution(each).capacity_types for each in pools):
+    if any("reserved" in context.resolution(other_pool).capacity_types for other_pool in pools):
         return
     others = [
-        found for each in pools[1:] if (found := pool_requirements.last_asking(each, keys.CAPACITY_TYPE)) is not None
+        found
+        for other_pool in pools[1:]
+        if (found := pool_requirements.last_asking(other_pool, keys.CAPACITY_TYPE)) is not None
     ]
     yield Finding(
-        at=pool_requirements.values_at(asked),
+        at=pool_requirements.values_at(requirement),
         message="`reserved` is not allowed: the capacity reservations that the class selects are never used",
-        edits=edits.if_editable(_allow, asked.at) if len(pools) == 1 else (),
+        edits=edits.if_editable(_allow, requirement.at) if len(pools) == 1 else (),
         note="nodes are launched and paid for beside them",
         help="add `reserved`: Karpenter tries it first, and the other values where the reservations are full",
-        also=[Also(terms, "selects them"), *(Also(each.node, "does not allow it either") for each in others)],
+        also=[
+            Also(terms, "selects them"),
+            *(Also(requirement.node, "does not allow it either") for requirement in others),
+        ],
     )
 
 
@@ -79,7 +84,7 @@ def _group(pool: NodePool, context: Context) -> tuple[Object | None, list[NodePo
     """The class of a pool, and the pools that name it."""
     if pool.foreign:
         found = context.foreign_group(pool)
-        return (found[0] if found else None), [each for each in found if isinstance(each, NodePool)]
+        return (found[0] if found else None), [obj for obj in found if isinstance(obj, NodePool)]
     cls = context.node_class(pool)
     return cls, context.pools(cls) if cls is not None else []
 

@@ -82,5 +82,5 @@ def _remove_idle_names(suppression: Suppression, idle: list[str]) -> Edit:
     source, span = suppression.source, suppression.span
     opening = source.text.index("[", span.start)
     closing = source.text.index("]", opening)
-    kept = ", ".join(name for name in suppression.rules if name not in idle)
-    return Edit(source, opening + 1, closing, kept)
+    names = ", ".join(name for name in suppression.rules if name not in idle)
+    return Edit(source, opening + 1, closing, names)

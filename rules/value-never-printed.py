@@ -56,31 +56,31 @@ def check(source: Source, context: Context) -> Findings:
 def _check_condition(source: Source, context: Context) -> Findings:
     if not source.holds("{{") or not any(True for _ in objects(source)):
         return
-    for each in context.templates.guarded(source):
-        if each.asked == each.printed or not (each.alike and each.used):
+    for guarded in context.templates.guarded(source):
+        if guarded.asked == guarded.printed or not (guarded.alike and guarded.used):
             continue
-        start, end = each.condition
+        start, end = guarded.condition
         yield Finding(
             at=Span(source, start, end),
-            message=f"`{each.key}` is written under a condition on another field: `{each.asked}`",
-            edits=[Edit(source, start, end, each.printed)],
-            also=[Also(Span(source, *each.value), f"`{each.printed}` is printed here")],
-            note=f"where `{each.asked}` is empty, `{each.key}` is dropped without a word",
+            message=f"`{guarded.key}` is written under a condition on another field: `{guarded.asked}`",
+            edits=[Edit(source, start, end, guarded.printed)],
+            also=[Also(Span(source, *guarded.value), f"`{guarded.printed}` is printed here")],
+            note=f"where `{guarded.asked}` is empty, `{guarded.key}` is dropped without a word",
         )
 
 
 def _check_false(source: Source, context: Context) -> Findings:
     if not source.holds("{{") or not any(True for _ in objects(source)):
         return
-    for each in context.templates.guarded(source):
-        meaning = context.templates.default_of(each.key)
-        if each.asked != each.printed or meaning is None:
+    for guarded in context.templates.guarded(source):
+        meaning = context.templates.default_of(guarded.key)
+        if guarded.asked != guarded.printed or meaning is None:
             continue
-        start, end = each.condition
+        start, end = guarded.condition
         yield Finding(
             at=Span(source, start, end),
-            message=f"`{each.key}: false` is never printed: `if` asks whether the value is true",
-            edits=[Edit(source, start, end, f'not (kindIs "invalid" {each.asked})')],
-            also=[Also(Span(source, *each.value), "printed here")],
+            message=f"`{guarded.key}: false` is never printed: `if` asks whether the value is true",
+            edits=[Edit(source, start, end, f'not (kindIs "invalid" {guarded.asked})')],
+            also=[Also(Span(source, *guarded.value), "printed here")],
             note=f"without the field, {meaning}",
         )

@@ -81,7 +81,7 @@ def _finding(
     home = strays[0][1]
     wholly = item.known and len(strays) == len(item.values) and len(homes) == 1
     dead = item.known and all(labels.can_have(item.key, text, context.catalog) is False for text in item.texts)
-    other = next((each for each in items if each.key == home), None)
+    other = next((requirement for requirement in items if requirement.key == home), None)
     changes: list[Edit] = []
     hint = None
     key = pool_requirements.key_in_domain(pool, home)
@@ -103,9 +103,9 @@ def _finding(
     )
 
 
-def _message(item: pool_requirements.PoolRequirement, texts: list[str], home: str, one: bool) -> str:
+def _message(item: pool_requirements.PoolRequirement, texts: list[str], home: str, is_single: bool) -> str:
     first = messages.short(texts[0], 20)
-    more = f" and {len(texts) - 1} more" if len(texts) > 1 and one else ""
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 and is_single else ""
     verb = "are values" if more else "is a value"
     message = f"`{first}`{more} {verb} of {labels.name_of(home)}"
     return messages.first_fitting(f"{message}, not of {labels.name_of(item.key)}", message)

@@ -34,12 +34,12 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     mappings = node_class.node.find("spec", "blockDeviceMappings")
     for mapping in mappings.items if mappings is not None and mappings.kind == "sequence" else ():
-        kept = mapping.find("ebs", "deleteOnTermination")
-        if kept is not None and kept.value is False:
+        node = mapping.find("ebs", "deleteOnTermination")
+        if node is not None and node.value is False:
             yield Finding(
-                at=kept,
+                at=node,
                 message="the volume stays when its node is gone: each replaced node leaves one behind, and its cost",
-                edits=edits.if_editable(edits.set_value, kept, True),
+                edits=edits.if_editable(edits.set_value, node, True),
                 note="no later node uses it",
                 help="keep data that outlives a node on a PersistentVolume",
             )

@@ -102,7 +102,7 @@ def _ways(source: Source, at: int, opened: int | None) -> list[Suggestion]:
         kinds.append(_closed(source, opened))
     tried = [islice(ways, _MOST_TRIED) for ways in kinds]
     found = [next((Suggestion(*way) for way in ways if _mends(source, way[1])), None) for ways in tried]
-    return [each for each in found if each is not None]
+    return [suggestion for suggestion in found if suggestion is not None]
 
 
 _MOST_TRIED = 8
@@ -139,12 +139,12 @@ def _indents(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
         if line.start() and len(line[1]) <= own:
             break
         lines.append(start + line.start())
-    for column in dict.fromkeys([above[-1], *(each for each in reversed(above) if each < above[-1])]):
+    for column in dict.fromkeys([above[-1], *(indent for indent in reversed(above) if indent < above[-1])]):
         if column != own:
             more, pad = max(column - own, 0), max(own - column, 0)
             yield (
                 f"begin it in column {column + 1}",
-                [Edit(source, each, each + pad, " " * more) for each in dict.fromkeys(lines)],
+                [Edit(source, line_number, line_number + pad, " " * more) for line_number in dict.fromkeys(lines)],
             )
 
 
@@ -194,10 +194,10 @@ def _keep_one(source: Source, first: int, again: int) -> list[Suggestion]:
     if None in spans:
         return []
     lines = [source.position(at).line for at in (first, again)]
-    kept = ((lines[1], spans[0]), (lines[0], spans[1]))
+    choices = ((lines[1], spans[0]), (lines[0], spans[1]))
     return [
         Suggestion(f"keep the one of line {line}", [Edit(source, span[0], span[1], "")])
-        for line, span in kept
+        for line, span in choices
         if span is not None
     ]
 

@@ -90,11 +90,11 @@ def test_an_empty_baseline_knows_nothing(report: Report) -> None:
 def test_what_was_not_looked_for_is_not_fixed(report: Report, rules: dict[str, Rule]) -> None:
     entries = read(write(report), "x.json")
     none = report._replace(results=())
-    below = split(none, entries, asked=["clusters"])
+    below = split(none, entries, paths=["clusters"])
     assert {e.path for e in below.gone} == {"clusters/größe.yaml"}
     assert {e.path for e in below.unjudged} == {"b.yaml"}
-    assert len(split(none, entries, asked=["."]).gone) == len(entries)
-    assert {e.path for e in split(none, entries, asked=["./b.yaml"]).gone} == {"b.yaml"}
+    assert len(split(none, entries, paths=["."]).gone) == len(entries)
+    assert {e.path for e in split(none, entries, paths=["./b.yaml"]).gone} == {"b.yaml"}
     one = split(none, entries, rules={"unknown-value"})
     assert {e.rule for e in one.gone} == {"unknown-value"}
     assert {e.rule for e in one.unjudged} == {"wildcard-value"}

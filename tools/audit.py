@@ -20,17 +20,21 @@ LOCK = Path(__file__).parent.parent / "requirements" / "nodelint.txt"
 def verdict(report: dict[str, Any] | None) -> tuple[int, list[str]]:
     """The exit code, and the lines to print, of what pip-audit found; None where it ended without a report."""
     packages = [] if report is None else report["dependencies"]
-    asked = [each for each in packages if "skip_reason" not in each]
-    if not asked:
+    tried = [package for package in packages if "skip_reason" not in package]
+    if not tried:
         return 0, ["audit skipped: no advisories can be had here"]
     lines = [
-        f"{each['name']} {each['version']}: {found['id']}, fixed in {' '.join(found['fix_versions']) or 'none'}"
-        for each in asked
-        for found in each["vulns"]
+        f"{package['name']} {package['version']}: {found['id']}, fixed in {' '.join(found['fix_versions']) or 'none'}"
+        for package in tried
+        for found in package["vulns"]
     ]
-    lines += [f"{each['name']} was not asked about: {each['skip_reason']}" for each in packages if each not in asked]
-    bad = any(each["vulns"] for each in asked)
-    return int(bad), lines if bad else [*lines, f"no known vulnerability in {len(asked)} packages"]
+    lines += [
+        f"{package['name']} was not asked about: {package['skip_reason']}"
+        for package in packages
+        if package not in tried
+    ]
+    bad = any(package["vulns"] for package in tried)
+    return int(bad), lines if bad else [*lines, f"no known vulnerability in {len(tried)} packages"]
 
 
 def main() -> int:

@@ -52,13 +52,13 @@ def told_types(file: Path, rows: Iterable[Any]) -> str:
     known = json.loads(file.read_text(encoding="utf-8"))["instanceTypes"]["rows"] if file.exists() else []
     old = {row[0]: row for row in known}
     new = {row[0]: json.loads(json.dumps(row)) for row in rows}
-    told = [f"{len(new)} instance type{'' if len(new) == 1 else 's'}"]
+    parts = [f"{len(new)} instance type{'' if len(new) == 1 else 's'}"]
     changed = [name for name in new if name in old and new[name] != old[name]]
     for what, names in (("new", new.keys() - old), ("gone", old.keys() - new), ("with other facts", changed)):
         if names:
             listed = ", ".join(sorted(names)[:MOST]) + (" and more" if len(names) > MOST else "")
-            told.append(f"{len(names)} {what}: {listed}")
-    return "; ".join(told)
+            parts.append(f"{len(names)} {what}: {listed}")
+    return "; ".join(parts)
 
 
 class Target(NamedTuple):
@@ -176,16 +176,16 @@ class Follower:
                 f"labels.go of {release}: `{expression}` cannot be read" for expression in labels.unresolved
             ]
         keys = windows((release, dict.fromkeys(labels.well_known, True)) for release, labels in found)
-        well_known = {key: {k: some[0][k] for k in ("since", "until") if k in some[0]} for key, some in keys.items()}
+        well_known = {key: {k: rows[0][k] for k in ("since", "until") if k in rows[0]} for key, rows in keys.items()}
         well_known |= {key: fact for key, fact in known["well_known"].items() if fact["since"] == self._ahead}
         well_known = dict(sorted(well_known.items()))
         values: dict[str, Any] = {}
-        for key, some in windows((release, labels.known_values) for release, labels in found).items():
+        for key, rows in windows((release, labels.known_values) for release, labels in found).items():
             old = known["known_values"].get(key, {}).get("values", [])
-            now = old if set(old) == some[-1]["is"] else sorted(some[-1]["is"])
-            values[key] = {"since": some[0]["since"], "values": now}
-            if len(some) > 1:
-                self.by_hand.append(f"labels.json: known values of {key} changed in {some[-1]['since']}: {now}")
+            now = old if set(old) == rows[-1]["is"] else sorted(rows[-1]["is"])
+            values[key] = {"since": rows[0]["since"], "values": now}
+            if len(rows) > 1:
+                self.by_hand.append(f"labels.json: known values of {key} changed in {rows[-1]['since']}: {now}")
         values = {key: values[key] for key in sorted(values, key=[*known["known_values"], *sorted(values)].index)}
         normalized = dict(sorted(found[-1][1].normalized.items()))
         for name, table in (("well_known", well_known), ("normalized", normalized), ("known_values", values)):
@@ -242,16 +242,19 @@ class Follower:
         """Settings, gates and support by release; hashed fields are printed."""
         steps = self.history[-len(self.steps) :]
         old, new = steps[0][1], steps[-1][1]
-        told: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
-        told = [("hashes.json: versions", old.hash_versions(), self._unknown_versions(old, new))]
-        if told[0][1] != told[0][2] or old.hash_versions() == new.hash_versions():
-            told.append(("hashes.json: fields", old.hash_fields(), new.hash_fields()))
+        changed_types: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
+        changed_types = [("hashes.json: versions", old.hash_versions(), self._unknown_versions(old, new))]
+        if changed_types[0][1] != changed_types[0][2] or old.hash_versions() == new.hash_versions():
+            changed_types.append(("hashes.json: fields", old.hash_fields(), new.hash_fields()))
         if self.target.released:
             self._settings(steps)
             self._support(steps, docs)
         else:
-            told += [("settings", _settings(old), _settings(new)), ("feature gates", old.gates(), new.gates())]
-        for what, first, second in told:
+            changed_types += [
+                ("settings", _settings(old), _settings(new)),
+                ("feature gates", old.gates(), new.gates()),
+            ]
+        for what, first, second in changed_types:
             self.by_hand += [f"{what}: {line}" for line in differences(first, second)]
 
     def _unknown_versions(self, old: Release, new: Release) -> dict[str, str]:
@@ -296,9 +299,9 @@ class Follower:
         newest = self.target.release
         for path in sorted(self.data.glob("*.json")) if self.target.released else ():
             text = self._texts.get(path) or path.read_text(encoding="utf-8")
-            said = re.search(r'"(?:origin|source)": "[^"]* to v?(\d+\.\d+\.\d+)', text[:2000])
-            if said is not None and said[1] != newest:
-                self.by_hand.append(f"{path.name}: of releases to {said[1]}; name {newest} when its part is done")
+            match = re.search(r'"(?:origin|source)": "[^"]* to v?(\d+\.\d+\.\d+)', text[:2000])
+            if match is not None and match[1] != newest:
+                self.by_hand.append(f"{path.name}: of releases to {match[1]}; name {newest} when its part is done")
 
     def instance_types(self, docs: str) -> None:
         """The catalogue and the tables, from the released page and tables; the next release has none yet."""

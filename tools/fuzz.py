@@ -33,7 +33,10 @@ def positions_hold(data: bytes, path: str) -> None:
 
     source = Source.from_bytes(path, data)
     length = len(source.text)
-    for offset in (*(each.offset for each in source.problems), *(each.offset for each in source.set_aside)):
+    for offset in (
+        *(problem.offset for problem in source.problems),
+        *(set_aside.offset for set_aside in source.set_aside),
+    ):
         assert 0 <= offset <= length, f"a problem at {offset} of {length}"
         source.position(offset)
     for document in source.documents:
@@ -107,10 +110,10 @@ def modules_hold(data: bytes) -> None:
         Path(folder, "main.tf").write_bytes(data)
         source = Source.from_bytes(os.path.join(folder, "main.tf"), data)
         for built in filled_by_terraform([source]):
-            for each in (built, *(built.settle() if built.settle is not None else ())):
-                for document in each.source.documents:
+            for built_text in (built, *(built.settle() if built.settle is not None else ())):
+                for document in built_text.source.documents:
                     for node in document.root.walk() if document.root is not None else ():
-                        origin = each.find_origin(node)
+                        origin = built_text.find_origin(node)
                         assert origin is None or 0 <= origin.at.start <= origin.at.end <= len(origin.at.source.text)
 
 
@@ -127,7 +130,7 @@ def filling_holds(data: bytes) -> None:
         for holes in ("keys", "some keys", "code", "nothing"):
             filled = fill(text, parts, values.documents[0].root, holes)
             ends = [*(segment.at for segment in filled.segments[1:]), len(filled.text)]
-            assert all(one.at <= end for one, end in zip(filled.segments, ends, strict=False))
+            assert all(segment.at <= end for segment, end in zip(filled.segments, ends, strict=False))
 
 
 def masks_hold(data: bytes) -> None:
@@ -201,7 +204,7 @@ def seeds(target: str) -> Iterator[bytes]:
 
         bundled = json.loads(Path(DATA, "catalog.json").read_text(encoding="utf-8"))
         yield json.dumps(
-            {key: each[:3] if isinstance(each, list) else each for key, each in bundled.items()}
+            {key: seed[:3] if isinstance(seed, list) else seed for key, seed in bundled.items()}
         ).encode()
     else:
         yield b'[tool.nodelint]\nkarpenter-version = "1.10"\nselect = ["all"]\nexclude = ["a/**"]\n'
@@ -216,7 +219,7 @@ def main() -> None:
     ours, flags = sys.argv[1:], []
     if "--" in ours:
         ours, flags = ours[: ours.index("--")], ours[ours.index("--") + 1 :]
-    asked = parser.parse_args(ours)
+    options = parser.parse_args(ours)
     import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     with atheris.instrument_imports(include=["nodelint"]):
@@ -229,11 +232,11 @@ def main() -> None:
         import nodelint.source.templates.template_eval
         import nodelint.source.terraform.hcl
         import nodelint.triage  # noqa: F401
-    corpus = Path(asked.corpus or tempfile.mkdtemp(prefix="nodelint-fuzz-"))
+    corpus = Path(options.corpus or tempfile.mkdtemp(prefix="nodelint-fuzz-"))
     corpus.mkdir(exist_ok=True)
-    for number, seed in enumerate(seeds(asked.target)):
+    for number, seed in enumerate(seeds(options.target)):
         (corpus / f"seed-{number}").write_bytes(seed)
-    run = TARGETS[asked.target]
+    run = TARGETS[options.target]
     atheris.Setup([sys.argv[0], "-rss_limit_mb=2048", "-timeout=20", *flags, str(corpus)], run)
     atheris.Fuzz()
 

@@ -94,7 +94,7 @@ def _about(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _options(command: click.Command, context: click.Context, level: str) -> Iterator[str]:
-    rows = [_row(each, context) for each in command.params if isinstance(each, click.Option)]
+    rows = [_row(parameter, context) for parameter in command.params if isinstance(parameter, click.Option)]
     if rows:
         yield f"{level} Options"
         yield "\n".join(["| option | |", "| --- | --- |", *rows])
@@ -107,15 +107,15 @@ def _options(command: click.Command, context: click.Context, level: str) -> Iter
 
 
 def _row(option: click.Option, context: click.Context) -> str:
-    said = [option.help or ""]
+    cells = [option.help or ""]
     names = ", ".join(option.opts)
     if isinstance(option.type, click.Choice):
-        said.insert(0, f"{', '.join(f'`{choice}`' for choice in option.type.choices)}.")
+        cells.insert(0, f"{', '.join(f'`{choice}`' for choice in option.type.choices)}.")
     elif not option.is_flag:
         names += f" {option.make_metavar(context)}"
     if option.show_default:
-        said.append(f"Default: `{option.default}`.")
-    return f"| `{names}` | {_cell(' '.join(filter(None, said)))} |"
+        cells.append(f"Default: `{option.default}`.")
+    return f"| `{names}` | {_cell(' '.join(filter(None, cells)))} |"
 
 
 def _cell(text: str) -> str:

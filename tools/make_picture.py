@@ -111,8 +111,8 @@ def _spans(cells: Cells) -> str:
         lead, shown = len(text) - len(text.lstrip(" ")), text.strip(" ")
         if shown:
             x, length = _MARGIN + (at + lead) * _WIDTH, len(shown) * _WIDTH
-            kept = escape(shown.replace(" ", "\u00a0"))
-            spans.append(f'<tspan x="{x:.1f}" textLength="{length:.1f}"{style}>{kept}</tspan>')
+            escaped = escape(shown.replace(" ", "\u00a0"))
+            spans.append(f'<tspan x="{x:.1f}" textLength="{length:.1f}"{style}>{escaped}</tspan>')
         at += len(text)
     return "".join(spans)
 

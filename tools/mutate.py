@@ -184,7 +184,10 @@ def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
         runs = [tests_of(mutant.path, copy)]
         if mutant.path.startswith("rules/"):
             name = Path(mutant.path).stem
-            runs = [["tests/test_rules.py", "-k", name], [each for each in runs[0] if "test_rules" not in each]]
+            runs = [
+                ["tests/test_rules.py", "-k", name],
+                [test_file for test_file in runs[0] if "test_rules" not in test_file],
+            ]
         runs = [run for run in runs if run]
         if whole or not runs:
             runs.append([])
@@ -242,16 +245,16 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--whole", action="store_true", help="try what lives with the whole suite, too")
     parser.add_argument("--list", action="store_true", help="print the slips and try none")
-    asked = parser.parse_args()
-    mutants = chosen(asked.paths, asked.against)
-    if asked.sample is not None and asked.sample < len(mutants):
-        mutants = sorted(random.Random(asked.seed).sample(mutants, asked.sample))
-    if asked.list:
+    options = parser.parse_args()
+    mutants = chosen(options.paths, options.against)
+    if options.sample is not None and options.sample < len(mutants):
+        mutants = sorted(random.Random(options.seed).sample(mutants, options.sample))
+    if options.list:
         print("\n".join(map(str, mutants)))
         return
     with tempfile.TemporaryDirectory() as folder:
         copies: Queue[Path] = Queue()
-        for number in range(min(asked.jobs, len(mutants))):
+        for number in range(min(options.jobs, len(mutants))):
             copy = Path(folder) / str(number)
             skipped = shutil.ignore_patterns(".git", ".venv", "node_modules", "site", ".*_cache", "__pycache__")
             shutil.copytree(ROOT, copy, ignore=skipped, symlinks=True)
@@ -260,7 +263,7 @@ def main() -> None:
         def tried(mutant: Mutant) -> bool:
             copy = copies.get()
             try:
-                return lives(mutant, copy, asked.whole)
+                return lives(mutant, copy, options.whole)
             finally:
                 copies.put(copy)
 

@@ -46,19 +46,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="what is wrong, in the terms of the field: words in lower case, joined by `-`")
     parser.add_argument("--folder", type=Path, default=ROOT / "rules", help="default: rules/")
-    asked = parser.parse_args()
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", asked.name):
-        sys.exit(f"`{asked.name}` is no name of a rule: words in lower case, joined by `-`")
-    file = asked.folder / f"{asked.name}.py"
+    options = parser.parse_args()
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", options.name):
+        sys.exit(f"`{options.name}` is no name of a rule: words in lower case, joined by `-`")
+    file = options.folder / f"{options.name}.py"
     if file.exists():
         sys.exit(f"{file} is there already")
     file.write_text(rule_text(), encoding="utf-8")
     print(f"{file}: change it, then")
-    if asked.folder.resolve() != ROOT / "rules":
-        print(f"  nodelint test-rules {asked.folder}")
+    if options.folder.resolve() != ROOT / "rules":
+        print(f"  nodelint test-rules {options.folder}")
         return
     print("  python tools/make_rule_pages.py")
-    print(f"  pytest tests/test_rules.py -k {asked.name}")
+    print(f"  pytest tests/test_rules.py -k {options.name}")
 
 
 if __name__ == "__main__":

@@ -68,9 +68,9 @@ def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
         raise ValueError(f"{file.name} is not YAML: {first[:120]}") from None
     for document in documents:
         items = document.get("items") if isinstance(document, dict) else None
-        for one in items if isinstance(items, list) else [document]:
-            if isinstance(one, dict) and one.get("kind", "CustomResourceDefinition") == "CustomResourceDefinition":
-                yield one
+        for crd in items if isinstance(items, list) else [document]:
+            if isinstance(crd, dict) and crd.get("kind", "CustomResourceDefinition") == "CustomResourceDefinition":
+                yield crd
 
 
 def _hold_to_depth(data: bytes) -> None:

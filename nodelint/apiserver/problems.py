@@ -120,7 +120,7 @@ def same(a: Any, b: Any) -> bool:
 def token(value: Any) -> object:
     """Something hashable that is equal for equal JSON values."""
     if isinstance(value, dict):
-        return frozenset((key, token(one)) for key, one in value.items())
+        return frozenset((key, token(tokens)) for key, tokens in value.items())
     if isinstance(value, list):
         return ("list", *map(token, value))
     return (isinstance(value, bool), value)

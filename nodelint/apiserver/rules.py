@@ -166,8 +166,8 @@ def _asks_for_unsound(program: cel.Program, value: Any) -> bool:
 
 def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
     """What the unknowns of a value may be: all the same, all different, then mixed, each time the same way."""
-    one = ("", "x" * 40, 0, 1, 10**6, True, *program.texts(), *_scalars(value))
-    yield from map(repeat, one)
+    guess = ("", "x" * 40, 0, 1, 10**6, True, *program.texts(), *_scalars(value))
+    yield from map(repeat, guess)
     yield count()
     yield count(10**6, -1)
     if sum(1 for _ in _unknowns(value)) > 1:
@@ -175,13 +175,13 @@ def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
 
         chance = Random(0)
         for _ in range(_MIXED):
-            yield iter(lambda: chance.choice(one), object())
+            yield iter(lambda: chance.choice(guess), object())
 
 
 def _unknowns(value: Any) -> Iterator[UnknownValue]:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inner:
-        yield from _unknowns(each)
+    for unknown in inner:
+        yield from _unknowns(unknown)
     if isinstance(value, UnknownValue):
         yield value
 
@@ -196,9 +196,9 @@ def _could_hold(program: cel.Program, value: Any, error_counts: bool) -> bool:
 def _fill_unknowns(value: Any, probes: Iterator[Any]) -> Any:
     """A value in which each unknown is the next of the probes."""
     if isinstance(value, dict):
-        return {key: _fill_unknowns(one, probes) for key, one in value.items()}
+        return {key: _fill_unknowns(filled, probes) for key, filled in value.items()}
     if isinstance(value, list):
-        return [_fill_unknowns(one, probes) for one in value]
+        return [_fill_unknowns(item, probes) for item in value]
     return next(probes) if isinstance(value, UnknownValue) else value
 
 
@@ -207,29 +207,29 @@ def _scalars(value: Any) -> Iterator[Any]:
     found: dict[Any, None] = {}
     pending = [value]
     while pending and len(found) < 20:
-        one = pending.pop()
-        if isinstance(one, dict):
-            pending.extend(one.values())
-        elif isinstance(one, list):
-            pending.extend(one)
-        elif isinstance(one, (str, int)):
-            found[one] = None
+        scalar = pending.pop()
+        if isinstance(scalar, dict):
+            pending.extend(scalar.values())
+        elif isinstance(scalar, list):
+            pending.extend(scalar)
+        elif isinstance(scalar, (str, int)):
+            found[scalar] = None
     yield from found
 
 
-def _completed(value: Any, shape: SchemaNode, beside: frozenset[str] = frozenset()) -> Iterator[Any]:
+def _completed(value: Any, shape: SchemaNode, siblings: frozenset[str] = frozenset()) -> Iterator[Any]:
     """A partial value with one more field, or with more entries, that may come from elsewhere.
 
-    `beside` holds the keys of the maps around it, which a map may have to match.
+    `siblings` holds the keys of the maps around it, which a map may have to match.
     """
     if isinstance(value, dict):
-        yield from _completed_map(value, shape, beside)
+        yield from _completed_map(value, shape, siblings)
     elif isinstance(value, list) and shape.items is not None:
-        yield from _completed_list(value, shape.items, beside)
+        yield from _completed_list(value, shape.items, siblings)
 
 
-def _completed_map(value: dict[str, Any], shape: SchemaNode, beside: frozenset[str]) -> Iterator[Any]:
-    keys = frozenset(key for one in value.values() if isinstance(one, dict) for key in one)
+def _completed_map(value: dict[str, Any], shape: SchemaNode, siblings: frozenset[str]) -> Iterator[Any]:
+    keys = frozenset(key for item in value.values() if isinstance(item, dict) for key in item)
     for name in shape.fields:
         child = shape.field(name)
         if name not in value:
@@ -239,18 +239,18 @@ def _completed_map(value: dict[str, Any], shape: SchemaNode, beside: frozenset[s
             for more in _completed(value[name], child, keys):
                 yield {**value, name: more}
     if shape.extra is not None:
-        yield {**dict.fromkeys(beside, _BLANK), **value, "\0": _BLANK}
-        yield {**dict.fromkeys(beside, _BLANK), **value}
+        yield {**dict.fromkeys(siblings, _BLANK), **value, "\0": _BLANK}
+        yield {**dict.fromkeys(siblings, _BLANK), **value}
 
 
-def _completed_list(value: list[Any], items: SchemaNode, beside: frozenset[str]) -> Iterator[Any]:
-    for index, one in enumerate(value):
-        for more in _completed(one, items):
+def _completed_list(value: list[Any], items: SchemaNode, siblings: frozenset[str]) -> Iterator[Any]:
+    for index, item in enumerate(value):
+        for more in _completed(item, items):
             yield [*value[:index], more, *value[index + 1 :]]
     for name in items.fields:
-        for blank in _blanks(items.field(name), beside):
-            yield [{name: blank, **one} if isinstance(one, dict) else one for one in value]
-    for blank in _blanks(items, beside):
+        for blank in _blanks(items.field(name), siblings):
+            yield [{name: blank, **item} if isinstance(item, dict) else item for item in value]
+    for blank in _blanks(items, siblings):
         yield [*value, blank]
         yield [*value, *[blank] * 50]
 
@@ -273,17 +273,17 @@ def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:
     for size in range(1, len(names) + 1):
         for gone in combinations(names, size):
             if isinstance(value, dict):
-                yield {key: one for key, one in value.items() if key not in gone}
+                yield {key: branch for key, branch in value.items() if key not in gone}
             else:
-                yield [one for i, one in enumerate(value) if i not in gone]
+                yield [branch for i, branch in enumerate(value) if i not in gone]
 
 
-def _blanks(shape: SchemaNode | None, beside: frozenset[str]) -> Iterator[Any]:
+def _blanks(shape: SchemaNode | None, siblings: frozenset[str]) -> Iterator[Any]:
     """What may stand for something that is not there: of lists and maps an empty one and a full one."""
     if shape is not None and shape.type == "object":
         yield {}
         if shape.extra is not None:
-            yield dict.fromkeys(beside, _BLANK)
+            yield dict.fromkeys(siblings, _BLANK)
     elif shape is not None and shape.type == "array":
         yield []
         yield [_BLANK]
@@ -355,7 +355,7 @@ def _pinned(program: cel.Program, job: Job) -> tuple[Node, str, Any]:
     """The entry of a list, key of a map or last field without which the rule holds; else the whole."""
     node, path, value = job.node, job.path, job.value
     if isinstance(value, list) and len(value) > 1:
-        guilty = [i for i, one in enumerate(value) if not program.holds([one])]
+        guilty = [i for i, known_value in enumerate(value) if not program.holds([known_value])]
         if len(guilty) != 1 or not program.holds(value[: guilty[0]] + value[guilty[0] + 1 :]):
             guilty = [i for i in range(len(value)) if program.holds(value[:i] + value[i + 1 :])]
         if len(guilty) == 1:
@@ -364,13 +364,15 @@ def _pinned(program: cel.Program, job: Job) -> tuple[Node, str, Any]:
     elif isinstance(value, list) and value:
         return node.items[0], f"{path}[0]", value[0]
     elif isinstance(value, dict) and job.shape.extra is not None:
-        for name, one in value.items():
+        for name, known_value in value.items():
             key = node.key(name)
-            if key is not None and not program.holds({name: one}):
+            if key is not None and not program.holds({name: known_value}):
                 return key, f'{path}["{name}"]', name
     elif isinstance(value, dict):
         for entry in reversed(node.entries):
             name = entry.name
-            if name in value and program.holds({key: one for key, one in value.items() if key != name}):
+            if name in value and program.holds(
+                {key: known_value for key, known_value in value.items() if key != name}
+            ):
                 return entry.key, path, None
     return node, path, None

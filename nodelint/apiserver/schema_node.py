@@ -177,7 +177,7 @@ class SchemaNode:
         raw = self.raw.get(keyword)
         if isinstance(raw, dict):
             return [self._child(raw)]
-        return [self._child(one) for one in raw or [] if isinstance(one, dict)]
+        return [self._child(branch) for branch in raw or [] if isinstance(branch, dict)]
 
     @cached_property
     def rules(self) -> tuple[Validation, ...]:

@@ -83,16 +83,16 @@ def _is_metadata(state: WalkState, name: str, path: str) -> bool:
     if name == "name" or "metadata" not in names:
         return name == "name"
     first, at = names.index("metadata") + 1, names.index(name)
-    return first <= at and all(each in _OF_METADATA for each in names[first:at])
+    return first <= at and all(name in _OF_METADATA for name in names[first:at])
 
 
 def _wraps(entry: MappingEntry, name: str, shape: SchemaNode, path: str, present: Iterable[str | None]) -> bool:
     """Whether a field holds what the mapping around it should: `spec.spec`, a level too deep."""
-    inner = [one.name for one in entry.value.entries] if entry.value.kind == "mapping" else []
+    inner = [member.name for member in entry.value.entries] if entry.value.kind == "mapping" else []
     missing = [field for field in shape.required if field not in present]
     return (
         bool(path and inner)
-        and all(one is not None and one not in present and shape.field(one) is not None for one in inner)
+        and all(name is not None and name not in present and shape.field(name) is not None for name in inner)
         and (name == schema_words.last(path) or any(field in missing for field in inner))
     )
 

@@ -83,9 +83,9 @@ class Walk(WalkState):
             self._combined(node, shape, path)
             return value
         written = self._memo_key(node)
-        kept = shape.sound.get(written)
-        if kept is not None:
-            return kept
+        is_sound = shape.sound.get(written)
+        if is_sound is not None:
+            return is_sound
         if node.kind == "mapping":
             fits = self._typed(node, shape, path, "object")
             value = self._mapping(node, shape, path) if fits else schema_words.UNSOUND
@@ -131,7 +131,7 @@ class Walk(WalkState):
         if self._of_another_release(node, value, shape, path):
             return value
         choices = shape.raw.get("enum")
-        if choices is not None and not any(schema_words.same(value, one) for one in choices):
+        if choices is not None and not any(schema_words.same(value, choice) for choice in choices):
             from nodelint.apiserver import value_suggestions
 
             near = schema_words.nearest(value, choices) or value_suggestions.other_word(value, choices)
@@ -361,15 +361,15 @@ class Walk(WalkState):
         raw = shape.raw
         if shape.int_or_string or not ("allOf" in raw or "anyOf" in raw or "oneOf" in raw or "not" in raw):
             return
-        for one in shape.branches("allOf"):
-            self.visit(node, one, path)
+        for schema in shape.branches("allOf"):
+            self.visit(node, schema, path)
         for keyword in ("anyOf", "oneOf"):
             shapes = shape.branches(keyword)
-            fitting = sum(self._fits(node, one) for one in shapes)
+            fitting = sum(self._fits(node, schema) for schema in shapes)
             if shapes and (fitting == 0 or (keyword == "oneOf" and fitting > 1)):
                 self.say(node, path, f"`{schema_words.last(path)}` has none of the allowed forms")
-        for one in shape.branches("not"):
-            if self._fits(node, one):
+        for schema in shape.branches("not"):
+            if self._fits(node, schema):
                 self.say(node, path, f"`{schema_words.last(path)}` has a form that is not allowed")
 
     def _fits(self, node: Node, shape: SchemaNode) -> bool:
@@ -386,7 +386,11 @@ def _fitting(text: str, form: str | None, pattern: str) -> dict[str, Any]:
     """What a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
     from nodelint.apiserver import value_suggestions
 
-    found = [one for one in value_suggestions.candidates(text, form) if schema_rules.matches(one, pattern)]
+    found = [
+        candidate
+        for candidate in value_suggestions.candidates(text, form)
+        if schema_rules.matches(candidate, pattern)
+    ]
     return {"suggestion": found[0]} if len(found) == 1 else {"choices": found}
 
 

@@ -40,16 +40,16 @@ class Inventory(NamedTuple):
     @property
     def sources(self) -> list[Source]:
         """The texts that the clusters get: what is built, and the files that nothing is built of."""
-        replaced = {path for each in self.built for path in each.replaces}
+        replaced = {path for built in self.built for path in built.replaces}
         left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
-        return [*left, *(each.source for each in self.built)]
+        return [*left, *(built.source for built in self.built)]
 
     def unbuilt_notes(self) -> Iterator[str]:
         """What is said of each overlay that is not built, though kustomize may build it: its parts alone are seen."""
-        for each in self.unbuilt:
-            if not each.fails:
-                place = f"{each.why.path}:{each.why.line}"
-                yield f"{place}: the overlay {each.folder_shown} is not built: {each.why.reason}"
+        for overlay in self.unbuilt:
+            if not overlay.fails:
+                place = f"{overlay.why.path}:{overlay.why.line}"
+                yield f"{place}: the overlay {overlay.folder_shown} is not built: {overlay.why.reason}"
 
     def left_out_notes(self) -> Iterator[str]:
         """What is said of overlays that are not built, and of objects that are left out."""
@@ -85,23 +85,23 @@ def build(
     if kustomizations:
         from nodelint.build.overlays import build_native
 
-        done = {os.path.abspath(each.root.folder) for each in rendering.builds} if rendering is not None else set()
+        done = {os.path.abspath(build.root.folder) for build in rendering.builds} if rendering is not None else set()
         overlays, unbuilt = build_native(files, kustomizations, done)
         built += overlays
     if may_fill(files):
         from nodelint.build.filled_terraform import filled_by_terraform
         from nodelint.build.template_source_map import filled_charts
 
-        if rendering is None or all(each.root.tool != "helm" for each in rendering.builds):
+        if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
             built += filled_charts(files)
         made = list(filled_by_terraform(files))
         for source in files:
             path = os.path.abspath(source.path)
-            source.roots = tuple(dict.fromkeys(each.cluster for each in made if path in each.replaces))
+            source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
         built += made
-    for each in built:
-        for text in each.texts:
-            text.cluster, text.built = each.cluster, each
+    for built_text in built:
+        for text in built_text.texts:
+            text.cluster, text.built = built_text.cluster, built_text
     return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations))
 
 
@@ -121,7 +121,7 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
 
     Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
     """
-    helm = rendering is not None and any(each.root.tool == "helm" for each in rendering.builds)
+    helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
     if not helm and may_fill(found.sources):
         from nodelint.build.template_source_map import values_beside
 
@@ -153,6 +153,6 @@ def kustomizations_of(found: Discovery) -> list[str]:
         return sorted(filter(_leads_out, paths))
     for path in found.seen if not found.folders else ():
         folder = os.path.dirname(path)
-        beside = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
-        paths += [each for each in beside if each not in found.seen and os.path.isfile(each)]
+        candidates = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
+        paths += [path for path in candidates if path not in found.seen and os.path.isfile(path)]
     return sorted(dict.fromkeys(paths))

@@ -170,8 +170,8 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
     have = {id(source) for source in found.sources}
     names = {os.path.abspath(source.path) for source in found.sources}
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)}
-    for each in built:
-        for source in _list_sources(each):
+    for built_text in built:
+        for source in _list_sources(built_text):
             if not isinstance(source, Source) or id(source) in have:
                 continue
             have.add(id(source))

@@ -85,9 +85,9 @@ def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Nod
     if entry is None:
         return root
     made = Node(root.source, root.start, root.end, "mapping", root.style)
-    held = root.get("global")
-    value = merged(held, entry.value) if held is not None else entry.value
-    made.entries = [each for each in root.entries if each.name != "global"]
+    node = root.get("global")
+    value = merged(node, entry.value) if node is not None else entry.value
+    made.entries = [field for field in root.entries if field.name != "global"]
     made.entries.append(MappingEntry(entry.key, value, "global"))
     return made
 
@@ -163,8 +163,11 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[_Layer]]]:
         if spec is not None:
             several = spec.get("sources")
             single = spec.get("source")
-            for each in [*(several.items if several is not None else ()), *([single] if single is not None else ())]:
-                path, helm = _text(each.get("path")), each.get("helm")
+            for release in [
+                *(several.items if several is not None else ()),
+                *([single] if single is not None else ()),
+            ]:
+                path, helm = _text(release.get("path")), release.get("helm")
                 if path and helm is not None:
                     folder = os.path.normpath(os.path.join(tree.home, path))
                     yield folder, list(_argo_layers(helm, folder, tree))
@@ -176,8 +179,8 @@ def _merging(node: Node) -> _Layer:
 
 def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[_Layer]:
     files = helm.get("valueFiles")
-    for each in files.items if files is not None else ():
-        name = _text(each)
+    for node in files.items if files is not None else ():
+        name = _text(node)
         of_another = re.match(r"\$[\w-]+/", name)
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
         above = tree.home if of_another is not None or name.startswith("/") else folder
@@ -190,8 +193,8 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[_Layer]:
     if values is not None and values.kind == "mapping":
         yield _merging(values)
     parameters = helm.get("parameters")
-    for each in parameters.items if parameters is not None else ():
-        key, value, forced = each.get("name"), each.get("value"), each.get("forceString")
+    for node in parameters.items if parameters is not None else ():
+        key, value, forced = node.get("name"), node.get("value"), node.get("forceString")
         if key is not None and value is not None:
             typed = forced is None or forced.value is not True
             if (layer := _setting(_text(key), key, value, typed)) is not None:
@@ -202,22 +205,22 @@ def _flux_layers(root: Node, tree: _Tree) -> list[_Layer] | None:
     """What a HelmRelease gives; None where a file that stands in the place of the defaults cannot be read."""
     layers: list[_Layer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
-    for number, each in enumerate(files.items if files is not None else ()):
-        found = tree.read_values(tree.home, _text(each))
+    for number, item in enumerate(files.items if files is not None else ()):
+        found = tree.read_values(tree.home, _text(item))
         if found is None:
             return None
         # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
         layers.append(_Layer(found.source, partial(_instead, found)) if number == 0 else _merging(found))
     references = root.find("spec", "valuesFrom")
     for reference in references.items if references is not None else ():
-        held = _config_value(reference, root, tree)
+        node = _config_value(reference, root, tree)
         target = _text(reference.get("targetPath"))
-        if held is None:
+        if node is None:
             continue
         if target:
-            setting = _setting(target, held, held, True)
+            setting = _setting(target, node, node, True)
             layers += [setting] if setting is not None else []
-        elif (inner := held if held.kind == "mapping" else _inner(held)) is not None:
+        elif (inner := node if node.kind == "mapping" else _inner(node)) is not None:
             layers.append(_merging(inner))
     values = root.find("spec", "values")
     if values is not None and values.kind == "mapping":
@@ -257,9 +260,9 @@ def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tre
             if value is not None and (not own or not namespace or own == namespace):
                 yield value
         generators = root.get("configMapGenerator") if os.path.basename(source.path) in KUSTOMIZATIONS else None
-        for each in generators.items if generators is not None else ():
-            files = each.get("files")
-            for item in files.items if files is not None and _text(each.get("name")) == name else ():
+        for node in generators.items if generators is not None else ():
+            files = node.get("files")
+            for item in files.items if files is not None and _text(node.get("name")) == name else ():
                 own, _, path = _text(item).rpartition("=")
                 found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path)
                 if found is not None and (own or os.path.basename(path)) == key:
@@ -299,16 +302,16 @@ def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value
         return value
     step, rest = steps[0], steps[1:]
     kind: Literal["sequence", "mapping"] = "sequence" if isinstance(step, int) else "mapping"
-    held = base if base is not None and base.kind == kind else None
-    place = held if held is not None else value
-    made = Node(place.source, place.start, place.end, kind, held.style if held is not None else "flow")
+    node = base if base is not None and base.kind == kind else None
+    place = node if node is not None else value
+    made = Node(place.source, place.start, place.end, kind, node.style if node is not None else "flow")
     if isinstance(step, int):
-        made.items = list(held.items) if held is not None else []
+        made.items = list(node.items) if node is not None else []
         while len(made.items) <= step:
             made.items.append(Node(value.source, value.start, value.end, "scalar", "plain", None))
         made.items[step] = _with_value(made.items[step], rest, name, value)
         return made
-    entries = held.entries if held is not None else []
+    entries = node.entries if node is not None else []
     own = next((entry for entry in entries if entry.name == step), None)
     below = _with_value(own.value if own is not None else None, rest, name, value)
     new = MappingEntry(own.key if own is not None else name, below, step)

@@ -115,8 +115,8 @@ class _TerraformBack(Back):
         for edit in edits:
             changed.setdefault(edit.source.path, []).append(edit)
         made = {
-            os.path.abspath(path): Source.from_text(path, apply(some[0].source.text, some))
-            for path, some in changed.items()
+            os.path.abspath(path): Source.from_text(path, apply(edits[0].source.text, edits))
+            for path, edits in changed.items()
         }
         own = {os.path.abspath(source.path): source for source in self._sources} | made
         template = own[os.path.abspath(self.template.path)]

@@ -22,21 +22,30 @@ def build_native(
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand))
-    built = [each.built for each in outcomes if isinstance(each, BuiltOverlay) and each.built.cluster not in done]
-    unbuilt = [each for each in outcomes if isinstance(each, UnbuiltOverlay) and each.folder not in done]
-    return _without_met([each for each in built if any(d.root for d in each.source.documents)]), unbuilt
+    built = [
+        built_overlay.built
+        for built_overlay in outcomes
+        if isinstance(built_overlay, BuiltOverlay) and built_overlay.built.cluster not in done
+    ]
+    unbuilt = [overlay for overlay in outcomes if isinstance(overlay, UnbuiltOverlay) and overlay.folder not in done]
+    return _without_met(
+        [built_text for built_text in built if any(d.root for d in built_text.source.documents)]
+    ), unbuilt
 
 
 def _without_met(built: list[Built]) -> list[Built]:
     """The same, where a patch that meets an object in one of the overlays is not said to meet none in another."""
-    missed = [{(each.at.source.path, each.at.start) for each in one.unmatched} for one in built]
-    parts = [set(one.parts) for one in built]
+    missed = [{(patch.at.source.path, patch.at.start) for patch in built_text.unmatched} for built_text in built]
+    parts = [set(built_text.parts) for built_text in built]
 
     def is_met(at: Node) -> bool:
         path, place = os.path.abspath(at.source.path), (at.source.path, at.start)
         return any(path in own and place not in lacking for own, lacking in zip(parts, missed, strict=True))
 
-    return [one._replace(unmatched=tuple(e for e in one.unmatched if not is_met(e.at))) for one in built]
+    return [
+        built_text._replace(unmatched=tuple(e for e in built_text.unmatched if not is_met(e.at)))
+        for built_text in built
+    ]
 
 
 class _Marked(Collection[str]):

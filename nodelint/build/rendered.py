@@ -84,8 +84,8 @@ def parts(rendering: Rendering, sources: Sequence[Source]) -> list[Source]:
     for build in rendering.builds:
         for path in build.root.parts:
             whole = os.path.abspath(path)
-            asked = build.root.asked
-            if whole not in have and (asked is None or whole in asked) and (source := read(path)) is not None:
+            requested = build.root.asked
+            if whole not in have and (requested is None or whole in requested) and (source := read(path)) is not None:
                 have.add(whole)
                 more.append(source)
     return more

@@ -94,13 +94,13 @@ def _content(path: str) -> bytes:
 
 def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Excluded) -> Iterator[Root]:
     """What some files are parts of, anywhere in their repositories."""
-    asked = frozenset(map(os.path.abspath, files))
-    folders = {os.path.dirname(path) for path in asked}
+    requested = frozenset(map(os.path.abspath, files))
+    folders = {os.path.dirname(path) for path in requested}
     places = sorted({os.path.relpath(repository(folder) or folder) for folder in folders})
     for root in _tops(places, kustomize, helm, exclude):
-        if asked & set(map(os.path.abspath, root.parts)):
-            whole = os.path.abspath(root.file) in asked
-            yield root if whole else root._replace(asked=asked)
+        if requested & set(map(os.path.abspath, root.parts)):
+            whole = os.path.abspath(root.file) in requested
+            yield root if whole else root._replace(asked=requested)
 
 
 def _tops(folders: Sequence[str], kustomize: bool, helm: bool, exclude: Excluded) -> list[Root]:

@@ -38,11 +38,11 @@ def environment(folder: str) -> dict[str, str]:
 
     A value may get into what is rendered: Kustomize fills an `env` file's bare names from the environment.
     """
-    kept = {name: value for name in _KEPT if (value := os.environ.get(name))}
+    variables = {name: value for name in _KEPT if (value := os.environ.get(name))}
     homes = dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP"), folder)
     names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     proxies = dict.fromkeys((*names, *map(str.lower, names)), _NOWHERE)
-    return {**kept, **homes, **proxies, "PATH": os.path.join(folder, "no-programs")}
+    return {**variables, **homes, **proxies, "PATH": os.path.join(folder, "no-programs")}
 
 
 def enter() -> None:

@@ -74,8 +74,8 @@ class Origins:
 
     def templates(self) -> set[str]:
         """The templates of a chart that have come to something, as absolute paths."""
-        said = (document.origin for document in self._result.documents)
-        return {self._path(origin) for origin in said if origin is not None}
+        origins = (document.origin for document in self._result.documents)
+        return {self._path(origin) for origin in origins if origin is not None}
 
     def _path(self, origin: str) -> str:
         """The file that helm means by `chart/templates/x.yaml`: the first part is the chart's name."""
@@ -146,7 +146,7 @@ class Origins:
 
     def _like(self, obj: Object, files: Sequence[Source]) -> Iterator[Object]:
         """The objects in files that may be this one: of its very name, else of a name that rendering changes."""
-        same = [o for source, held in self._held if source in files for o in held if o.kind == obj.kind]
+        same = [o for source, objects in self._held if source in files for o in objects if o.kind == obj.kind]
         exact = [o for o in same if o.name == obj.name]
         yield from exact
         if self._root.tool == "helm":
@@ -253,9 +253,9 @@ def _whole_last(named: list[Object], way: Sequence[Step], owner: Object) -> list
     result = owner.node.find(*way)
     if result is None or result.kind != "mapping" or len(named) < 2:
         return named
-    having = [each for each in named if each.node.find(*way) is not None]
-    parts = [each for each in having[:-1] if not _same(each.node.find(*way) or each.node, result)]
-    return [each for each in named if each not in parts]
+    having = [obj for obj in named if obj.node.find(*way) is not None]
+    parts = [obj for obj in having[:-1] if not _same(obj.node.find(*way) or obj.node, result)]
+    return [obj for obj in named if obj not in parts]
 
 
 def _way(node: Node, top: Node) -> tuple[list[Step], bool]:
@@ -325,11 +325,11 @@ def _selects_object(target: Node | None, obj: Object) -> bool:
     if target is None:
         return True
     for field, is_one in (("kind", obj.kind), ("name", obj.name)):
-        said = target.get(field)
-        if said is not None and isinstance(said.value, str) and isinstance(is_one, str):
+        node = target.get(field)
+        if node is not None and isinstance(node.value, str) and isinstance(is_one, str):
             try:
                 # an affix that the overlay gives to names comes after its patches
-                if not re.fullmatch(said.value, is_one) and said.value not in is_one:
+                if not re.fullmatch(node.value, is_one) and node.value not in is_one:
                     return False
             except re.error:
                 return False

@@ -110,10 +110,10 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     for source in sources:
         path = values_of(source.path) if source.may_be_template else None
         vendored = vendored_files(source) if source.may_be_template and path is None else []
-        for each in (path, *beside(path)) if path is not None else vendored:
-            if os.path.abspath(each) not in have and each in seen and (values := read(each)):
+        for folder in (path, *beside(path)) if path is not None else vendored:
+            if os.path.abspath(folder) not in have and folder in seen and (values := read(folder)):
                 nodes_of(values)
-                have.add(os.path.abspath(each))
+                have.add(os.path.abspath(folder))
                 found.append(values)
     return found
 
@@ -170,11 +170,11 @@ def _variants(
         back = attempt("keys") or attempt("code")
         if back is None or not back.holes:
             return () if back is None else (back,)
-        some = attempt("some keys") or back
+        attempted = attempt("some keys") or back
         none = attempt("nothing")
     except TooLong:
         return ()
-    return () if none is None else (back, some, none)
+    return () if none is None else (back, attempted, none)
 
 
 def _read(template: Source, values: SourceText, filled: Filled, uses: _Uses) -> Back | None:

@@ -73,8 +73,8 @@ def filled_texts(
     by_folder: dict[str, list[Source]] = {}
     for source in own:
         by_folder.setdefault(os.path.dirname(os.path.abspath(source.path)), []).append(source)
-    for each, files in by_folder.items():
-        for module in modules.variants(each) if not folder or each == folder else ():
+    for filled_source, files in by_folder.items():
+        for module in modules.variants(filled_source) if not folder or filled_source == folder else ():
             try:
                 yield from _of_module(module, files)
             except EvaluationLimit as limit:
@@ -177,7 +177,7 @@ def _read(source: Source, filled: Filled) -> Source | None:
 def _broken(source: Source, filled: Filled) -> frozenset[int]:
     """Where the blocks begin that come to something that cannot be read."""
     result = Source.from_text(source.path, filled.text)
-    offsets = [each.offset for each in result.problems] + [each.offset for each in result.set_aside]
+    offsets = [problem.offset for problem in result.problems] + [set_aside.offset for set_aside in result.set_aside]
     found = set()
     starts = [segment.at for segment in filled.segments]
     for offset in offsets:

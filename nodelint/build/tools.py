@@ -74,7 +74,7 @@ def run(command: Sequence[str], folder: str, values: str | None = None, seconds:
     with (
         tempfile.TemporaryDirectory(prefix="nodelint-", ignore_cleanup_errors=True) as home,
         tempfile.TemporaryFile() as printed,
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as stream,
     ):
         try:
             with open(values or os.devnull, "rb") as given:
@@ -85,7 +85,7 @@ def run(command: Sequence[str], folder: str, values: str | None = None, seconds:
                     env=sandbox.environment(home),
                     stdin=given,
                     stdout=printed,
-                    stderr=said,
+                    stderr=stream,
                     start_new_session=True,
                     preexec_fn=sandbox.enter if os.name == "posix" else None,
                 )
@@ -100,9 +100,9 @@ def run(command: Sequence[str], folder: str, values: str | None = None, seconds:
         if os.fstat(printed.fileno()).st_size >= sandbox.LARGEST:
             raise ToolError(f"{name} printed more than {sandbox.LARGEST >> 20} MiB, which no cluster takes")
         printed.seek(0)
-        said.seek(0)
+        stream.seek(0)
         if code:
-            words = said.read(_HEARD).decode("utf-8", "replace")
+            words = stream.read(_HEARD).decode("utf-8", "replace")
             raise ToolError(f"{name}: {_first_line(words) or f'exit code {code}'}")
         try:
             return printed.read().decode()
@@ -120,8 +120,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait(5)
 
 
-def _first_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _first_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if not re.match(_NOISE, line)] or lines or [""]
     text = re.sub(_BEFORE, "", telling[0])
     if text == "<" and len(telling) > 1:  # klog's way to begin a text of several lines

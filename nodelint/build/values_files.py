@@ -53,7 +53,11 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
         elif os.path.isfile(os.path.join(os.path.dirname(path), CHART)):
             continue  # of a chart of its own
         else:
-            fitting = [each for each in defaults if _fits(source, defaults[each]) and _one_repository(each, path)]
+            fitting = [
+                default_path
+                for default_path in defaults
+                if _fits(source, defaults[default_path]) and _one_repository(default_path, path)
+            ]
         root = values_root(source) if len(fitting) == 1 else None
         if root is not None and counts[fitting[0]] < MOST:
             counts[fitting[0]] += 1
@@ -101,5 +105,5 @@ def _same(value: Node, default: Node | None) -> bool:
     return any(default.get(entry.name or "") is not None for entry in value.entries)
 
 
-def _one_repository(one: str, other: str) -> bool:
-    return repository(os.path.dirname(one)) == repository(os.path.dirname(other))
+def _one_repository(path: str, other: str) -> bool:
+    return repository(os.path.dirname(path)) == repository(os.path.dirname(other))

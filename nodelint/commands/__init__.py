@@ -84,8 +84,8 @@ def include(command: _F) -> _F:
     """The option that names scripts and Markdown files that are read too."""
     import click
 
-    said = "Scripts and Markdown in folders that are read too."
-    return click.option("--include", multiple=True, metavar="GLOB,...", help=said)(command)
+    text = "Scripts and Markdown in folders that are read too."
+    return click.option("--include", multiple=True, metavar="GLOB,...", help=text)(command)
 
 
 def output_format(command: _F) -> _F:
@@ -283,13 +283,13 @@ def progress(text: str) -> None:
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
     """The places at which a manifest cannot be read, and why, with what is not done for it: `not asked for`."""
-    said = []
+    places = []
     for source in found.sources:
         for problem in source.problems:
             if source.concerns_karpenter(problem.offset):
                 at = source.position(problem.offset)
-                said.append((f"{source.path}:{at.line}:{at.column}", f"{what}: {problem.message}"))
-    return said
+                places.append((f"{source.path}:{at.line}:{at.column}", f"{what}: {problem.message}"))
+    return places
 
 
 def say(message: str) -> None:

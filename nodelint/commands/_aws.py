@@ -58,7 +58,7 @@ def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
 
 
 def ask_region(
-    asked: aws.Account,
+    account: aws.Account,
     name: str,
     classes: Sequence[ClassesAt],
     old: Snapshot | None,
@@ -66,7 +66,7 @@ def ask_region(
 ) -> Brought:
     """Ask a region what `old` does not answer well enough. Raises CannotAsk where nothing at all can be asked."""
     new: dict[Question, Answer] = {}
-    ask = asked.region(name)
+    ask = account.region(name)
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def remembered(these: Sequence[Question]) -> Reply:
@@ -101,9 +101,9 @@ def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, 
     return known
 
 
-def region_of(asked: aws.Account, settings: Settings) -> str:
+def region_of(account: aws.Account, settings: Settings) -> str:
     """The region where none is named: of the configuration, the environment, or the profile. Ends the run if none."""
-    named = settings.region or os.environ.get("AWS_REGION") or asked.default_region
+    named = settings.region or os.environ.get("AWS_REGION") or account.default_region
     if not named:
         stop("no AWS region is known; name it by --region, by `region` in nodelint.yaml, or by AWS_REGION")
     return named
@@ -124,9 +124,9 @@ def live(
     before = path if old is not None else None
     name = settings.region or ""
     try:
-        with account(flags.profile, TIMEOUT) as asked:
-            name = name or region_of(asked, settings)
-            brought = ask_region(asked, name, classes, old, limits)
+        with account(flags.profile, TIMEOUT) as account_reply:
+            name = name or region_of(account_reply, settings)
+            brought = ask_region(account_reply, name, classes, old, limits)
     except aws.CannotAsk as refusal:
         say(f"AWS cannot be asked: {refusal.reason}")
         return _unasked(refusal, name, classes, old), before, name
@@ -147,12 +147,12 @@ def live(
 def _in_vain(brought: Brought, known: Region | None) -> list[str]:
     """What was asked again and not answered, so that an older answer stays; nothing else would say why it is old."""
     stays = known.answers if known is not None else {}
-    said = (
+    reasons = (
         f"AWS was asked again about {WORDS[question.kind]}: {answer.failed}; the older answer stays"
         for question, answer in brought.new.items()
         if answer.failed is not None and question in stays and stays[question].failed is None
     )
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(reasons))
 
 
 def _unasked(refusal: aws.CannotAsk, name: str, classes: Sequence[ClassesAt], old: Snapshot | None) -> Snapshot:

@@ -73,7 +73,7 @@ def check(
     **flags: Any,
 ) -> None:
     """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
-    asked = FactFlags.taken(flags)
+    fact_flags = FactFlags.taken(flags)
     wanted = outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
@@ -88,10 +88,10 @@ def check(
         if words.to_stderr:
             _write(found, None)
         _nothing(run)
-    ready = judging(found, asked, settings, paths, built)
+    ready = judging(found, fact_flags, settings, paths, built)
     if show == "files":
         _show_files(run, ready)
-    run = run._replace(unbuilt=frozenset(each.folder for each in ready.inventory.unbuilt))
+    run = run._replace(unbuilt=frozenset(overlay.folder for overlay in ready.inventory.unbuilt))
     entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
@@ -105,7 +105,7 @@ def check(
         report, run = _judged(run, ready, built)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
-    say_unknown(each.karpenter.last for chosen in report.chosen.values() for each in chosen)
+    say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
     _tell(run, report, ready.target.facts, ready.file, applied, refused)
     _end(run, report)
 
@@ -165,7 +165,7 @@ def _compared(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) 
     """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
     report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     _print_diff(run.found.sources, _fixed(run, ready, built, unsafe, report))
-    return report, run._replace(outputs=[each for each in run.outputs if each.path is not None])
+    return report, run._replace(outputs=[output for output in run.outputs if output.path is not None])
 
 
 def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, report: Report | None = None) -> Fixed:

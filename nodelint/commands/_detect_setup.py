@@ -39,8 +39,8 @@ class Survey(NamedTuple):
 def survey(folder: str) -> Survey:
     """Read a repository once. Nothing is run, and nothing outside of it is read."""
     found = discover([folder], Excluded(gitignore=True))
-    held = [obj for source in found.sources for obj in objects(source)]
-    styles = Counter(style for obj in held for style in _styles(obj, folder))
+    judged = [obj for source in found.sources for obj in objects(source)]
+    styles = Counter(style for obj in judged for style in _styles(obj, folder))
     stated = evidence_of(found.stating)
     ci: set[str] = set()
     for path in sorted(found.seen | found.glanced):
@@ -52,16 +52,16 @@ def survey(folder: str) -> Survey:
 
     def evidence_about(about: About) -> tuple[Evidence, ...]:
         """What counts for the objects; all that is stated where there are none."""
-        some = [e for obj in held for e in _stating(stated, about, obj)]
-        counts = dict.fromkeys(some or (e for e in stated.all if e.about == about))
+        evidence = [e for obj in judged for e in _stating(stated, about, obj)]
+        counts = dict.fromkeys(evidence or (e for e in stated.all if e.about == about))
         known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)
         return tuple(e._replace(path=_relative_path(e.path, folder)) for e in known)
 
     snapshot = "nodelint.snapshot.json"
     return Survey(
-        sum(isinstance(obj, NodePool) for obj in held),
-        sum(isinstance(obj, EC2NodeClass) for obj in held),
-        len({obj.source.path for obj in held}),
+        sum(isinstance(obj, NodePool) for obj in judged),
+        sum(isinstance(obj, EC2NodeClass) for obj in judged),
+        len({obj.source.path for obj in judged}),
         tuple(style for style, _ in styles.most_common()),
         evidence_about("karpenter"),
         evidence_about("kubernetes"),

@@ -70,7 +70,7 @@ def facts_options(command: _F) -> _F:
 
 
 def facts_for(
-    asked: FactFlags,
+    fact_flags: FactFlags,
     session: Session,
     paths: Sequence[str],
     classes: Sequence[EC2NodeClass],
@@ -82,12 +82,12 @@ def facts_for(
     from nodelint.ec2 import cache
 
     try:
-        if not asked.live:
-            return session.facts(home(paths), now, asked.max_age)
+        if not fact_flags.live:
+            return session.facts(home(paths), now, fact_flags.max_age)
         from nodelint.commands._aws import live
 
-        path, limits = cache.place(home(paths)), session.limits(asked.max_age, live=True)
-        snapshot, file, region = live(asked, session.settings, path, session.classes_at(classes, choose), limits)
+        path, limits = cache.place(home(paths)), session.limits(fact_flags.max_age, live=True)
+        snapshot, file, region = live(fact_flags, session.settings, path, session.classes_at(classes, choose), limits)
     except cache.UnusableSnapshot as error:
         stop(*error.messages)
     return cache.facts_of(snapshot, file or "what AWS said", region, now(), limits), file

@@ -54,7 +54,7 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
     # On Windows, click expands the patterns of paths; with the variable, it completes a command line.
     if arguments[:1] != ["check"] or os.name == "nt" or "_NODELINT_COMPLETE" in os.environ:
         return None
-    told = dict(_DEFAULTS)
+    options = dict(_DEFAULTS)
     paths: list[str] = []
     left = list(reversed(arguments[1:]))
     while left:
@@ -63,15 +63,15 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
             paths += reversed(left)
             break
         if argument in _SWITCHES:
-            told[_SWITCHES[argument]] = True
+            options[_SWITCHES[argument]] = True
         elif argument == "-" or not argument.startswith("-"):
             paths.append(argument)
-        elif not _takes(argument, left, told):
+        elif not _takes(argument, left, options):
             return None
-    return {"paths": tuple(paths), **told}
+    return {"paths": tuple(paths), **options}
 
 
-def _takes(argument: str, left: list[str], told: dict[str, Any]) -> bool:
+def _takes(argument: str, left: list[str], options: dict[str, Any]) -> bool:
     """Take an option with its value, which may be the next of the arguments left; False where click has to."""
     name, equals, value = argument.partition("=")
     if not equals:
@@ -81,12 +81,12 @@ def _takes(argument: str, left: list[str], told: dict[str, Any]) -> bool:
     if name in _CHOICES and value not in _CHOICES[name]:
         return False
     if name in _VALUES:
-        told[_VALUES[name]] = value
+        options[_VALUES[name]] = value
     elif name in _LISTS:
-        told[_LISTS[name]] += (value,)
+        options[_LISTS[name]] += (value,)
     else:
         form, to_file, path = value.partition("=")
         if name != "--format" or form not in FORMATS or (to_file and not path):
             return False
-        told["outputs"] = [*told["outputs"], Output(form, path or None)]
+        options["outputs"] = [*options["outputs"], Output(form, path or None)]
     return True

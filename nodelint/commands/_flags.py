@@ -22,7 +22,7 @@ class FactFlags(NamedTuple):
     @classmethod
     def taken(cls, flags: dict[str, Any]) -> FactFlags:
         """Take them out of a command's flags; the rest are settings. Ends the run where they contradict."""
-        asked = cls(flags.pop("live"), flags.pop("aws_profile"), flags.pop("max_age"))
-        if asked.live and flags.get("snapshot"):
+        fact_flags = cls(flags.pop("live"), flags.pop("aws_profile"), flags.pop("max_age"))
+        if fact_flags.live and flags.get("snapshot"):
             stop("--live asks AWS and --snapshot does not: one of them")
-        return asked
+        return fact_flags

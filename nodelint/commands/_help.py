@@ -52,7 +52,10 @@ class GroupedCommand(click.Command):
             found[title].append(record)
         # --help alone is no group of its own.
         last = found.pop("Options")
-        own, rest = [each for each in last if "--help" not in each[0]], [each for each in last if "--help" in each[0]]
+        own, rest = (
+            [option for option in last if "--help" not in option[0]],
+            [option for option in last if "--help" in option[0]],
+        )
         for title, records in (("Options", own), *found.items(), ("Help", rest)):
             if records:
                 with formatter.section(title):

@@ -45,7 +45,9 @@ def hook() -> Mapping[str, Plain]:
     checkout, an archive) no address is known to be right, and the hook is `LOCAL`.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(project.__file__)))
-    texts = [each.read_text("direct_url.json") for each in distributions(name="nodelint", path=[folder])]
+    texts = [
+        distribution.read_text("direct_url.json") for distribution in distributions(name="nodelint", path=[folder])
+    ]
     if not texts:
         return LOCAL  # an editable installation, or no installation at all
     if texts[0] is not None:
@@ -63,10 +65,10 @@ def installed_from(direct_url: str) -> tuple[str, str] | None:
     The address is without a user's name and password, but for ssh, where the name is part of how one connects.
     """
     try:
-        said = json.loads(direct_url)
-        vcs, address = said.get("vcs_info") or {}, said["url"]
+        origin = json.loads(direct_url)
+        vcs, address = origin.get("vcs_info") or {}, origin["url"]
         parts = urlsplit(address)
-        if vcs.get("vcs") != "git" or said.get("subdirectory") or parts.query or parts.fragment:
+        if vcs.get("vcs") != "git" or origin.get("subdirectory") or parts.query or parts.fragment:
             return None
         commit = vcs["commit_id"]
         if parts.scheme != "ssh":
@@ -86,8 +88,8 @@ def hook_lines(item: Mapping[str, Plain]) -> list[str]:
             lines.append(f"  {key}: {_render_plain(value)}")
             continue
         lines.append("  hooks:")
-        for each in value:  # type: ignore[union-attr]
-            fields = [f"      {name}: {_render_plain(field)}" for name, field in each.items()]  # type: ignore[union-attr]
+        for hook in value:  # type: ignore[union-attr]
+            fields = [f"      {name}: {_render_plain(field)}" for name, field in hook.items()]  # type: ignore[union-attr]
             lines += [f"    - {fields[0].lstrip()}", *fields[1:]]
     return [f"- {lines[0].lstrip()}", *lines[1:]]
 

@@ -20,19 +20,21 @@ def moved(
 
     settings = settings_of(flags)
     found = discovered(paths, settings)
-    held = [obj for source in found.sources for obj in objects(source)]
+    judged = [obj for source in found.sources for obj in objects(source)]
     session = session_of(settings)
-    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
+    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     target = session.target(choose=session.choose(found))
     unreadable(found)
     regions = [region.name for region in old.regions if new.region(region.name) is not None]
-    return [each for name in regions for each in _of_region(name, (old, new), held, [*held, *beside], target)], bool(
-        found.unreadable
-    )
+    return [
+        difference
+        for name in regions
+        for difference in _of_region(name, (old, new), judged, [*judged, *context_objects], target)
+    ], bool(found.unreadable)
 
 
 def _of_region(
-    region: str, snapshots: Sequence[Snapshot], held: Sequence[Any], world: Sequence[Any], target: Any
+    region: str, snapshots: Sequence[Snapshot], objects: Sequence[Any], world: Sequence[Any], target: Any
 ) -> Iterator[SnapshotDifference]:
     from nodelint.ec2.cache import facts_of
     from nodelint.lint.context import Context
@@ -41,15 +43,15 @@ def _of_region(
 
     facts = [facts_of(snapshot, "the snapshot", region, now(), {}) for snapshot in snapshots]
     contexts: dict[Any, list[Context]] = {}
-    for pool in held:
+    for pool in objects:
         if not isinstance(pool, NodePool) or not (releases := target.for_object(pool)):
             continue
-        one = releases[-1]  # of several releases the newest: nodes run under one
-        if not served(pool, one.karpenter):
+        latest = releases[-1]  # of several releases the newest: nodes run under one
+        if not served(pool, latest.karpenter):
             continue
-        if one.releases not in contexts:
-            contexts[one.releases] = [Context(world, one._replace(facts=known)) for known in facts]
-        before, after = (context.resolution(pool) for context in contexts[one.releases])
+        if latest.releases not in contexts:
+            contexts[latest.releases] = [Context(world, latest._replace(facts=known)) for known in facts]
+        before, after = (context.resolution(pool) for context in contexts[latest.releases])
         if before.node_class is None:
             continue
         line = pool.source.position(pool.name_node.start).line

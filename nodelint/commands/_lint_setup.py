@@ -142,7 +142,7 @@ class Judging(NamedTuple):
 
 def judging(
     found: Discovery,
-    asked: FactFlags,
+    fact_flags: FactFlags,
     settings: Settings,
     paths: Sequence[str],
     rendering: Rendering | None = None,
@@ -159,13 +159,13 @@ def judging(
     inventory = read_inventory(found, rendering)
     if add_workloads(found, session, inventory.objects()):
         inventory = read_inventory(found, rendering)
-    held = list(inventory.objects())
-    beside = session.beside(held, found.sources)
-    held += [obj for source in beside for obj in objects(source)]
-    classes = [obj for obj in held if isinstance(obj, EC2NodeClass)]
+    judged = list(inventory.objects())
+    sources = session.beside(judged, found.sources)
+    judged += [obj for source in sources for obj in objects(source)]
+    classes = [obj for obj in judged if isinstance(obj, EC2NodeClass)]
     choose = session.choose(found)
-    facts, file = facts_for(asked, session, paths, classes, choose)
-    return Judging(session, session.target(facts, choose), beside, file, inventory)
+    facts, file = facts_for(fact_flags, session, paths, classes, choose)
+    return Judging(session, session.target(facts, choose), sources, file, inventory)
 
 
 def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rendering | None:
@@ -209,10 +209,10 @@ def skip_unbuilt(overlays: Sequence[UnbuiltOverlay]) -> Iterator[Skipped]:
     """What is said of overlays that are not built: nothing of what they come to is judged."""
     from nodelint.lint.results import Skipped
 
-    for each in overlays:
-        way = "" if each.fails else "; --kustomize runs kustomize itself"
-        reason = f"the overlay {each.folder_shown} is not built: {each.why.reason}{way}"
-        yield Skipped(None, each.why.path, None, reason, False, line=each.why.line)
+    for overlay in overlays:
+        way = "" if overlay.fails else "; --kustomize runs kustomize itself"
+        reason = f"the overlay {overlay.folder_shown} is not built: {overlay.why.reason}{way}"
+        yield Skipped(None, overlay.why.path, None, reason, False, line=overlay.why.line)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

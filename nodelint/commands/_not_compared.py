@@ -30,8 +30,8 @@ def unread_places(
     for report, mine, others in ((reports[1], files[1], files[0]), (reports[0], files[0], files[1])):
         by_path = {source.path: place for place, source in mine.items()}
         root = os.path.join((sides[1] if mine is files[1] else sides[0]).root, "")
-        for path, line, label, told in cover(report).not_judged:
-            reason = told.replace(root, "")  # the folder of a revision is nothing that a reader knows
+        for path, line, label, message in cover(report).not_judged:
+            reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
             place = by_path.get(path)
             if place is None or (place, label, reason) in seen or label in named:
                 continue

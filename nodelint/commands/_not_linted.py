@@ -51,7 +51,7 @@ _OBJECT = rb"""(?x)
 
 
 def unread(
-    found: Discovery, settings: Settings, objects: Sequence[Object] = (), told: Collection[str] = ()
+    found: Discovery, settings: Settings, objects: Sequence[Object] = (), shown_already: Collection[str] = ()
 ) -> list[Unread]:
     """What a run has not read, or not rendered; `objects` are those that it has read.
 
@@ -59,19 +59,19 @@ def unread(
     """
     if not found.folders:
         return [*_missed(found)]
-    said = [*_missed(found), *_hidden(found), *_texts(found), *_programs(found)]
+    unread = [*_missed(found), *_hidden(found), *_texts(found), *_programs(found)]
     if not settings.kustomize:
-        said += _overlays(objects, told)
+        unread += _overlays(objects, shown_already)
     if not settings.helm:
-        said += _charts(objects)
-    return said
+        unread += _charts(objects)
+    return unread
 
 
 def _missed(found: Discovery) -> Iterator[Unread]:
     """The files that hold an object in a form in which none is found."""
     from nodelint.model.documents import left_out, objects
 
-    held = {}
+    counts = {}
     for source in found.sources:
         known = source.problems or source.set_aside or source.path == "-" or "kind" not in source.text
         if (
@@ -81,25 +81,25 @@ def _missed(found: Discovery) -> Iterator[Unread]:
         ):
             continue
         if number := len(re.findall(_OBJECT, source.text.encode())):
-            held[source.path] = number
-    if held:
-        yield Unread("file", tuple(held), sum(held.values()), None)
+            counts[source.path] = number
+    if counts:
+        yield Unread("file", tuple(counts), sum(counts.values()), None)
 
 
 def _hidden(found: Discovery) -> Iterator[Unread]:
     """The hidden folders with objects, each by itself, for it is read where it is named."""
     looked = 0
     for top in found.hidden:
-        held: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for folder, folders, names in os.walk(top) if os.path.basename(top) not in _TOOLS else ():
             folders[:] = sorted(name for name in folders if name not in _TOOLS)
             for path in (os.path.join(folder, name) for name in sorted(names) if name.endswith(ENDINGS)):
                 looked += 1
                 if looked <= _MOST_HIDDEN and (data := _with_objects(path)) is not None:
-                    held[_slashes(path)] = len(re.findall(_OBJECT, data))
-        if held:
+                    counts[_slashes(path)] = len(re.findall(_OBJECT, data))
+        if counts:
             way = f"nodelint check {_slashes(top)}"
-            yield Unread("file in a hidden folder", tuple(held), sum(held.values()), way)
+            yield Unread("file in a hidden folder", tuple(counts), sum(counts.values()), way)
 
 
 def _texts(found: Discovery) -> Iterator[Unread]:
@@ -108,29 +108,29 @@ def _texts(found: Discovery) -> Iterator[Unread]:
 
     candidates = sorted({*found.unread, *found.glanced})
     for kind, endings in _TEXTS.items():
-        held: dict[str, int] = {}
+        counts: dict[str, int] = {}
         odd: dict[str, int] = {}
         for path in candidates:
             if not path.lower().endswith(endings) or (data := _with_objects(path)) is None:
                 continue
             source = Source.from_bytes(path, data)
             number = sum(1 for _ in (*objects(source, foreign=True, more=True), *left_out(source, foreign=True)))
-            (held if number else odd)[_slashes(path)] = number or len(re.findall(_OBJECT, data))
-        if held:
-            globs = ",".join(sorted({f"**/*{os.path.splitext(path)[1]}" for path in held}))
-            yield Unread(kind, tuple(held), sum(held.values()), f"--include '{globs}'")
+            (counts if number else odd)[_slashes(path)] = number or len(re.findall(_OBJECT, data))
+        if counts:
+            globs = ",".join(sorted({f"**/*{os.path.splitext(path)[1]}" for path in counts}))
+            yield Unread(kind, tuple(counts), sum(counts.values()), f"--include '{globs}'")
         if odd:
             yield Unread(kind, tuple(odd), sum(odd.values()), None)
 
 
 def _programs(found: Discovery) -> Iterator[Unread]:
     for kind, endings in {**_PROGRAMS, "set-aside": SET_ASIDE}.items():
-        held = {}
+        counts = {}
         for path in found.unread:
             if path.endswith(endings) and (data := _with_objects(path)) is not None:
-                held[_slashes(path)] = len(re.findall(_OBJECT, data))
-        if held:
-            yield Unread(f"{kind} file", tuple(held), sum(held.values()), None)
+                counts[_slashes(path)] = len(re.findall(_OBJECT, data))
+        if counts:
+            yield Unread(f"{kind} file", tuple(counts), sum(counts.values()), None)
 
 
 def _with_objects(path: str) -> bytes | None:
@@ -145,29 +145,29 @@ def _with_objects(path: str) -> bytes | None:
     return data if b"karpenter." in data and re.search(_OBJECT, data) else None
 
 
-def _overlays(objects: Sequence[Object], told: Collection[str]) -> Iterator[Unread]:
+def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[Unread]:
     """The kustomizations that patch what was judged by itself."""
-    held: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for obj in objects:
         path = obj.source.path
         if obj.partial:
             own = os.path.basename(path) in KUSTOMIZATIONS
             folder = os.path.dirname(path) if own else patched_in(path)
-            if folder is not None and os.path.abspath(folder) not in told:
-                held[_display_folder(folder)] = held.get(_display_folder(folder), 0) + 1
-    if held:
-        yield Unread("overlay", tuple(held), sum(held.values()), "--kustomize")
+            if folder is not None and os.path.abspath(folder) not in shown_already:
+                counts[_display_folder(folder)] = counts.get(_display_folder(folder), 0) + 1
+    if counts:
+        yield Unread("overlay", tuple(counts), sum(counts.values()), "--kustomize")
 
 
 def _charts(objects: Sequence[Object]) -> Iterator[Unread]:
     """The charts whose templates were judged before they are rendered."""
-    held: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for obj in objects:
         chart, templates, _ = obj.source.path.rpartition("templates/")
         if templates and "{{" in obj.source.text and os.path.isfile(os.path.join(chart, CHART)):
-            held[_display_folder(chart)] = held.get(_display_folder(chart), 0) + 1
-    if held:
-        yield Unread("chart", tuple(held), sum(held.values()), "--helm")
+            counts[_display_folder(chart)] = counts.get(_display_folder(chart), 0) + 1
+    if counts:
+        yield Unread("chart", tuple(counts), sum(counts.values()), "--helm")
 
 
 def _display_folder(folder: str) -> str:

@@ -101,15 +101,17 @@ def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
     """Every format with where it goes. Ends the run where two would go to one place that holds one."""
     wanted = list(outputs) or [Output("text")]
     if output is not None:
-        loose = [each for each in wanted if each.path is None]
+        loose = [wanted_output for wanted_output in wanted if wanted_output.path is None]
         if len(loose) != 1:
             stop("--output takes one format; write others as --format FORMAT=FILE")
-        wanted = [each if each.path else Output(each.form, output) for each in wanted]
-    bare = [each.form for each in wanted if each.path is None]
+        wanted = [
+            wanted_output if wanted_output.path else Output(wanted_output.form, output) for wanted_output in wanted
+        ]
+    bare = [output.form for output in wanted if output.path is None]
     whole = next((form for form in bare if form in _WHOLE), None)
     if whole is not None and len(bare) > 1:
         stop(f"{whole} has to stand alone on standard output; write it as --format {whole}=FILE")
-    files = [os.path.realpath(each.path) for each in wanted if each.path is not None]
+    files = [os.path.realpath(output.path) for output in wanted if output.path is not None]
     if len(set(files)) < len(files):
         stop("two formats would go to one file")
     return wanted
@@ -223,7 +225,7 @@ def _findings(form: str, report: Report, look: TextStyle, statistics: bool) -> l
     if statistics:
         return [*statistics_lines(report.results), ""]
     if form == "concise":
-        return [concise_text(each, look) for each in report.results]
+        return [concise_text(result, look) for result in report.results]
     return [text + "\n" for text in findings_text(report.results, look, hints=True)]
 
 
@@ -239,7 +241,7 @@ def _about_older(older: Older) -> str:
 
 
 def _about_baseline(split: Split) -> str:
-    said = f"Baseline: {len(split.known):,} known"
+    text = f"Baseline: {len(split.known):,} known"
     if split.gone:
-        said += f", {len(split.gone):,} no longer there; `nodelint baseline --prune` removes them"
-    return said + "."
+        text += f", {len(split.gone):,} no longer there; `nodelint baseline --prune` removes them"
+    return text + "."

@@ -45,6 +45,8 @@ def _tree(side: Read, aim: Aim, settings: Settings) -> Tree | None:
     context = Context(ours, Target(aim.release, aim.kubernetes, aim.schemas, aim.facts))
     # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
     more = read_inventory(discovered(side.paths, settings, PATTERN))
-    held = [o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)]
+    cluster_objects = [
+        o for source in more.sources for o in objects(source, more=True) if isinstance(o, ClusterObject)
+    ]
     node_groups = read_texts(side.found.node_groups)
-    return Tree([context.resolution(pool) for pool in pools], held, (), node_groups)
+    return Tree([context.resolution(pool) for pool in pools], cluster_objects, (), node_groups)

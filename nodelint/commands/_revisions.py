@@ -51,11 +51,11 @@ def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool =
     found = discovered(paths, settings) if paths else _nothing()
     built = rendered(paths, found, settings)
     inventory = read_inventory(found, built)
-    held = list(inventory.objects())
-    beside = [] if whole else Session(settings).beside(held, found.sources)
-    for source in beside:
+    objects = list(inventory.objects())
+    sources = [] if whole else Session(settings).beside(objects, found.sources)
+    for source in sources:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
-    return Read(found, beside, root, built, inventory, paths)
+    return Read(found, sources, root, built, inventory, paths)
 
 
 def _nothing() -> Discovery:
@@ -101,9 +101,9 @@ def applied(mine: Read, other: Read) -> Inventory:
     """
     inventory = mine.inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.kustomizations}
-    taken = {os.path.relpath(path, _absolute(other)) for each in other.inventory.built for path in each.replaces}
-    kept = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]
-    return inventory._replace(files=kept)
+    taken = {os.path.relpath(path, _absolute(other)) for built in other.inventory.built for path in built.replaces}
+    own_files = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]
+    return inventory._replace(files=own_files)
 
 
 def _absolute(read: Read) -> str:
@@ -112,7 +112,7 @@ def _absolute(read: Read) -> str:
 
 def _is_left_out(source: Source, mine: Read, folders: set[str], taken: set[str]) -> bool:
     place = os.path.relpath(os.path.abspath(source.path), _absolute(mine))
-    if place not in taken or any(os.path.abspath(source.path) in each.replaces for each in mine.inventory.built):
+    if place not in taken or any(os.path.abspath(source.path) in built.replaces for built in mine.inventory.built):
         return False
     folder = os.path.dirname(place)
     return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
@@ -122,20 +122,20 @@ def renamed(read: Read, plan: Plan, findings: Findings) -> None:
     """Name the files of a revision as they are named in the repository, seen from the working folder."""
     if read.above is None:
         return
-    told = [result.span.source for result in findings.gone]
-    told += [span_of(each.at).source for each in plan.pools if each.pair.new is None]
+    texts = [result.span.source for result in findings.gone]
+    texts += [span_of(pool.at).source for pool in plan.pools if pool.pair.new is None]
     inside = os.path.join(read.root, "")
-    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.inventory.sources, *told)}.values():
+    for source in {id(s): s for s in (*read.found.sources, *read.beside, *read.inventory.sources, *texts)}.values():
         whole = os.path.abspath(source.path)
         if whole.startswith(inside):
             path = os.path.join(read.above, os.path.relpath(whole, read.root))
             source.path = os.path.relpath(path).replace(os.sep, "/")
-    for each in read.inventory.built:
-        label = each.label
+    for built in read.inventory.built:
+        label = built.label
         if os.path.isabs(label) and label.startswith(inside):
             label = os.path.relpath(label, read.root).replace(os.sep, "/")
-            for text in each.texts:
-                text.built = each._replace(label=label)
+            for text in built.texts:
+                text.built = built._replace(label=label)
     for index, (path, reason) in enumerate(read.found.unreadable):
         if os.path.abspath(path).startswith(inside):
             read.found.unreadable[index] = (os.path.relpath(path, read.root), reason)

@@ -32,13 +32,13 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
         return False
     from nodelint.model.manifest import NodePool
 
-    held = [obj for obj in objects if isinstance(obj, NodePool) and not obj.foreign]
-    if not held:
+    pools = [obj for obj in objects if isinstance(obj, NodePool) and not obj.foreign]
+    if not pools:
         return False
     from nodelint.model.cluster_objects import PATTERN
     from nodelint.source import Source
 
-    keys = [key.encode() for key in own_keys(held)]
+    keys = [key.encode() for key in own_keys(pools)]
     every = pools_are_complete(session.settings)
     node_groups = read_texts(found.node_groups)
     added = False

@@ -56,7 +56,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
       nodelint check --baseline nodelint.baseline.json clusters/
       nodelint baseline --prune clusters/
     """
-    asked = FactFlags.taken(flags)
+    fact_flags = FactFlags.taken(flags)
     settings = settings_of(flags)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
@@ -70,7 +70,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     from nodelint.lint.config_file import ConfigError
     from nodelint.source.files.atomic_write import replace
 
-    ready = judging(found, asked, settings, paths, built)
+    ready = judging(found, fact_flags, settings, paths, built)
     report = judge_of(built, settings.jobs, ready.inventory)(found.sources, ready.request)
     _stop_at(report.faults)
     root = os.path.dirname(os.path.abspath(path))
@@ -79,13 +79,13 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
     except ConfigError as error:
         unusable(error)
     parts = baseline.split(report, old, root, paths, ready.reported)
-    kept = parts.kept if prune else parts.unjudged
+    known_findings = parts.kept if prune else parts.unjudged
     written = report._replace(results=()) if prune else report
     try:
-        replace(path, baseline.write(written, root, kept).encode())
+        replace(path, baseline.write(written, root, known_findings).encode())
     except OSError as error:
         stop(f"{path}: not written: {error_reason(error)}")
-    total = len(written.results) + len(kept)
+    total = len(written.results) + len(known_findings)
     new = "" if prune else f"{len(parts.new.results):,} new, "
     changed = f"{new}{len(parts.gone):,} gone"
     echo(printable(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}"))

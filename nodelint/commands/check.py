@@ -65,7 +65,7 @@ Exit codes:
     "--fail-on-unjudged", is_flag=True, help="Fail if an object, or a value that decides, could not be judged."
 )
 @versions
-def command(**told: Any) -> None:
+def command(**options: Any) -> None:
     """Find what is wrong in manifests, and fix it.
 
     PATHS are files, folders (read with all below them) or - for standard input; default: this folder.
@@ -80,4 +80,4 @@ def command(**told: Any) -> None:
     A comment silences a rule: `# nodelint: ignore[rule] why`, at the end of a line, or on the line
     above a field or an object.
     """
-    check(**told)
+    check(**options)

@@ -55,7 +55,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
       nodelint explain pool.yaml class.yaml
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
-    asked = FactFlags.taken(flags)
+    fact_flags = FactFlags.taken(flags)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     from nodelint.build import read_inventory
@@ -65,25 +65,28 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
-    held = list(inventory.objects())
+    judged = list(inventory.objects())
     session = session_of(settings)
-    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
+    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     for note in inventory.left_out_notes():
         say(note)
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
-    newest = {o: each[-1] for o in held if isinstance(o, NodePool) and (each := target.for_object(o))}
-    pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
+    newest = {o: targets[-1] for o in judged if isinstance(o, NodePool) and (targets := target.for_object(o))}
+    pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
     if nodepool is not None:
         pools = _called(nodepool, pools)
     from nodelint.report import explain as report
 
-    classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
-    facts, _ = facts_for(asked, session, paths, classes, choose)
+    classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
+    facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay)]
-    world = [*held, *beside, *overlays]
-    contexts = {one.releases: Context(world, one._replace(facts=facts)) for one in newest.values()}
+    world = [*judged, *context_objects, *overlays]
+    contexts = {
+        chosen_target.releases: Context(world, chosen_target._replace(facts=facts))
+        for chosen_target in newest.values()
+    }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))

@@ -61,16 +61,16 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Any)
       nodelint fit clusters/prod --workload deployment/web
       kubectl get pod web-0 -o yaml | nodelint fit - pools/
     """
-    asked = FactFlags.taken(flags)
+    fact_flags = FactFlags.taken(flags)
     settings = settings_of(flags)
     from nodelint.model.cluster_objects import PATTERN
 
     found = discovered(paths or (".",), settings, PATTERN)
-    tree = _tree(found, settings, asked, paths)
+    tree = _tree(found, settings, fact_flags, paths)
     chosen = _chosen(tree, workload)
     from nodelint.report import fit as report
 
-    fits = [tree.fit(each) for each in chosen]
+    fits = [tree.fit(style) for style in chosen]
     if form == "json":
         echo_json(report.fit_json(fits))
     elif not fits:
@@ -87,7 +87,7 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Any)
             say(f"{source.path}:{at.line}:{at.column}: not read: {problem.message}")
     if found.unreadable:
         sys.exit(UNUSABLE)
-    sys.exit(FOUND if any(_lacks_a_pool(each) for each in fits) else CLEAN)
+    sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
 
 
 def _lacks_a_pool(fit: WorkloadFit) -> bool:
@@ -107,7 +107,7 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
     return f"no whole NodePool among the files: {there[0].label} is a part of one, such as a patch"
 
 
-def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequence[str]) -> Tree:
+def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
     from nodelint.build import read_inventory
     from nodelint.commands._facts import facts_for
@@ -119,25 +119,30 @@ def _tree(found: Discovery, settings: Settings, asked: FactFlags, paths: Sequenc
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
-    held = list(inventory.objects())
+    judged = list(inventory.objects())
     session = session_of(settings)
-    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
+    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)
     newest = {
-        o: each[-1] for o in held if isinstance(o, NodePool) and not o.partial and (each := target.for_object(o))
+        o: targets[-1]
+        for o in judged
+        if isinstance(o, NodePool) and not o.partial and (targets := target.for_object(o))
     }
-    pools = [pool for pool, one in newest.items() if served(pool, one.karpenter)]
+    pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
     for note in inventory.left_out_notes():
         say(note)
     if not pools:
-        stop(_say_why_no_pool([o for o in held if isinstance(o, NodePool)], newest))
-    classes = [o for o in (*held, *beside) if isinstance(o, EC2NodeClass)]
-    facts, _ = facts_for(asked, session, paths, classes, choose)
+        stop(_say_why_no_pool([o for o in judged if isinstance(o, NodePool)], newest))
+    classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
+    facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     overlays = [o for o in others if isinstance(o, NodeOverlay)]
-    world = [*held, *beside, *overlays]
-    contexts = {one.releases: Context(world, one._replace(facts=facts)) for one in newest.values()}
+    world = [*judged, *context_objects, *overlays]
+    contexts = {
+        chosen_target.releases: Context(world, chosen_target._replace(facts=facts))
+        for chosen_target in newest.values()
+    }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     workloads = [o for o in others if isinstance(o, ClusterObject)]
     texts = read_texts(found.node_groups)

@@ -97,7 +97,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> 
     unreadable(found)
     if found.unreadable or misread(found.sources):
         sys.exit(UNUSABLE)
-    differs = any(each.state == "differs" for row in rows for each in row.nodes or ())
+    differs = any(status.state == "differs" for row in rows for status in row.nodes or ())
     sys.exit(FOUND if differs else CLEAN)
 
 
@@ -128,15 +128,17 @@ def _rows(inventory: Inventory, target: Target, cluster: Cluster | None) -> list
         if isinstance(chosen, str):
             rows.append(Row(obj, reason=chosen))
             continue
-        told: dict[tuple[object, ...], Row] = {}
-        for each in reversed(chosen):
-            one = target.for_choice(each)
-            if one.karpenter not in bundles:
-                bundles[one.karpenter] = ca_of(cluster, one.karpenter) if cluster is not None else None
-            stated = each.karpenter_from.place if each.karpenter_from is not None else None
-            row = _row(obj, one, bundles[one.karpenter], cluster)._replace(stated=stated)
-            told.setdefault((row.version, row.hashed, row.kubelet, row.reason), row)
-        rows += reversed(told.values())
+        row_of: dict[tuple[object, ...], Row] = {}
+        for choice in reversed(chosen):
+            chosen_target = target.for_choice(choice)
+            if chosen_target.karpenter not in bundles:
+                bundles[chosen_target.karpenter] = (
+                    ca_of(cluster, chosen_target.karpenter) if cluster is not None else None
+                )
+            stated = choice.karpenter_from.place if choice.karpenter_from is not None else None
+            row = _row(obj, chosen_target, bundles[chosen_target.karpenter], cluster)._replace(stated=stated)
+            row_of.setdefault((row.version, row.hashed, row.kubelet, row.reason), row)
+        rows += reversed(row_of.values())
     return rows
 
 
@@ -151,13 +153,13 @@ def _row(obj: Object, target: Target, ca: int | None, cluster: Cluster | None) -
     release = target.karpenter
     row = Row(obj, release, annotation(obj.kind), version(obj.kind, release))
     try:
-        kept = stored_object(obj, release, target.schemas or Schemas.bundled())
-        hashed = hash_stored(obj.kind, kept, release, ca)
-        kubelet = kubelet_hash(kept, release) if obj.kind == "EC2NodeClass" else None
+        stored = stored_object(obj, release, target.schemas or Schemas.bundled())
+        hashed = hash_stored(obj.kind, stored, release, ca)
+        kubelet = kubelet_hash(stored, release) if obj.kind == "EC2NodeClass" else None
     except Unhashable as error:
         return row._replace(reason=str(error))
     unknown = tuple(left_out(obj, release, target.schemas or Schemas.bundled()))
     nodes = None
     if cluster is not None and isinstance(obj.name, str) and not unknown:
-        nodes = standings(obj.kind, obj.name, kept, hashed, cluster, release)
+        nodes = standings(obj.kind, obj.name, stored, hashed, cluster, release)
     return row._replace(hashed=hashed, kubelet=kubelet, nodes=nodes, left_out=unknown)

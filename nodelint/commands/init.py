@@ -145,12 +145,12 @@ def _setting(key: str, name: str, stated: Sequence[Evidence], otherwise: str) ->
     if not stated:
         example = "1.4" if key.startswith("karpenter") else "1.33"
         return [f"# No file states the release of {name}: {otherwise}.", f'# {key}: "{example}"', ""]
-    if len({each.version for each in stated}) == 1:
+    if len({evidence.version for evidence in stated}) == 1:
         lines = [f"# The release of {name} is the one that {stated[0].by} states. To override it:"]
     else:
         lines = [f"# Files state several releases of {name}; for each object the nearest counts. To override:"]
-    for version in dict.fromkeys(each.version for each in stated):
-        first = next(each for each in stated if each.version == version)
+    for version in dict.fromkeys(evidence.version for evidence in stated):
+        first = next(evidence for evidence in stated if evidence.version == version)
         lines.append(f'# {key}: "{version}"  # {first.by}, {first.place}')
     return [*lines, ""]
 
@@ -240,7 +240,7 @@ def _next(seen: Survey) -> list[str]:
         if ci in seen.ci:
             lines.append(f"  {ci}: {_address(page)}")
     for style, page in (("Flux", "docs/ci/flux.md"), ("Argo CD", "docs/ci/argo-cd.md")):
-        if any(style in each for each in seen.styles):
+        if any(style in seen_style for seen_style in seen.styles):
             lines.append(f"  {style}: {_address(page)}")
     return lines
 

@@ -110,11 +110,11 @@ def command(
     wanted = outputs_of(outputs, output)
     settings = settings_of(flags)
     cluster = cluster_of(live, workloads=True)
-    asked = paths or (".",)
+    requested = paths or (".",)
     with ExitStack() as stack:
-        was = _old_side(stack, asked, settings, against, old)
-        new = read_side(asked, settings, was.above or _root(asked), whole=old is not None)
-        plan, findings = _planned(was, new, settings, asked, cluster)
+        was = _old_side(stack, requested, settings, against, old)
+        new = read_side(requested, settings, was.above or _root(requested), whole=old is not None)
+        plan, findings = _planned(was, new, settings, requested, cluster)
         renamed(was, plan, findings)
     bad = _write_outputs(wanted, plan, findings)
     for path, reason in bad:
@@ -217,7 +217,7 @@ def _planned(
     plan = make_each(
         _side(was, new), _side(new, was), aim, lambda old, new: _own_aim(aim, (old, new), chosen, named[1])
     )
-    say_unknown(each.release for each in plan.pools if each.release is not None)
+    say_unknown(pool.release for pool in plan.pools if pool.release is not None)
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
@@ -311,7 +311,9 @@ def _fails(plan: Plan, findings: Findings, gate: str) -> bool:
     """Whether a plan is stopped by a gate; each gate is stopped by what the graver ones are, too."""
     if gate == "never":
         return False
-    wrong = any(result.severity == "error" for result in findings.new) or any(each.refused for each in plan.pools)
-    wrong = wrong or any(each.refused for each in plan.class_plans)
+    wrong = any(result.severity == "error" for result in findings.new) or any(
+        pool_plan.refused for pool_plan in plan.pools
+    )
+    wrong = wrong or any(class_plan.refused for class_plan in plan.class_plans)
     empty = any(pool.launches_nothing for pool in plan.pools)
     return wrong or (gate != "error" and empty) or (gate == "drift" and plan.endangers_nodes)

@@ -117,7 +117,7 @@ def command(
     from nodelint.ec2 import cache
 
     file, unwanted, old = _place(paths, output, fresh)
-    asked, snapshot, replies = _ask(classes, settings, regions, profile, timeout, old, catalog)
+    askings, snapshot, replies = _ask(classes, settings, regions, profile, timeout, old, catalog)
     if found is not None:
         unreadable(found)
     written = None if snapshot is None else file
@@ -130,8 +130,8 @@ def command(
                 snapshot = cache.keep(file, replies, now(), __version__, unwanted)
         except cache.UnusableSnapshot as error:
             stop(*error.messages)
-        check += ["--region", asked[0].region.name] if len(snapshot.regions) > 1 else []
-    _end(asked, written, [*check, *paths], _unnamed(classes), found is not None and bool(found.unreadable))
+        check += ["--region", askings[0].region.name] if len(snapshot.regions) > 1 else []
+    _end(askings, written, [*check, *paths], _unnamed(classes), found is not None and bool(found.unreadable))
 
 
 def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
@@ -142,15 +142,15 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
 
     found = discovered(paths or (".",), session.settings)
     found.unreadable += unread(found, "not asked for")
-    held = list(read_inventory(found).objects())
-    if not held:
+    judged = list(read_inventory(found).objects())
+    if not judged:
         unreadable(found)
         echo(f"Nothing to ask: no NodePool or EC2NodeClass in {counted(found.files, 'file')}.")
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
-    beside = [obj for source in session.beside(held, found.sources) for obj in objects(source)]
-    classes = [obj for obj in (*held, *beside) if isinstance(obj, EC2NodeClass)]
+    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
+    classes = [obj for obj in (*judged, *context_objects) if isinstance(obj, EC2NodeClass)]
     wanted = session.classes_at(classes, session.choose(found))
-    if any(each[1:] != (session.settings.karpenter, session.settings.kubernetes) for each in wanted):
+    if any(place[1:] != (session.settings.karpenter, session.settings.kubernetes) for place in wanted):
         echo(f"Asked as {_releases(wanted)} would, as the files beside the classes state.")
     return found, wanted
 
@@ -168,8 +168,8 @@ def _repeat_flags(flags: dict[str, Any]) -> list[str]:
 def _releases(classes: Sequence[ClassesAt]) -> str:
     """`Karpenter 1.2.1 (Kubernetes 1.30) and Karpenter 1.8.1`."""
     return " and ".join(
-        f"Karpenter {each.karpenter}" + (f" (Kubernetes {each.kubernetes})" if each.kubernetes else "")
-        for each in classes
+        f"Karpenter {place.karpenter}" + (f" (Kubernetes {place.kubernetes})" if place.kubernetes else "")
+        for place in classes
     )
 
 
@@ -177,8 +177,8 @@ def _unnamed(classes: Sequence[ClassesAt]) -> list[str]:
     """The aliases whose images were not asked for, as those depend on a version of Kubernetes that is not named."""
     from nodelint.ec2.questions import alias_of
 
-    without = [node_class for each in classes if each.kubernetes is None for node_class in each.classes]
-    return sorted({asked.shown for asked in map(alias_of, without) if asked is not None and asked.known})
+    without = [node_class for place in classes if place.kubernetes is None for node_class in place.classes]
+    return sorted({alias.shown for alias in map(alias_of, without) if alias is not None and alias.known})
 
 
 def _check_regions(names: Sequence[str]) -> None:
@@ -241,7 +241,7 @@ def _ask(
     from nodelint.ec2.client import CannotAsk
     from nodelint.report.snapshot import Asking
 
-    asked: list[Asking] = []
+    askings: list[Asking] = []
     replies: list[Reply] = []
     snapshot, refusal = old, None
     limits = cache.time_to_live()
@@ -253,7 +253,7 @@ def _ask(
                 begun, calls = monotonic(), sum(aws.calls.values())
                 brought = ask_region(aws, name, classes, snapshot, limits)
                 seconds, made = monotonic() - begun, sum(aws.calls.values()) - calls
-                asked.append(Asking(brought.reply.region, brought.new, made, seconds))
+                askings.append(Asking(brought.reply.region, brought.new, made, seconds))
                 if not brought.fruitless:
                     replies.append(brought.reply)
                     snapshot = cache.with_reply(snapshot, brought.reply, now(), __version__)
@@ -261,10 +261,10 @@ def _ask(
             refusal = error
     if refusal is not None:
         say(f"AWS cannot be asked: {refusal.reason}")
-        if not asked:
+        if not askings:
             sys.exit(TRY_AGAIN if refusal.transient else LACKING)
-        asked[-1] = asked[-1]._replace(refusal=(refusal.reason, refusal.transient))
-    return asked, None if snapshot is old else snapshot, replies
+        askings[-1] = askings[-1]._replace(refusal=(refusal.reason, refusal.transient))
+    return askings, None if snapshot is old else snapshot, replies
 
 
 def _unbundled(region: Region) -> str | None:
@@ -280,7 +280,7 @@ def _unbundled(region: Region) -> str | None:
 
 
 def _end(
-    asked: Sequence[Asking], file: str | None, check: Sequence[str], unnamed: Sequence[str], bad: bool
+    askings: Sequence[Asking], file: str | None, check: Sequence[str], unnamed: Sequence[str], bad: bool
 ) -> NoReturn:
     """Print what was asked and what comes next, and exit with the code that follows from it."""
     import shlex
@@ -288,10 +288,12 @@ def _end(
     from nodelint.lint import rule
     from nodelint.report.snapshot import refresh_text
 
-    needs = {name: each.needs for name, each in rule.load(rule.bundled()).items() if each.needs}
-    for each in asked:
-        echo(refresh_text(each, needs))
-        unbundled = _unbundled(each.region)
+    needs = {
+        name: skipped_rule.needs for name, skipped_rule in rule.load(rule.bundled()).items() if skipped_rule.needs
+    }
+    for asking in askings:
+        echo(refresh_text(asking, needs))
+        unbundled = _unbundled(asking.region)
         if unbundled is not None:
             echo(printable(unbundled))
     if unnamed:
@@ -301,8 +303,10 @@ def _end(
         echo("Nothing was written: nothing new is known.")
     else:
         echo(printable(f"Written to {file}. Next: {shlex.join(check)}"))
-    failures = [(a.failed or "", a.transient) for each in asked for a in each.new.values() if a.failed is not None]
-    failures += [each.refusal for each in asked if each.refusal]
+    failures = [
+        (a.failed or "", a.transient) for asking in askings for a in asking.new.values() if a.failed is not None
+    ]
+    failures += [asking.refusal for asking in askings if asking.refusal]
     if bad:
         sys.exit(UNUSABLE)
     if failures:

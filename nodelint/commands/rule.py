@@ -62,7 +62,7 @@ def command(name: str | None, subject: str | None, form: str, **flags: Any) -> N
         named = None if subject is None else _subject_named(subject)
         chosen = sorted(rules.values(), key=lambda rule: rule.name)
         if form == "json":
-            echo_json([rule_data(each) for each in chosen if named in (None, each.subject)])
+            echo_json([rule_data(chosen_rule) for chosen_rule in chosen if named in (None, chosen_rule.subject)])
             return
         echo("\n".join(list_lines(chosen, look(page=True), named)).rstrip())
         return

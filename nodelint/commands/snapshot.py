@@ -59,15 +59,15 @@ def _in_use(file: str | None, form: str) -> None:
     from nodelint.report import bundled_facts
     from nodelint.report import snapshot as report
 
-    kept = None if file is None else cache.read_kept(file)
+    cached = None if file is None else cache.read_kept(file)
     if form == "json":
-        shown = {} if file is None or kept is None else report.show_json(kept, file, now(), cache.time_to_live())
+        shown = {} if file is None or cached is None else report.show_json(cached, file, now(), cache.time_to_live())
         echo_json({"version": 1, **shown, "bundled": bundled_facts.bundled_json(now())})
         return
-    if file is None or kept is None:
+    if file is None or cached is None:
         echo("Nothing is cached for this repository; `nodelint refresh` asks AWS.")
     else:
-        echo(report.show_text(kept, file, now(), cache.time_to_live()))
+        echo(report.show_text(cached, file, now(), cache.time_to_live()))
     echo(f"\n{bundled_facts.bundled_text(now())}")
 
 
@@ -108,7 +108,7 @@ def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Any) ->
 
         pools, unread = moved(before, after, paths, flags)
         found += pools
-        found.sort(key=lambda each: each.region)
+        found.sort(key=lambda difference: difference.region)
     if form == "json":
         echo_json(report.diff_json(found))
     else:

@@ -76,8 +76,8 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
       nodelint triage controller.log --manifests clusters/prod
       kubectl get events -A | nodelint triage --karpenter-version 1.6
     """
-    asked = FactFlags.taken(flags)
-    if asked.live and not manifests:
+    fact_flags = FactFlags.taken(flags)
+    if fact_flags.live and not manifests:
         stop("--live asks AWS about manifests: name them with --manifests")
     settings = settings_of(flags)
     read = _read(file, settings)
@@ -86,7 +86,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
     if manifests:
         from nodelint.triage import with_findings
 
-        report, bad_path = _findings(manifests, asked, settings, read)
+        report, bad_path = _findings(manifests, fact_flags, settings, read)
         read = with_findings(read, report)
         faults = report.faults
     if form == "json":
@@ -130,7 +130,7 @@ def _opened(file: str) -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _findings(paths: Sequence[str], asked: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
+def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
     """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable."""
     from nodelint.commands._lint_setup import judging
     from nodelint.lint import engine
@@ -139,7 +139,7 @@ def _findings(paths: Sequence[str], asked: FactFlags, settings: Settings, read: 
     found = discovered(paths, settings)
     if read.newest_release is not None:
         settings = settings._replace(karpenter=max(read.newest_release, OLDEST))
-    ready = judging(found, asked, settings, paths)
+    ready = judging(found, fact_flags, settings, paths)
     report = engine.lint(found.sources, ready.request)
     unreadable(found)
     if not report.objects:

@@ -91,7 +91,7 @@ def command(
     """
     from nodelint.model.releases import OLDEST, early
 
-    asked = FactFlags.taken(flags)
+    fact_flags = FactFlags.taken(flags)
     start = early(old) if old is not None else None
     settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)})
     after = _release("--to", new)
@@ -100,7 +100,7 @@ def command(
     before, kubernetes = _stated(settings, found)
     if start is None and after <= before:
         stop(f"--to {after} is not newer than {before}, the release to come from")
-    ready = judging(found, asked, settings._replace(karpenter=after), paths, built)
+    ready = judging(found, fact_flags, settings._replace(karpenter=after), paths, built)
     from nodelint.upgrade import upgrade
 
     # Each object is judged release by release.
@@ -133,18 +133,22 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
 
     choose = Session(settings).choose(found)
     each_of = [choose(obj) for source in found.sources for obj in objects(source)] if choose is not None else []
-    chosen = [one for some in each_of if not isinstance(some, str) for one in some]
-    clusters = {one.kubernetes: one.kubernetes_from for one in chosen}
+    chosen = [choice for choices in each_of if not isinstance(choices, str) for choice in choices]
+    clusters = {choice.kubernetes: choice.kubernetes_from for choice in chosen}
     kubernetes = next(iter(clusters)) if len(clusters) == 1 else settings.kubernetes
     if settings.karpenter_named:
         return settings.karpenter, kubernetes
-    said = {one.karpenter.last: one.karpenter_from for one in chosen if not (one.assumed or one.later)}
-    if not said:
+    evidence_of = {
+        choice.karpenter.last: choice.karpenter_from for choice in chosen if not (choice.assumed or choice.later)
+    }
+    if not evidence_of:
         stop("no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml")
-    if len(said) > 1:
-        named = ", ".join(f"{r}{f' ({by.place})' if (by := said[r]) is not None else ''}" for r in sorted(said))
+    if len(evidence_of) > 1:
+        named = ", ".join(
+            f"{r}{f' ({by.place})' if (by := evidence_of[r]) is not None else ''}" for r in sorted(evidence_of)
+        )
         stop(f"the files state several releases to come from: {named}; name one by --from, or fewer PATHS")
-    release, evidence = said.popitem()
+    release, evidence = evidence_of.popitem()
     if evidence is not None:
         say(f"Karpenter {release} as {evidence.place} states it ({evidence.by})")
     return release, kubernetes

@@ -125,7 +125,7 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
 
 def of_entry(entry: Node) -> Budget | None:
     """One entry of a manifest's budgets with a schedule; None where it has none, or is not known or not read."""
-    if any(isinstance(each.value, UnknownValue) for each in entry.walk() if each.kind == "scalar"):
+    if any(isinstance(node.value, UnknownValue) for node in entry.walk() if node.kind == "scalar"):
         return None
     plain = entry.plain()
     budget = _read(plain) if isinstance(plain, dict) and plain.get("schedule") and plain.get("duration") else None
@@ -154,14 +154,14 @@ def without_effect(
     known = [(item, budget, reasons) for item in node.items for budget, reasons in _known(item, every)]
     if any(budget.broken for _, budget, _ in known):
         return  # nothing may be disrupted at all
-    counting = [each for each in known if id(each[0]) not in conditional]
-    for one in reversed(known):
-        entry, budget, reasons = one
-        others = [each for each in counting if each is not one]
+    counting = [known_budget for known_budget in known if id(known_budget[0]) not in conditional]
+    for known_budget in reversed(known):
+        entry, budget, reasons = known_budget
+        others = [counted for counted in counting if counted is not known_budget]
         by = [_first(others, reason, budget) for reason in sorted(reasons)]
-        found = [each for each in by if each is not None]
+        found = [covering for covering in by if covering is not None]
         if found and len(found) == len(by):
-            more = [each for each in found if not _at_most(budget, each[1])]
+            more = [idle for idle in found if not _at_most(budget, idle[1])]
             yield RedundantBudget(entry, budget, *(more or found)[0], bool(more))
             counting = others
 
@@ -187,15 +187,15 @@ def _known(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozense
         yield _read(plain), every if reasons is None else frozenset(str(reason) for reason in reasons) & every
 
 
-def _covers(one: Budget, other: Budget) -> bool:
+def _covers(budget: Budget, other: Budget) -> bool:
     """Whether one budget is in force whenever the other is, and then allows no more nodes."""
-    if not _at_most(one, other):
+    if not _at_most(budget, other):
         return False
-    if one.schedule is None or (one.schedule == other.schedule and one.duration >= other.duration):
+    if budget.schedule is None or (budget.schedule == other.schedule and budget.duration >= other.duration):
         return True
-    if other.schedule is None or not (_is_weekly(one.schedule) and _is_weekly(other.schedule)):
+    if other.schedule is None or not (_is_weekly(budget.schedule) and _is_weekly(other.schedule)):
         return False
-    ours, theirs = (list(each.windows(_MONDAY, _MONDAY + 2 * WEEK)) for each in (one, other))
+    ours, theirs = (list(budget.windows(_MONDAY, _MONDAY + 2 * WEEK)) for budget in (budget, other))
     return all(any(start <= begin and end <= finish for start, finish in ours) for begin, end in theirs)
 
 
@@ -203,10 +203,10 @@ def _is_weekly(schedule: Schedule) -> bool:
     return schedule.any_day and len(schedule.months) == 12 and len(schedule.days) == 31
 
 
-def _at_most(one: Budget, other: Budget) -> bool:
+def _at_most(budget: Budget, other: Budget) -> bool:
     """Whether one budget allows no more nodes than the other, of any number of nodes."""
-    a, b = (_count(each.nodes.removesuffix("%")) for each in (one, other))
-    shares = one.nodes.endswith("%"), other.nodes.endswith("%")
+    a, b = (_count(budget.nodes.removesuffix("%")) for budget in (budget, other))
+    shares = budget.nodes.endswith("%"), other.nodes.endswith("%")
     if a == 0 or (shares[1] and b == 100):
         return True
     return a <= b if shares[0] == shares[1] else not shares[0] and a == 1 and b > 0
@@ -278,7 +278,7 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
     node = pool.node.find("spec", "disruption", "budgets")
     entries: object = [{"nodes": "10%"}]  # what the API server fills in
     if node is not None and not (node.kind == "scalar" and node.value is None):
-        if any(isinstance(each.value, UnknownValue) for each in node.walk() if each.kind == "scalar"):
+        if any(isinstance(entry.value, UnknownValue) for entry in node.walk() if entry.kind == "scalar"):
             return None
         entries = node.plain()
     elif pool.partial:
@@ -288,8 +288,8 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
 
 def describe_budget(stretches: Sequence[Interval]) -> str:
     """What is allowed over a week: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
-    used = list(dict.fromkeys(budget for each in stretches for budget in each.budgets))
-    always = [budget for budget in used if all(budget in each.budgets for each in stretches)]
+    used = list(dict.fromkeys(budget for interval in stretches for budget in interval.budgets))
+    always = [budget for budget in used if all(budget in interval.budgets for interval in stretches)]
     times = [f"{describe_times(b, stretches)}: {_least([*always, b])}" for b in used if b not in always]
     base = _least(always) if always else "no limit"
     return "; ".join([*times, f"otherwise {base}"] if times else [base])

@@ -84,8 +84,8 @@ def _list_differing_fields(
 def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[str]:
     """The fields in which the hashes of two stored objects differ."""
     path, struct = root(kind)
-    for each in differences(struct, _mapping_at_path(old, path), _mapping_at_path(new, path), release, path):
-        yield render_path(each.path)
+    for difference in differences(struct, _mapping_at_path(old, path), _mapping_at_path(new, path), release, path):
+        yield render_path(difference.path)
     if kind == CLASS_KIND and text_hash(family(old)) != text_hash(family(new)):
         yield "spec.amiFamily"
 
@@ -99,19 +99,21 @@ def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterato
         ("startupTaints", "[]Taint"),
         ("nodeClassRef", "*NodeClassReference"),
     ):
-        for each in differences(
+        for difference in differences(
             kind, claim.spec.get(field, _EMPTY[kind]), spec.get(field, _EMPTY[kind]), release, (*path, field)
         ):
-            yield render_path(each.path)
+            yield render_path(difference.path)
     for field, kind in (("terminationGracePeriod", "*Duration"), ("expireAfter", "NillableDuration")):
         old, new = claim.spec.get(field), spec.get(field)
         if (old is None) != (new is None) and "Never" not in (old, new):
             yield render_path((*path, field))
         elif old is not None and new is not None:
-            yield from (render_path(each.path) for each in differences(kind, old, new, release, (*path, field)))
-    for field, held in (("labels", claim.labels), ("annotations", claim.annotations)):
+            yield from (
+                render_path(difference.path) for difference in differences(kind, old, new, release, (*path, field))
+            )
+    for field, claimed in (("labels", claim.labels), ("annotations", claim.annotations)):
         for key, value in _mapping_at_path(template, ("metadata", field)).items():
-            if held.get(key) != value:
+            if claimed.get(key) != value:
                 yield render_path(("spec", "template", "metadata", field, key))
 
 

@@ -67,20 +67,20 @@ class PodBudget(NamedTuple):
         wanted = _map(self.selector.get("matchLabels"))
         expressions = self.selector.get("matchExpressions")
         return all(pod.labels.get(str(key)) == str(value) for key, value in wanted.items()) and all(
-            _meets(pod.labels, each) for each in (expressions if isinstance(expressions, list) else ())
+            _meets(pod.labels, expression) for expression in (expressions if isinstance(expressions, list) else ())
         )
 
 
 def _meets(labels: dict[str, str], expression: Any) -> bool:
-    told = _map(expression)
-    value, values = labels.get(str(told.get("key"))), told.get("values")
-    listed = [str(each) for each in values] if isinstance(values, list) else []
+    fields = _map(expression)
+    value, values = labels.get(str(fields.get("key"))), fields.get("values")
+    listed = [str(value) for value in values] if isinstance(values, list) else []
     return {
         "In": value is not None and value in listed,
         "NotIn": value is None or value not in listed,
         "Exists": value is not None,
         "DoesNotExist": value is None,
-    }.get(str(told.get("operator")), False)
+    }.get(str(fields.get("operator")), False)
 
 
 def read_pod(obj: dict[str, Any]) -> RunningPod | None:
@@ -97,8 +97,12 @@ def read_pod(obj: dict[str, Any]) -> RunningPod | None:
         node,
         _texts(meta.get("labels")),
         _texts(meta.get("annotations")),
-        tuple(each for each in (tolerations if isinstance(tolerations, list) else ()) if isinstance(each, dict)),
-        any(_map(each).get("kind") == "Node" for each in (owners if isinstance(owners, list) else ())),
+        tuple(
+            toleration
+            for toleration in (tolerations if isinstance(tolerations, list) else ())
+            if isinstance(toleration, dict)
+        ),
+        any(_map(owner).get("kind") == "Node" for owner in (owners if isinstance(owners, list) else ())),
         _moment(_map(obj.get("status")).get("startTime")),
     )
 
@@ -131,7 +135,7 @@ def _moment(text: object) -> datetime | None:
 
 
 def _texts(value: Any) -> dict[str, str]:
-    return {str(key): str(each) for key, each in _map(value).items()}
+    return {str(key): str(text) for key, text in _map(value).items()}
 
 
 def _map(value: Any) -> dict[str, Any]:

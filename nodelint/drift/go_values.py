@@ -43,10 +43,10 @@ def duration(text: str) -> int:
 
 def _part_of(digits: str, unit: int) -> int:
     """A decimal fraction of a unit. Go drops digits that overflow 63 bits, and counts in floats."""
-    kept = digits
-    while kept and int(kept) >= _LONGEST:
-        kept = kept[:-1]
-    return int(float(int(kept)) * (float(unit) / 10.0 ** len(kept))) if kept else 0
+    digits_left = digits
+    while digits_left and int(digits_left) >= _LONGEST:
+        digits_left = digits_left[:-1]
+    return int(float(int(digits_left)) * (float(unit) / 10.0 ** len(digits_left))) if digits_left else 0
 
 
 _QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)")

@@ -58,12 +58,12 @@ def moves_nodes(kind: str, path: str, release: Version) -> bool:
     `path` is that of the field, such as `spec.template.spec.expireAfter`. That is so of what is hashed, of what a
     pool asks of instance types, and of what a class selects by.
     """
-    steps = [each for each in re.split(r"\.|\[[^]]*+\]?", path) if each]
+    steps = [part for part in re.split(r"\.|\[[^]]*+\]?", path) if part]
     top, struct = root(kind) if kind in table("hashes")["annotations"] else ((), "")
     if not struct or tuple(steps[: len(top)]) != top:
         return False
     for step in steps[len(top) :]:
-        field = next((each for each in fields(struct) if each.json == step), None)
+        field = next((field for field in fields(struct) if field.json == step), None)
         if field is None or field.json == "requirements" or field.json.endswith(("Terms", "Selector")):
             return field is not None
         if not field.counts(release):

@@ -62,13 +62,13 @@ def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
     kind = kind.removeprefix("*")
     if kind.startswith("[]"):
         total = 0
-        for index, each in enumerate(_typed(value, list, path)):
-            total ^= hash_of(kind[2:], each, release, (*path, index))
+        for index, member in enumerate(_typed(value, list, path)):
+            total ^= hash_of(kind[2:], member, release, (*path, index))
         return total
     if kind.startswith("map[string]"):
         total = 0
-        for key, each in _typed(value, dict, path).items():
-            total ^= _ordered(text_hash(key), hash_of(kind[11:], each, release, (*path, key)))
+        for key, member in _typed(value, dict, path).items():
+            total ^= _ordered(text_hash(key), hash_of(kind[11:], member, release, (*path, key)))
         return _finish(total)
     if kind in _SCALARS:
         return _SCALARS[kind](value, path)
@@ -95,8 +95,8 @@ def is_zero(kind: str, value: Any, path: Path = ()) -> bool:
         return not value
     if kind == "Duration":
         return bool(_read(go_values.duration, value, path) == 0)
-    held = _typed(value, dict, path)
-    return all(f.json not in held or is_zero(f.type, held[f.json], (*path, f.json)) for f in fields(kind))
+    mapping = _typed(value, dict, path)
+    return all(f.json not in mapping or is_zero(f.type, mapping[f.json], (*path, f.json)) for f in fields(kind))
 
 
 NEVER = "Never"

@@ -81,8 +81,8 @@ def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for problem in check(obj, release, schemas):
         if problem.layer == "unknown" and problem.node.parent is not None:
-            held = problem.node.parent.get(str(problem.node.value))
-            found[problem.path] = held.plain() if held is not None else None
+            node = problem.node.parent.get(str(problem.node.value))
+            found[problem.path] = node.plain() if node is not None else None
     return found
 
 
@@ -139,13 +139,13 @@ def _filled(shape: SchemaNode | None, value: Any) -> Any:
     if shape is None:
         return value
     if isinstance(value, dict):
-        made = {name: _filled(_child(shape, name), each) for name, each in value.items()}
+        made = {name: _filled(_child(shape, name), item) for name, item in value.items()}
         for name, child in shape.defaults:
             if name not in made:
                 made[name] = _default(child)
         return made
     if isinstance(value, list):
-        return [_filled(shape.items, each) for each in value]
+        return [_filled(shape.items, item) for item in value]
     return value
 
 

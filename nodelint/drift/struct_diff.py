@@ -152,9 +152,9 @@ def _of_unknown_field(
 def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
     def of_key(key: str) -> Iterator[ValueDifference]:
         was, now = (*at, key), (*to, key)
-        held = new[key] if key in new else old[key]
-        if (key not in old or key not in new) and isinstance(held, Placeholder) and is_conditional(held):
-            raise Unhashable(now if key in new else was, _filled_later(held))
+        value = new[key] if key in new else old[key]
+        if (key not in old or key not in new) and isinstance(value, Placeholder) and is_conditional(value):
+            raise Unhashable(now if key in new else was, _filled_later(value))
         if key not in old or key not in new:
             yield ValueDifference(was if key in old else None, now if key in new else None)
         elif _holds_unknown(old[key]) or _holds_unknown(new[key]):

@@ -44,9 +44,9 @@ def pattern_of(value: str | Placeholder) -> Pattern:
     return Pattern(literals, tuple(text[start:end] for start, end in found))
 
 
-def texts_differ(one: str | Placeholder, other: str | Placeholder) -> bool:
+def texts_differ(old: str | Placeholder, other: str | Placeholder) -> bool:
     """Whether two texts differ for certain. False where they are, or may be, the same."""
-    left, right = pattern_of(one), pattern_of(other)
+    left, right = pattern_of(old), pattern_of(other)
     if left.placeholders == right.placeholders:
         if left.shortest != right.shortest:
             return True

@@ -249,7 +249,7 @@ def facts_of(
     snapshot: Snapshot, where: str, region: str | None, now: datetime, limits: Mapping[FactKind, timedelta]
 ) -> AwsFacts:
     """The facts of a run: of the region that was named, else of the only one that the snapshot (`where`) holds."""
-    names = [each.name for each in snapshot.regions]
+    names = [region.name for region in snapshot.regions]
     chosen = snapshot.region(region) if region else snapshot.regions[0] if len(names) == 1 else None
     if chosen is not None:
         return AwsFacts(snapshot, chosen, now, limits)

@@ -339,20 +339,20 @@ class Catalog:
             return self.all_types
         by_value = self._by_value(key)
         if not requirement.complement:
-            kept = union(by_value.get(value, NONE) for value in requirement.values)
-            return kept if requirement.values else self.all_types - self.having(key)
+            types = union(by_value.get(value, NONE) for value in requirement.values)
+            return types if requirement.values else self.all_types - self.having(key)
         if requirement.greater_equal is None and requirement.less_equal is None:
             refused = union(by_value.get(value, NONE) for value in requirement.values)
             return self.all_types - refused if requirement.values else self.having(key)
-        kept = union(types for value, types in by_value.items() if requirement.admits(value))
-        return kept | (self.all_types - self.having(key)) if requirement.absent_allowed else kept
+        types = union(types for value, types in by_value.items() if requirement.admits(value))
+        return types | (self.all_types - self.having(key)) if requirement.absent_allowed else types
 
     def fitting(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types that all of these requirements keep, one for each key (a `Requirements`)."""
-        kept = self.all_types
+        types = self.all_types
         for requirement in requirements:
-            kept &= self.select(requirement)
-        return kept
+            types &= self.select(requirement)
+        return types
 
     def remembered(self, name: object, make: Callable[[], _T]) -> _T:
         """What `make` makes of this catalogue, made when first asked for; a name stands for one thing."""
@@ -382,7 +382,9 @@ class Catalog:
             return tuple(["windows" if arch == "amd64" else None for arch in self._column(ARCH) or ()])
         if key not in self._snapshot.labels or not self._has_label(key):
             return None
-        changes = [each for each in self._snapshot.changes if each.label == key and self._version < each.before]
+        changes = [
+            change for change in self._snapshot.changes if change.label == key and self._version < change.before
+        ]
         if not changes:
             return self._written.column(key)
         column = list(self._written.column(key))

@@ -125,8 +125,8 @@ class AwsFacts:
         if id is not None and id in region.images:
             self._check_age("images", max(a.at for a in region.answers.values() if id in a.found))
             return Images((region.images[id],), 1)
-        for asked, answer in region.answers.items():
-            found = None if answer.failed else self._narrowed(question, asked, answer)
+        for answered_question, answer in region.answers.items():
+            found = None if answer.failed else self._narrowed(question, answered_question, answer)
             if found is not None:
                 self._check_age("images", answer.at)
                 return Images(_newest_first(found), len(found))
@@ -134,23 +134,23 @@ class AwsFacts:
             "images", f"the snapshot holds no answer about {self._describe(question)}; `nodelint refresh` asks"
         )
 
-    def _narrowed(self, question: Question, asked: Question, answer: Answer) -> list[MachineImage] | None:
+    def _narrowed(self, question: Question, asked_question: Question, answer: Answer) -> list[MachineImage] | None:
         """The images of a question that asks for part of what was asked; None where it is not, or not for sure."""
-        name, pattern = question.value("name"), asked.value("name")
-        rest = [[pair for pair in q.filters if pair[0] != "name"] for q in (question, asked)]
-        if asked.kind != "images" or rest[0] != rest[1]:
+        name, pattern = question.value("name"), asked_question.value("name")
+        rest = [[pair for pair in q.filters if pair[0] != "name"] for q in (question, asked_question)]
+        if asked_question.kind != "images" or rest[0] != rest[1]:
             return None
         if name != pattern and (name is None or re.search(r"[*?\\]", name) or not matches(pattern or "*", name)):
             return None
         owners = {self._owner(owner) for owner in question.owners}
-        if None in owners or (asked.owners and not (owners and owners <= set(asked.owners))):
+        if None in owners or (asked_question.owners and not (owners and owners <= set(asked_question.owners))):
             return None
         assert self.region is not None
-        kept = [self.region.images[id] for id in answer.found]
-        found = [i for i in kept if name in (pattern, i.name) and (not owners or i.owner in owners)]
+        images = [self.region.images[id] for id in answer.found]
+        found = [i for i in images if name in (pattern, i.name) and (not owners or i.owner in owners)]
         # Of each owner the newest are kept, and those decide. Of a whole name an owner has one image at most.
-        if name != pattern and answer.total > len(kept):
-            pruned = pruned_owners(kept, answer.at)
+        if name != pattern and answer.total > len(images):
+            pruned = pruned_owners(images, answer.at)
             lost = pruned & owners if owners else pruned
             if lost - {image.owner for image in found}:
                 return None
@@ -216,8 +216,8 @@ class AwsFacts:
         return self.region
 
     def _describe(self, question: Question) -> str:
-        asked = ", ".join(f"{name}={value}" for name, value in question.filters)
-        return f"{WORDS[question.kind]} of `{short(asked, 60)}`" if asked else WORDS[question.kind]
+        fields = ", ".join(f"{name}={value}" for name, value in question.filters)
+        return f"{WORDS[question.kind]} of `{short(fields, 60)}`" if fields else WORDS[question.kind]
 
     def _check_age(self, kind: FactKind, at: str) -> None:
         limit = self._limits.get(kind)

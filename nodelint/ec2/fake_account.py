@@ -106,7 +106,7 @@ class FakeAccount:
         if kind in self._data.get("denied", ()):
             return Answer(self.now, failed="UnauthorizedOperation")
         if kind in ("instance-types", "offerings") and "zones" in self._data:
-            offerings = {each.type: each for each in self._offerings()}
+            offerings = {offering.type: offering for offering in self._offerings()}
             tables["offerings"] = offerings
             return Answer(self.now, total=len(offerings))
         if kind == "parameters" and "parameters" in self._data:
@@ -121,9 +121,9 @@ class FakeAccount:
             if its == kind and key in self._data:
                 things = [(thing, _record(cls, thing, defaults)) for thing in self._data[key]]
                 hits = [record for thing, record in things if _meets(question, record, thing.get("tags", {}))]
-                kept = kept_images(hits, self.now) if kind == "images" else hits
-                tables.setdefault(field, {}).update({record.id: record for record in kept})
-                return Answer(self.now, tuple(record.id for record in kept), len(hits))
+                answered = kept_images(hits, self.now) if kind == "images" else hits
+                tables.setdefault(field, {}).update({record.id: record for record in answered})
+                return Answer(self.now, tuple(record.id for record in answered), len(hits))
         return Answer(self.now, failed="")
 
     def _offerings(self) -> Iterator[Offering]:

@@ -149,7 +149,9 @@ def changes(names: Iterable[str], known: Catalog) -> tuple[Change, ...]:
 
 def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
     architectures = _texts(info, "ProcessorInfo", "SupportedArchitectures")
-    arch = next((_ARCHITECTURES[each] for each in architectures if each in _ARCHITECTURES), None)
+    arch = next(
+        (_ARCHITECTURES[architecture] for architecture in architectures if architecture in _ARCHITECTURES), None
+    )
     if arch is None or "hvm" not in _texts(info, "SupportedVirtualizationTypes"):
         return None
     tables = known if name in known else tables_alone()

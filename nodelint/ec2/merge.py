@@ -52,7 +52,7 @@ def joined(old: Snapshot, new: Snapshot) -> Snapshot:
         change._replace(values={name: value for name, value in change.values.items() if name in added})
         for change in new.changes
     ]
-    former, latter = sorted((old, new), key=lambda each: each.date)
+    former, latter = sorted((old, new), key=lambda snapshot: snapshot.date)
     return Snapshot(
         origin=f"{former.origin}, {former.date}; {latter.origin}",
         date=latter.date,

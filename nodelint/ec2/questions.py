@@ -95,7 +95,7 @@ def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST)
 
     An entry with an id and with tags asks for each by itself. Before 1.8.0 `instanceMatchCriteria` is not known.
     """
-    asked = []
+    questions = []
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms")
     for node in terms.items if terms is not None else ():
         if node.kind != "mapping":
@@ -103,12 +103,12 @@ def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST)
         id, owner, match = (text(node.get(key)) for key in ("id", "ownerID", "instanceMatchCriteria"))
         tags, match = labels(node.get("tags")), match if behaves("reservation-match-terms", karpenter) else None
         if id:
-            asked.append(
+            questions.append(
                 FieldQuestion(node, _question_by_name("capacity-reservations", "capacity-reservation-id", id))
             )
         if tags or match:
-            asked.append(FieldQuestion(node, _reservations(tags, owner, match)))
-    return asked
+            questions.append(FieldQuestion(node, _reservations(tags, owner, match)))
+    return questions
 
 
 def _reservations(tags: Iterable[Label], owner: Text | None, match: Text | None) -> Question | None:
@@ -137,12 +137,12 @@ def profile_question(node_class: EC2NodeClass) -> FieldQuestion | None:
 
 def role_question(node_class: EC2NodeClass) -> FieldQuestion | None:
     """What `role` asks, less the path that may stand before the name; None where the class has none."""
-    asked = _field(node_class, "role", "roles")
-    name = asked.question.value("name") if asked is not None and asked.question is not None else None
+    question = _field(node_class, "role", "roles")
+    name = question.question.value("name") if question is not None and question.question is not None else None
     return (
-        asked._replace(question=_question_by_name("roles", "name", name.rpartition("/")[2]))
-        if asked and name
-        else asked
+        question._replace(question=_question_by_name("roles", "name", name.rpartition("/")[2]))
+        if question and name
+        else question
     )
 
 
@@ -282,8 +282,8 @@ def _alias_questions(
     wanted = dict.fromkeys((alias, latest))
     behind = (alias_version_behind(image.name) for image in _alias_found(latest, karpenter, kubernetes, facts))
     wanted |= {Alias(alias.family, version): None for version in behind if version is not None}
-    for each in wanted:
-        for row in alias_parameters(each, karpenter, kubernetes):
+    for wanted_alias in wanted:
+        for row in alias_parameters(wanted_alias, karpenter, kubernetes):
             yield from _parameter_questions(row.parameter, facts)
 
 
@@ -310,11 +310,11 @@ def _parameter_questions(name: str, facts: AwsFacts) -> Iterator[Question]:
 
 def network_questions(node_class: EC2NodeClass) -> Iterator[Question]:
     """What a class asks about subnets and security groups."""
-    asked = [
+    questions = [
         *map(subnet_question, node_class.subnet_terms),
         *map(group_question, node_class.security_group_terms),
     ]
-    yield from (question for question in asked if question is not None)
+    yield from (question for question in questions if question is not None)
 
 
 Ask = Callable[[Sequence[Question]], Reply]
@@ -329,12 +329,12 @@ class ClassesAt(NamedTuple):
     kubernetes: KubernetesVersion | None
 
 
-def gather_all(ask: Ask, region: str, some: Sequence[ClassesAt], known: Region | None = None) -> Reply:
+def gather_all(ask: Ask, region: str, places: Sequence[ClassesAt], known: Region | None = None) -> Reply:
     """What `gather` brings for classes of several releases, nothing asked twice."""
     found = known or Region(region, None, {})
     rows: tuple[Row, ...] = ()
-    for each in some:
-        reply = gather(ask, region, each.classes, each.karpenter, each.kubernetes, found)
+    for place in places:
+        reply = gather(ask, region, place.classes, place.karpenter, place.kubernetes, found)
         found, rows = reply.region, rows + reply.rows
     return Reply(found, rows)
 
@@ -354,14 +354,14 @@ def gather(
     """
     found = known or Region(region, None, {})
     rows: tuple[Row, ...] = ()
-    asked = set(found.answers)
+    answered = set(found.answers)
     while True:
         facts = AwsFacts(region=found)
-        new = [q for q in dict.fromkeys(questions(classes, karpenter, kubernetes, facts)) if q not in asked]
+        new = [q for q in dict.fromkeys(questions(classes, karpenter, kubernetes, facts)) if q not in answered]
         if not new:
             return Reply(found, rows)
         reply = ask(new)
-        asked.update(new)
+        answered.update(new)
         found = found.merged(reply.region)
         rows += reply.rows
 
@@ -373,11 +373,13 @@ def questions(
     yield from EVERYWHERE
     for node_class in classes:
         yield from network_questions(node_class)
-        yield from (each.question for each in _named_things(node_class, karpenter) if each.question is not None)
-        asked = alias_of(node_class)
-        if asked is not None:
-            if asked.known:
-                yield from _alias_questions(asked.alias, karpenter, kubernetes, facts)
+        yield from (
+            question.question for question in _named_things(node_class, karpenter) if question.question is not None
+        )
+        alias = alias_of(node_class)
+        if alias is not None:
+            if alias.known:
+                yield from _alias_questions(alias.alias, karpenter, kubernetes, facts)
             continue
         for term in node_class.ami_terms:
             question = image_question(term)
@@ -392,4 +394,4 @@ def _named_things(node_class: EC2NodeClass, karpenter: Version) -> Iterator[Fiel
     if behaves("reservation-terms", karpenter):
         yield from reservation_questions(node_class, karpenter)
     group = placement_question(node_class) if behaves("checks-placement-group", karpenter) else None
-    yield from (asked for asked in (group, profile_question(node_class), role_question(node_class)) if asked)
+    yield from (question for question in (group, profile_question(node_class), role_question(node_class)) if question)

@@ -79,6 +79,6 @@ NONE = TypeSet()
 def union(sets: Iterable[TypeSet]) -> TypeSet:
     """The types that are in any of some sets."""
     bits = 0
-    for each in sets:
-        bits |= each._bits
+    for types in sets:
+        bits |= types._bits
     return TypeSet(bits)

@@ -252,10 +252,10 @@ def _like(mapping: Node, key: str) -> Node | None:
 
 def _unit(node: Node) -> str:
     """One step of indent."""
-    for each in root_of(node).walk():
-        if each.style == "hcl" and is_broken(each):
-            inner = leading(each.items[0] if each.items else each.entries[0].key)
-            outer = leading(each)
+    for descendant in root_of(node).walk():
+        if descendant.style == "hcl" and is_broken(descendant):
+            inner = leading(descendant.items[0] if descendant.items else descendant.entries[0].key)
+            outer = leading(descendant)
             if len(inner) > len(outer):
                 return inner[len(outer) :]
     return "  "

@@ -43,9 +43,9 @@ _OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
 def requirements_of(expressions: Iterable[LabelExpression], release: Version) -> Requirements:
     """What expressions ask, folded. What no release reads, such as a bound without a value, is left out."""
     found = Requirements()
-    for each in expressions:
+    for expression in expressions:
         try:
-            found.add(Requirement.parse(each.key, each.operator, each.values, version=release))
+            found.add(Requirement.parse(expression.key, expression.operator, expression.values, version=release))
         except ValueError:
             continue
     return found
@@ -55,9 +55,9 @@ def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
     """The first reason for which Karpenter ignores a pod; None where it tries to place it."""
     first = [*pod.selector, *(pod.preferred[0].expressions if pod.preferred else ())]
     first += pod.terms[0].expressions if pod.terms else ()
-    asked = requirements_of(first, release)
-    if NODE_POOL in asked and asked[NODE_POOL].operator == "DoesNotExist":
-        at = next(each.node for each in first if each.key == NODE_POOL)
+    requirements = requirements_of(first, release)
+    if NODE_POOL in requirements and requirements[NODE_POOL].operator == "DoesNotExist":
+        at = next(expression.node for expression in first if expression.key == NODE_POOL)
         return IgnoredPod(at, "configured to not run on a Karpenter provisioned node", True)
     return next(_refused(pod, release), None)
 
@@ -65,12 +65,12 @@ def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
 def wanted_elsewhere(pod: Pod) -> LabelExpression | None:
     """What asks for the nodes of a node group, or of Fargate; None where the pod does not, in each required term."""
     for term in pod.terms or (None,):
-        asked = (*pod.selector, *(term.expressions if term is not None else ()))
-        found = [each for each in asked if each.key.partition("/")[0] in _OF_NODE_GROUPS]
-        if not any(each.operator not in ("NotIn", "DoesNotExist") for each in found):
+        expressions = (*pod.selector, *(term.expressions if term is not None else ()))
+        found = [expression for expression in expressions if expression.key.partition("/")[0] in _OF_NODE_GROUPS]
+        if not any(expression.operator not in ("NotIn", "DoesNotExist") for expression in found):
             return None
-    asked = (*pod.selector, *(each for term in pod.terms for each in term.expressions))
-    return next(each for each in asked if each.key.partition("/")[0] in _OF_NODE_GROUPS)
+    expressions = (*pod.selector, *(expression for term in pod.terms for expression in term.expressions))
+    return next(expression for expression in expressions if expression.key.partition("/")[0] in _OF_NODE_GROUPS)
 
 
 def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:
@@ -78,33 +78,33 @@ def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:
         if term.fields:
             at = term.node.get("matchFields") or term.node
             yield IgnoredPod(at, "node selector term with matchFields is not supported")
-    for each in (*pod.selector, *(each for term in pod.terms for each in term.expressions)):
-        for fault in _faults(each, release):
-            yield IgnoredPod(each.node, fault)
+    for expression in (*pod.selector, *(expression for term in pod.terms for expression in term.expressions)):
+        for fault in _faults(expression, release):
+            yield IgnoredPod(expression.node, fault)
 
 
-def _faults(asked: LabelExpression, release: Version) -> Iterator[str]:
-    key = normalize(asked.key)
-    if asked.operator not in OPERATORS:
-        yield f"key {key} has an unsupported operator {short(asked.operator)}"
+def _faults(expression: LabelExpression, release: Version) -> Iterator[str]:
+    key = normalize(expression.key)
+    if expression.operator not in OPERATORS:
+        yield f"key {key} has an unsupported operator {short(expression.operator)}"
     if is_restricted(key, release):
         yield f"using label {short(key)} is not allowed as it might interfere with the internal provisioning logic"
     known = table("labels")["known_values"].get(key)
-    checked = known is not None and asked.operator == "In" and release >= Version.parse(known["since"])
-    if checked and not set(asked.values) & set(known["values"]):
-        shown = ", ".join(map(short, asked.values))
+    checked = known is not None and expression.operator == "In" and release >= Version.parse(known["since"])
+    if checked and not set(expression.values) & set(known["values"]):
+        shown = ", ".join(map(short, expression.values))
         yield f"no valid values found in [{shown}] for {key}, expected one of: {', '.join(known['values'])}"
     if (fault := qualified_name_fault(key)) is not None:
         yield f"key {short(key)} is not a qualified name: it {fault}"
-    for value in asked.values:
+    for value in expression.values:
         if (fault := label_value_fault(value)) is not None:
             yield f"invalid value {short(value)} for key {key}: it {fault}"
-    if asked.operator == "In" and not asked.values:
+    if expression.operator == "In" and not expression.values:
         yield f"key {key} with operator In must have a value defined"
-    if asked.operator in _BOUNDS:
-        number = integer(asked.values[0]) if len(asked.values) == 1 else None
+    if expression.operator in _BOUNDS:
+        number = integer(expression.values[0]) if len(expression.values) == 1 else None
         if number is None or number < 0:
-            yield f"key {key} with operator {asked.operator} must have a single positive integer value"
+            yield f"key {key} with operator {expression.operator} must have a single positive integer value"
 
 
 def is_restricted(key: str, release: Version) -> bool:

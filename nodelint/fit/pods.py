@@ -202,17 +202,17 @@ class _Reader:
         before = len(self.unknown)
         for item in self.items(node, "tolerations"):
             fields = {name: item.get(name) for name in ("key", "operator", "value", "effect")}
-            if any(each is not None and each.value is UNKNOWN for each in fields.values()):
+            if any(field is not None and field.value is UNKNOWN for field in fields.values()):
                 self.note(item, "a toleration holds a placeholder")
                 continue
-            key, operator, value, effect = (_plain(each) for each in fields.values())
+            key, operator, value, effect = (_plain(field) for field in fields.values())
             yield Toleration(key, operator or "", value or "", effect)
         if len(self.unknown) > before:
             yield TOLERATES_ALL
 
     def selector(self, node: Node | None) -> Iterator[LabelExpression]:
-        held = self.mapping(node, "the node selector")
-        for entry in held.entries if held is not None else ():
+        mapping = self.mapping(node, "the node selector")
+        for entry in mapping.entries if mapping is not None else ():
             value = _plain(entry.value)
             replaced = value is not None and self.is_replaced(value)
             if entry.name is None or value is None or replaced:
@@ -241,7 +241,7 @@ class _Reader:
         for item in self.items(node.get("matchExpressions"), "expressions of node affinity"):
             key, operator, values = (item.get(name) for name in ("key", "operator", "values"))
             listed = [] if values is None else values.items
-            texts = tuple(value for each in listed if (value := _plain(each)) is not None)
+            texts = tuple(value for node in listed if (value := _plain(node)) is not None)
             unknown = any(n is not None and n.value is UNKNOWN for n in (key, operator, values, *listed))
             if unknown or any(map(self.is_replaced, texts)):
                 self.note(item, f"an expression of node affinity holds a placeholder{_for_key(_plain(key))}")
@@ -276,14 +276,14 @@ class _Reader:
         sidecars: dict[str, int] = {}
         at_start: dict[str, int] = {}
         for container in self.items(self.spec.get("initContainers"), "init containers"):
-            asked = self._of_container(container)
+            own_requests = self._of_container(container)
             if _plain(container.get("restartPolicy")) == "Always":
-                _add(total, asked)
-                _add(sidecars, asked)
-                asked = sidecars
+                _add(total, own_requests)
+                _add(sidecars, own_requests)
+                own_requests = sidecars
             else:
-                _add(asked, sidecars)
-            _raise(at_start, asked)
+                _add(own_requests, sidecars)
+            _raise(at_start, own_requests)
         _raise(total, at_start)
         self._of_pod(total)
         _add(total, self._amounts(self.spec.get("overhead")))
@@ -295,11 +295,11 @@ class _Reader:
         stated = self.mapping(self.spec.get("resources"), "the resources of the pod")
         if stated is None:
             return
-        most, asked = self._amounts(stated.get("limits")), self._amounts(stated.get("requests"))
+        most, requests = self._amounts(stated.get("limits")), self._amounts(stated.get("requests"))
         for resource, amount in most.items():
-            asked.setdefault(resource, total.get(resource, amount))
-        whole = (each for each in asked if each in POD_LEVEL or each.startswith("hugepages-"))
-        total.update({resource: asked[resource] for resource in whole})
+            requests.setdefault(resource, total.get(resource, amount))
+        whole = (resource for resource in requests if resource in POD_LEVEL or resource.startswith("hugepages-"))
+        total.update({resource: requests[resource] for resource in whole})
 
     def _of_container(self, container: Node) -> dict[str, int]:
         stated = self.mapping(container.get("resources"), "the resources of a container")
@@ -308,9 +308,9 @@ class _Reader:
         return {**self._amounts(stated.get("limits")), **self._amounts(stated.get("requests"))}
 
     def _amounts(self, node: Node | None) -> dict[str, int]:
-        held = self.mapping(node, "amounts of resources")
+        mapping = self.mapping(node, "amounts of resources")
         found = {}
-        for entry in held.entries if held is not None else ():
+        for entry in mapping.entries if mapping is not None else ():
             amount = quantities.quantity_of(entry.value)
             if isinstance(entry.value.value, float):
                 amount = quantities.billionths(entry.value.unquoted)
@@ -345,9 +345,9 @@ def _raise(total: dict[str, int], least: Resources) -> None:
         total[resource] = max(total.get(resource, amount), amount)
 
 
-def add_requests(each: Iterable[Resources]) -> dict[str, int]:
+def add_requests(amounts: Iterable[Resources]) -> dict[str, int]:
     """Requests of several pods together."""
     total: dict[str, int] = {}
-    for requests in each:
+    for requests in amounts:
         _add(total, requests)
     return total

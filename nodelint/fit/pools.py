@@ -114,19 +114,19 @@ class EmptyPool:
             return True
         metadata = self.pool.node.find("spec", "template", "metadata")
         labels = metadata.get("labels") if metadata is not None else None
-        held = (metadata, labels, self.pool.requirements_node)
-        return any(node is not None and _holds_placeholder(node) for node in held)
+        holders = (metadata, labels, self.pool.requirements_node)
+        return any(node is not None and _holds_placeholder(node) for node in holders)
 
     @cached_property
     def _open_keys(self) -> frozenset[str]:
         """The keys of its labels and requirements whose values are not known."""
-        labels = (each.key for each in self.pool.template_labels if not isinstance(each.value, str))
-        lines = (each.key for each in self.pool.requirements if not each.known)
+        labels = (label.key for label in self.pool.template_labels if not isinstance(label.value, str))
+        lines = (line.key for line in self.pool.requirements if not line.known)
         return frozenset(normalize(key) for key in (*labels, *lines) if isinstance(key, str))
 
-    def clash(self, existing: Requirements, asked: Requirements) -> str | None:
+    def clash(self, existing: Requirements, requirements: Requirements) -> str | None:
         """The first key on which pods' requirements do not go with existing ones (`Compatible`), for certain."""
-        return existing.compatible(asked, self.known | asked.keys() if self.any_key else self.known)
+        return existing.compatible(requirements, self.known | requirements.keys() if self.any_key else self.known)
 
     def _template(self) -> Requirements:
         found = self.resolution.requirements.copy()
@@ -171,7 +171,7 @@ class EmptyPool:
     @cached_property
     def limits(self) -> dict[str, int]:
         """Its limits, as far as they are known, in billionths."""
-        return {each.resource: each.amount for each in limits(self.pool) if each.amount is not None}
+        return {limit.resource: limit.amount for limit in limits(self.pool) if limit.amount is not None}
 
     @property
     def exhausted(self) -> bool:
@@ -192,27 +192,35 @@ class EmptyPool:
                 continue
             if taint.value is not None and not isinstance(taint.value, str):
                 continue
-            if not any(each.tolerates(str(taint.key), value, effect) for each in tolerations):
+            if not any(toleration.tolerates(str(taint.key), value, effect) for toleration in tolerations):
                 return taint
         return None
 
-    def meeting(self, asked: Iterable[Requirement], types: TypeSet) -> TypeSet:
+    def meeting(self, requirements: Iterable[Requirement], types: TypeSet) -> TypeSet:
         """The types whose labels go with requirements, key by key (`Intersects`)."""
         supply = self.resolution.supply
         places = self.resolution.places
-        for each in asked:
-            by_offers = places is not None and each.key in places.keys
-            types &= places.types_meeting([each]) if by_offers and places is not None else supply.select(each)
+        for requirement in requirements:
+            by_offers = places is not None and requirement.key in places.keys
+            types &= (
+                places.types_meeting([requirement])
+                if by_offers and places is not None
+                else supply.select(requirement)
+            )
         return types
 
-    def offered(self, asked: Iterable[Requirement], types: TypeSet) -> TypeSet:
+    def offered(self, requirements: Iterable[Requirement], types: TypeSet) -> TypeSet:
         """The types that have one offer that meets all that is asked of offers."""
         supply, places = self.resolution.supply, self.resolution.places
-        of_offers = [each for each in asked if each.key in (_OF_OFFERS if places is None else places.keys)]
+        of_offers = [
+            requirement
+            for requirement in requirements
+            if requirement.key in (_OF_OFFERS if places is None else places.keys)
+        ]
         if places is not None:
             return types & places.types_meeting(of_offers) if of_offers else types
-        for each in of_offers:
-            types &= supply.select(each)
+        for requirement in of_offers:
+            types &= supply.select(requirement)
         return types
 
     def daemon_types(self, pod: Pod) -> TypeSet:
@@ -221,10 +229,12 @@ class EmptyPool:
             return NONE
         found = NONE
         for term in pod.terms or (None,):
-            asked = requirements_of((*pod.selector, *(term.expressions if term is not None else ())), self.release)
-            if self.clash(self.template, asked) is None:
+            requirements = requirements_of(
+                (*pod.selector, *(term.expressions if term is not None else ())), self.release
+            )
+            if self.clash(self.template, requirements) is None:
                 by_type = self.release >= DAEMONS_BY_TYPE
-                found |= self.meeting(asked, self.candidates) if by_type else self.candidates
+                found |= self.meeting(requirements, self.candidates) if by_type else self.candidates
         return found
 
     def groups(self, daemons: Iterable[Pod]) -> list[DaemonGroup]:
@@ -233,11 +243,11 @@ class EmptyPool:
         for pod in daemons:
             types = self.daemon_types(pod)
             split = []
-            for held, before in parts:
-                if held & types:
-                    split.append((held & types, (*before, pod)))
-                if held - types:
-                    split.append((held - types, before))
+            for remaining, before in parts:
+                if remaining & types:
+                    split.append((remaining & types, (*before, pod)))
+                if remaining - types:
+                    split.append((remaining - types, before))
             parts = split
         return [
             DaemonGroup(

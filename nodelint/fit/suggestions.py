@@ -37,8 +37,8 @@ def suggestions(fit: WorkloadFit) -> list[WayOut]:
         return []
     found: dict[str, WayOut] = {}
     for verdict in fit.verdicts:
-        for each in _for_pool(pod, verdict, fit):
-            found.setdefault(each.message, each)
+        for way_out in _for_pool(pod, verdict, fit):
+            found.setdefault(way_out.message, way_out)
     return list(found.values())
 
 
@@ -50,9 +50,9 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
             value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
             text = f"tolerate `{taint.key}{value}:{taint.effect}`, and pool `{short(pool.name)}` takes it"
             yield WayOut(text, pod.node, pool, taint=taint)
-    terms = [each for term in pod.terms for each in term.expressions]
-    for asked in (*pod.selector, *terms):
-        yield from _respelt(asked, pool)
+    terms = [expression for term in pod.terms for expression in term.expressions]
+    for expression in (*pod.selector, *terms):
+        yield from _respelt(expression, pool)
 
 
 def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:
@@ -63,23 +63,25 @@ def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:
     return judged.fits
 
 
-def _respelt(asked: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
+def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
     """A key or value that a pool has, where the pod asks for one that is near to it and that it has not."""
-    key = normalize(asked.key)
+    key = normalize(expression.key)
     if key not in pool.requirements and key not in pool.known:
-        keys = Words([*(each.key for each in pool.requirements), *pool.known])
-        near = next(iter(keys.same(asked.key)), None) or keys.nearest(asked.key, abbreviated=False)
-        if near is not None and near != asked.key:
-            text = f"did you mean `{near}`? No pool has the label `{short(asked.key)}`"
-            yield WayOut(text, asked.node, pool, key=near)
+        keys = Words([*(requirement.key for requirement in pool.requirements), *pool.known])
+        near = next(iter(keys.same(expression.key)), None) or keys.nearest(expression.key, abbreviated=False)
+        if near is not None and near != expression.key:
+            text = f"did you mean `{near}`? No pool has the label `{short(expression.key)}`"
+            yield WayOut(text, expression.node, pool, key=near)
         return
-    if asked.operator != "In" or len(asked.values) != 1 or key not in pool.requirements:
+    if expression.operator != "In" or len(expression.values) != 1 or key not in pool.requirements:
         return
     has: Requirement = pool.requirements[key]
-    if has.operator != "In" or has.admits(asked.values[0]):
+    if has.operator != "In" or has.admits(expression.values[0]):
         return
     values = Words(sorted(has.values))
-    near = next(iter(values.same(asked.values[0])), None) or values.nearest(asked.values[0], abbreviated=False)
+    near = next(iter(values.same(expression.values[0])), None) or values.nearest(
+        expression.values[0], abbreviated=False
+    )
     if near is not None:
         text = f"did you mean `{near}`? Pool `{short(pool.name)}` has that value of `{short(key)}`"
-        yield WayOut(text, asked.node, pool, value=near)
+        yield WayOut(text, expression.node, pool, value=near)

@@ -56,10 +56,10 @@ class Tree:
         node_groups: Sequence[str] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
     ) -> None:
-        pools = (EmptyPool(each, policies(each.pool)) for each in resolutions)
+        pools = (EmptyPool(resolution, policies(resolution.pool)) for resolution in resolutions)
         self.pools = sorted(pools, key=lambda pool: pool.order)
         self.objects = list(objects)
-        self.workloads = [each for each in self.objects if isinstance(each, Workload)]
+        self.workloads = [obj for obj in self.objects if isinstance(obj, Workload)]
         self.volumes = Volumes(self.objects)
         self._node_groups = node_groups
         self._bringing: dict[str, list[NodeOverlay]] = {}
@@ -75,10 +75,10 @@ class Tree:
     def _daemons(self) -> dict[tuple[str | None, object], list[Workload]]:
         """The DaemonSets whose pods can be read, by namespace and name."""
         found: dict[tuple[str | None, object], list[Workload]] = {}
-        for each in self.workloads:
-            pod = pod_of(each) if each.is_daemon and not each.partial else None
+        for workload in self.workloads:
+            pod = pod_of(workload) if workload.is_daemon and not workload.partial else None
             if pod is not None and not pod.dynamic_resources:
-                found.setdefault((each.namespace, each.name), []).append(each)
+                found.setdefault((workload.namespace, workload.name), []).append(workload)
         return found
 
     def fit(self, workload: Workload) -> WorkloadFit:
@@ -103,23 +103,23 @@ class Tree:
         pod = pod_of(workload)
         if pod is None:
             return WorkloadFit(workload, (), unknown_of(workload))
-        brought = [each for each in pod.requests if each in self._bringing]
+        brought = [request for request in pod.requests if request in self._bringing]
         verdicts = []
         unsure: dict[str, NodeOverlay] = {}
         release = self.pools[0].release if self.pools else NEWEST
         ignored: IgnoredPod | None = None
         for pool in self.pools_for(workload):
             groups = self._daemon_groups(pool, workload)
-            unsure |= {each: overlay for each in brought if (overlay := self._unsure_overlay(each, pool))}
+            unsure |= {resource: overlay for resource in brought if (overlay := self._unsure_overlay(resource, pool))}
             if pool.policies.overlays_in_effect is None:
-                unsure |= {each: self._bringing[each][0] for each in brought}
-            asked = self._without_unsure(pod, pool)
+                unsure |= {resource: self._bringing[resource][0] for resource in brought}
+            sure_pod = self._without_unsure(pod, pool)
             if workload.is_daemon:
-                verdicts.append(judge_daemon(asked, pool, groups))
+                verdicts.append(judge_daemon(sure_pod, pool, groups))
                 continue
             ignored = ignored or ignored_because(pod, pool.release)
             volumes = self.volumes.alternatives(workload, pool.release)
-            verdicts.append(judge_pod(asked, pool, groups, ignored, volumes))
+            verdicts.append(judge_pod(sure_pod, pool, groups, ignored, volumes))
         other = wanted_elsewhere(pod)
         if ignored is None and other is not None and not any(verdict.fits for verdict in verdicts):
             ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
@@ -131,14 +131,18 @@ class Tree:
         settled = pool.resolution.settled_overlays
         if pool.policies.overlays_in_effect is False:
             return None
-        return next((each for each in self._bringing.get(resource, ()) if each.name not in settled), None)
+        return next((overlay for overlay in self._bringing.get(resource, ()) if overlay.name not in settled), None)
 
     def _without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
         """A pod without the requests of which overlays may bring more than is known."""
         if not self._bringing:
             return pod
-        kept = {each: amount for each, amount in pod.requests.items() if self._unsure_overlay(each, pool) is None}
-        return pod._replace(requests=kept)
+        requests = {
+            resource: amount
+            for resource, amount in pod.requests.items()
+            if self._unsure_overlay(resource, pool) is None
+        }
+        return pod._replace(requests=requests)
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
@@ -160,11 +164,13 @@ class Tree:
         """
         for text in self._node_groups:
             for term in pod.terms or (None,):
-                asked = (*pod.selector, *(term.expressions if term is not None else ()))
-                own = [each for each in asked if each.key.partition("/")[0] in OWN_DOMAINS]
-                if not any(each.operator not in ("NotIn", "DoesNotExist") for each in own) and all(
-                    each.key in well_known(release) or each.operator in ("NotIn", "DoesNotExist") or each.key in text
-                    for each in asked
+                expressions = (*pod.selector, *(term.expressions if term is not None else ()))
+                own = [expression for expression in expressions if expression.key.partition("/")[0] in OWN_DOMAINS]
+                if not any(expression.operator not in ("NotIn", "DoesNotExist") for expression in own) and all(
+                    expression.key in well_known(release)
+                    or expression.operator in ("NotIn", "DoesNotExist")
+                    or expression.key in text
+                    for expression in expressions
                 ):
                     return True
         return False
@@ -185,10 +191,10 @@ class Tree:
         chosen = [
             _nearest(same, pool) for name, same in self._daemons.items() if name != own or not workload.is_daemon
         ]
-        key = id(pool), tuple(id(each) for each in chosen)
+        key = id(pool), tuple(id(workload) for workload in chosen)
         found = self._groups.get(key)
         if found is None:
-            pods = [self._without_unsure(pod, pool) for each in chosen if (pod := pod_of(each)) is not None]
+            pods = [self._without_unsure(pod, pool) for workload in chosen if (pod := pod_of(workload)) is not None]
             found = self._groups[key] = pool.groups(pods)
         return found
 
@@ -196,8 +202,8 @@ class Tree:
 def _shape_of(pod: Pod) -> object:
     """What decides whether a pool takes a pod, without the places where it is written."""
 
-    def plain(asked: Iterable[LabelExpression]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-        return tuple((each.key, each.operator, each.values) for each in asked)
+    def plain(expressions: Iterable[LabelExpression]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        return tuple((expression.key, expression.operator, expression.values) for expression in expressions)
 
     return (
         frozenset(pod.requests.items()),
@@ -210,10 +216,10 @@ def _shape_of(pod: Pod) -> object:
 def _nearest(same: Sequence[Workload], pool: EmptyPool) -> Workload:
     """Of several DaemonSets with one name that which goes to a pool's cluster; the smallest of those equally near."""
 
-    def rank(each: Workload) -> tuple[int, int]:
-        pod = pod_of(each)
+    def rank(workload: Workload) -> tuple[int, int]:
+        pod = pod_of(workload)
         cpus = pod.requests.get("cpu", 0) if pod is not None else 0
-        return -_nearness(each.source.path, pool.pool.source.path), cpus
+        return -_nearness(workload.source.path, pool.pool.source.path), cpus
 
     return min(same, key=rank)
 
@@ -240,13 +246,13 @@ def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
         return False
     brought = {key for pool in pools for key in pool.requirements.keys() - well_known(pool.release)}
     taints = {taint.key for pool in pools for taint in pool.taints}
-    asked = (*pod.selector, *(each for term in pod.terms for each in term.expressions))
+    expressions = (*pod.selector, *(expression for term in pod.terms for expression in term.expressions))
     selects = any(
-        (normalize(each.key) in brought or each.key.partition("/")[0] in OWN_DOMAINS)
-        and each.operator not in ("NotIn", "DoesNotExist")
-        for each in asked
+        (normalize(expression.key) in brought or expression.key.partition("/")[0] in OWN_DOMAINS)
+        and expression.operator not in ("NotIn", "DoesNotExist")
+        for expression in expressions
     )
-    return selects or any(each.key in taints for each in pod.tolerations if each.key)
+    return selects or any(toleration.key in taints for toleration in pod.tolerations if toleration.key)
 
 
 def _brings(overlay: NodeOverlay) -> list[str]:

@@ -157,13 +157,13 @@ class _Attempt:
         expressions = [*self.pod.selector]
         expressions += state.preferred.expressions if state.preferred is not None else ()
         expressions += state.required.expressions if state.required is not None else ()
-        asked = requirements_of(expressions, pool.release)
-        clash = pool.clash(pool.requirements, asked)
+        requirements = requirements_of(expressions, pool.release)
+        clash = pool.clash(pool.requirements, requirements)
         if clash is not None:
-            at = next((each.node for each in expressions if normalize(each.key) == clash), None)
-            return PoolVerdict(pool, NONE, _clash_refusal(clash, asked, pool, at))
+            at = next((expression.node for expression in expressions if normalize(expression.key) == clash), None)
+            return PoolVerdict(pool, NONE, _clash_refusal(clash, requirements, pool, at))
         total = pool.requirements.copy()
-        total.add(*asked)
+        total.add(*requirements)
         found = PoolVerdict(pool, NONE, None)
         for volume in self.volumes or (None,):
             found = self._on_types(total, volume)
@@ -171,17 +171,17 @@ class _Attempt:
                 break
         return found
 
-    def _on_types(self, asked: Requirements, volume: Requirements | None) -> PoolVerdict:
+    def _on_types(self, requirements: Requirements, volume: Requirements | None) -> PoolVerdict:
         pool = self.pool
         if volume is not None:
-            clash = pool.clash(asked, volume)
+            clash = pool.clash(requirements, volume)
             if clash is not None:
                 found = _clash_refusal(clash, volume, pool, None)._replace(at_workload=self.pod.node.get("volumes"))
                 text = found.message.replace("incompatible requirements", "incompatible volume requirements")
                 return PoolVerdict(pool, NONE, found._replace(message=text))
-            asked = asked.copy()
-            asked.add(*volume)
-        types, refusal = self._filtered(asked)
+            requirements = requirements.copy()
+            requirements.add(*volume)
+        types, refusal = self._filtered(requirements)
         if refusal is None and types and not pool.pool.static:
             refusal = self._too_few(types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
@@ -198,11 +198,11 @@ class _Attempt:
         text = f"minValues requirement is not met for label(s) (label(s)={key})"
         return PoolRefusal("minValues", text, pool.pool.requirements_node)
 
-    def _filtered(self, asked: Requirements) -> tuple[TypeSet, PoolRefusal | None]:
+    def _filtered(self, requirements: Requirements) -> tuple[TypeSet, PoolRefusal | None]:
         """The types that meet requirements, have room and an offer; else the refusal in the words of core."""
         pool = self.pool
-        meeting = pool.meeting(asked, pool.allowed)
-        offered = pool.offered(asked, pool.allowed)
+        meeting = pool.meeting(requirements, pool.allowed)
+        offered = pool.offered(requirements, pool.allowed)
         left, met, fitting, with_offer, in_pairs = NONE, False, False, False, set[str]()
         for group in self.daemons:
             if any(port.clashes(other) for port in self.pod.ports for other in group.ports):
@@ -292,26 +292,26 @@ def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | Non
     found, refusal = NONE, None
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
-        asked = requirements_of(expressions, pool.release)
-        clash = pool.clash(pool.node_requirements, asked)
+        requirements = requirements_of(expressions, pool.release)
+        clash = pool.clash(pool.node_requirements, requirements)
         if clash is not None:
-            at = next((each.node for each in expressions if normalize(each.key) == clash), None)
-            refusal = _clash_refusal(clash, asked, pool, at)
+            at = next((expression.node for expression in expressions if normalize(expression.key) == clash), None)
+            refusal = _clash_refusal(clash, requirements, pool, at)
             continue
-        types = pool.meeting(asked, pool.allowed)
+        types = pool.meeting(requirements, pool.allowed)
         found |= types
         if not types:
             refusal = PoolRefusal("requirements", "no instance type met all requirements", None, pod.node)
     return found, refusal
 
 
-def _clash_refusal(key: str, asked: Requirements, pool: EmptyPool, at: Node | None) -> PoolRefusal:
+def _clash_refusal(key: str, requirements: Requirements, pool: EmptyPool, at: Node | None) -> PoolRefusal:
     if key not in pool.requirements:
         return PoolRefusal(
             "requirements", f'incompatible requirements, label "{key}" does not have known values', None, at
         )
-    line = next((each for each in pool.resolution.lines if normalize(each.key) == key), None)
-    text = f"key {key}, {_requirement_text(asked[key])} not in {_requirement_text(pool.requirements[key])}"
+    line = next((effect for effect in pool.resolution.lines if normalize(effect.key) == key), None)
+    text = f"key {key}, {_requirement_text(requirements[key])} not in {_requirement_text(pool.requirements[key])}"
     return PoolRefusal("requirements", f"incompatible requirements, {text}", line.node if line else None, at)
 
 

@@ -23,10 +23,10 @@ class Volumes:
     """The claims, volumes and storage classes of a tree."""
 
     def __init__(self, objects: Iterable[ClusterObject]) -> None:
-        held = list(objects)
-        self._claims = objects_by_name(held, "PersistentVolumeClaim")
-        self._volumes = objects_by_name(held, "PersistentVolume")
-        self._classes = objects_by_name(held, "StorageClass")
+        cluster_objects = list(objects)
+        self._claims = objects_by_name(cluster_objects, "PersistentVolumeClaim")
+        self._volumes = objects_by_name(cluster_objects, "PersistentVolume")
+        self._classes = objects_by_name(cluster_objects, "StorageClass")
 
     def alternatives(self, workload: Workload, release: Version) -> list[Requirements]:
         """The combinations of topologies that the volumes of a workload's pods can be in; empty where any will do.
@@ -35,10 +35,10 @@ class Volumes:
         """
         found: list[Requirements] = []
         for terms in self._topologies(workload):
-            each = [requirements_of(term, release) for term in terms if term]
-            each = each if release >= ALTERNATIVES else each[:1]
-            if each:
-                pairs = [(a, b) for a in found for b in each] if found else [(None, b) for b in each]
+            term = [requirements_of(term, release) for term in terms if term]
+            term = term if release >= ALTERNATIVES else term[:1]
+            if term:
+                pairs = [(a, b) for a in found for b in term] if found else [(None, b) for b in term]
                 meeting = [(a, b) for a, b in pairs if a is None or a.intersects(b) is None]
                 found = [_joined(a, b) for a, b in meeting or pairs]
         return found
@@ -79,7 +79,7 @@ def _of_volume(volume: ClusterObject | None) -> list[list[LabelExpression]]:
     terms = volume.node.find("spec", "nodeAffinity", "required", "nodeSelectorTerms")
     found = _known([_expressions(item.get("matchExpressions"), None) for item in (terms.items if terms else ())])
     if any(volume.node.find("spec", kind) is not None for kind in ("local", "hostPath")):
-        found = [[each for each in term if each.key != HOSTNAME] for term in found]
+        found = [[expression for expression in term if expression.key != HOSTNAME] for term in found]
         return [] if any(not term for term in found) else found
     return found
 
@@ -94,9 +94,9 @@ def _expressions(node: Node | None, operator: str | None) -> list[LabelExpressio
     found = []
     for item in node.items if node is not None else ():
         key, stated, values = text(item.get("key")), text(item.get("operator")), item.get("values")
-        listed = [text(each) for each in (values.items if values is not None else ())]
+        listed = [text(node) for node in (values.items if values is not None else ())]
         if UNKNOWN in (key, stated, *listed) or not isinstance(key, str) or (values and values.value is UNKNOWN):
             return None
-        texts = tuple(each for each in listed if isinstance(each, str))
+        texts = tuple(value for value in listed if isinstance(value, str))
         found.append(LabelExpression(item, key, operator or str(stated), texts))
     return found

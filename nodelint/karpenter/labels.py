@@ -353,7 +353,7 @@ def _sizes(catalog: Catalog) -> dict[str, Words]:
     for name in catalog.values(INSTANCE_TYPE):
         family, _, size = name.partition(".")
         sizes.setdefault(family, []).append(size)
-    return {family: Words(each) for family, each in sizes.items()}
+    return {family: Words(size_list) for family, size_list in sizes.items()}
 
 
 def _nearest_family(value: str, catalog: Catalog) -> str | None:
@@ -372,7 +372,7 @@ def _tails(catalog: Catalog) -> dict[str, Words]:
         head, hyphen, tail = family.partition("-")
         if hyphen:
             tails.setdefault(head, []).append(tail)
-    return {head: Words(each) for head, each in tails.items()}
+    return {head: Words(tail_list) for head, tail_list in tails.items()}
 
 
 def _form_of(value: str) -> str | None:

@@ -61,16 +61,16 @@ class OverlaidPool:
         self._reserved = reserved
         self._may_reserve_unseen = may_reserve_unseen
         self._any_label = labels is None
-        held = {key: value for key, value in (labels or {}).items() if value is not None}
-        self._labels = Requirements.from_labels(held | ({POOL_KEY: name} if name is not None else {}))
+        stated = {key: value for key, value in (labels or {}).items() if value is not None}
+        self._labels = Requirements.from_labels(stated | ({POOL_KEY: name} if name is not None else {}))
         unknown = {key for key, value in (labels or {}).items() if value is None}
         self._open = open_keys | unknown | (frozenset() if name is not None else {POOL_KEY})
 
-    def find_offers(self, asked: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
+    def find_offers(self, requirements: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
         """The types that requirements mean, for each offer; None where that is not known."""
         types, of_offers = self.types, []
         defined = well_known(release) - {POOL_KEY}
-        for wanted in asked:
+        for wanted in requirements:
             if wanted.key in self._open or (self._may_reserve_unseen and _is_for_reserved(wanted)):
                 return None
             if wanted.key in self._labels:
@@ -89,7 +89,7 @@ class OverlaidPool:
                 fitting = union(offer.types for offer in self._reserved if meets_label(wanted, offer.labels))
                 types -= with_one - fitting
         return tuple(
-            offer.types & types if all(meets_label(each, offer.labels) for each in of_offers) else NONE
+            offer.types & types if all(meets_label(requirement, offer.labels) for requirement in of_offers) else NONE
             for offer in self.offers
         )
 
@@ -98,8 +98,8 @@ class OverlaidPool:
         if label.key not in defined or label.key in _OFFER_KEYS:
             return self.types if label.intersects(wanted) else NONE
         both = label.intersect(wanted)
-        kept = self._select(both) if both.length else NONE
-        return kept | (self.types - self._select(label) if wanted.absent_allowed else NONE)
+        types = self._select(both) if both.length else NONE
+        return types | (self.types - self._select(label) if wanted.absent_allowed else NONE)
 
 
 def _is_for_reserved(wanted: Requirement) -> bool:
@@ -128,9 +128,11 @@ def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
         reserved: Sequence[Offer] = ()
         open_keys = _OF_CLASS | {ZONE_ID} | (RESERVATION_KEYS if reserves else frozenset())
     else:
-        offers = [each for each in places.offers if each.labels.get(RESERVATION_ID) is not OPEN]
+        offers = [offer for offer in places.offers if offer.labels.get(RESERVATION_ID) is not OPEN]
         reserved, reserves = places.reserved, not places.reservations_known
-        open_keys = _OF_CLASS | {key for each in places.offers for key, value in each.labels.items() if value is OPEN}
+        open_keys = _OF_CLASS | {
+            key for offer in places.offers for key, value in offer.labels.items() if value is OPEN
+        }
     name = pool.name if isinstance(pool.name, str) else None
     select = resolution.supply.select
     return OverlaidPool(name, labels, resolution.alive, select, offers, reserved, open_keys, reserves)
@@ -227,13 +229,13 @@ def decide(
         if is_refused(overlay):
             found.append(OverlayVerdict(overlay, "refused"))
             continue
-        asked = requirements_of(overlay, release)
-        reach = _reach(asked, pools, release) if asked is not None else None
+        requirements = requirements_of(overlay, release)
+        reach = _reach(requirements, pools, release) if requirements is not None else None
         if reach is None or overlay.weight is None or not overlay.effects_known:
             hidden.add(overlay.weight)
             found.append(OverlayVerdict(overlay, "unknown", reach))
             continue
-        verdict = _judge(overlay, reach, [each for each in found if each.standing == "accepted"])
+        verdict = _judge(overlay, reach, [verdict for verdict in found if verdict.standing == "accepted"])
         if verdict.standing == "accepted" and (overlay.weight in hidden or None in hidden):
             verdict = verdict._replace(standing="unknown")
         found.append(verdict)
@@ -243,14 +245,14 @@ def decide(
 def _order(overlay: NodeOverlay) -> tuple[int, list[int]]:
     name = overlay.name if isinstance(overlay.name, str) else ""
     # Go compares names byte by byte.
-    return -(overlay.weight if overlay.weight is not None else 10_001), [*(-each for each in name.encode()), 1]
+    return -(overlay.weight if overlay.weight is not None else 10_001), [*(-byte for byte in name.encode()), 1]
 
 
 def _reach(
-    asked: Requirements, pools: Sequence[OverlaidPool], release: Version
+    requirements: Requirements, pools: Sequence[OverlaidPool], release: Version
 ) -> tuple[tuple[TypeSet, ...], ...] | None:
-    found = [pool.find_offers(asked, release) for pool in pools]
-    known = tuple(each for each in found if each is not None)
+    found = [pool.find_offers(requirements, release) for pool in pools]
+    known = tuple(type_sets for type_sets in found if type_sets is not None)
     return known if len(known) == len(found) else None
 
 
@@ -305,11 +307,15 @@ def apply_overlays(
 ) -> Resolution:
     """The resolution with what accepted overlays make of its types; `view` is its pool, `index` where it stands."""
     settled = tuple(
-        str(each.overlay.name)
-        for each in verdicts
-        if each.standing != "unknown" or (each.reach is not None and not any(each.reach[index]))
+        str(verdict.overlay.name)
+        for verdict in verdicts
+        if verdict.standing != "unknown" or (verdict.reach is not None and not any(verdict.reach[index]))
     )
-    accepted = [each for each in verdicts if each.standing == "accepted" and each.reach and any(each.reach[index])]
+    accepted = [
+        verdict
+        for verdict in verdicts
+        if verdict.standing == "accepted" and verdict.reach and any(verdict.reach[index])
+    ]
     if not accepted:
         return resolution.with_overlays((), {}, {}, settled)
     changes: dict[str, tuple[str | None, ...]] = {}
@@ -320,23 +326,25 @@ def apply_overlays(
         for number, offer in enumerate(view.offers)
         if offer.labels.get(CAPACITY_TYPE) == "on-demand" and meets_label(zones, offer.labels)
     ]
-    for name in resolution.catalog.names_in(union(t for each in accepted for t in (each.reach or ())[index])):
-        one = resolution.catalog.only(name)
-        met = [(each.overlay, each.reach[index]) for each in accepted if each.reach is not None]
+    for name in resolution.catalog.names_in(union(t for verdict in accepted for t in (verdict.reach or ())[index])):
+        types = resolution.catalog.only(name)
+        met = [(verdict.overlay, verdict.reach[index]) for verdict in accepted if verdict.reach is not None]
         changes[name] = tuple(
-            next((o.price for o, reach in met if o.price is not None and reach[number] & one), None)
+            next((o.price for o, reach in met if o.price is not None and reach[number] & types), None)
             for number in ours
-            if view.offers[number].types & one
+            if view.offers[number].types & types
         )
         for overlay, reach in met:
-            if union(reach) & one:
+            if union(reach) & types:
                 brought = {resource: str(node.value) for resource, node in (overlay.capacity or {}).items()}
                 before = capacity.get(name, {})
                 capacity[name] = (
                     {**before, **brought} if resolution.version < _HEAVIER_WINS else {**brought, **before}
                 )
-    names = tuple(str(each.overlay.name) for each in accepted)
-    return resolution.with_overlays(names, changes, {name: each for name, each in capacity.items() if each}, settled)
+    names = tuple(str(verdict.overlay.name) for verdict in accepted)
+    return resolution.with_overlays(
+        names, changes, {name: new_capacity for name, new_capacity in capacity.items() if new_capacity}, settled
+    )
 
 
 _HEAVIER_WINS = Version(1, 9, 0)

@@ -47,7 +47,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
     @property
     def place(self) -> Node:
         """Where to point at: the one value that the term selects by, else the whole entry."""
-        values = [each for key in ("id", "name") if (each := self.node.get(key)) is not None]
+        values = [node for key in ("id", "name") if (node := self.node.get(key)) is not None]
         tags = self.node.get("tags")
         if not values and tags is not None:
             values = [entry.value for entry in tags.entries]
@@ -62,7 +62,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
     @property
     def is_open(self) -> bool:
         """Whether it holds a placeholder."""
-        return self.found is None and any(each.value is UNKNOWN for each in self.node.walk())
+        return self.found is None and any(node.value is UNKNOWN for node in self.node.walk())
 
     @property
     def description(self) -> str:
@@ -83,7 +83,7 @@ class Finds(NamedTuple, Generic["_Found"]):
     @property
     def known(self) -> tuple[_Found, ...]:
         """What is found for sure, each thing once, in the order of the terms."""
-        return tuple({each.id: each for term in self.terms for each in term.found or ()}.values())
+        return tuple({group.id: group for term in self.terms for group in term.found or ()}.values())
 
     @property
     def nothing(self) -> bool:
@@ -120,7 +120,7 @@ def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, karpenter: Versio
     """The capacity reservations that each term of a class finds and Karpenter uses: active and not at their end."""
 
     def usable(question: Question) -> tuple[CapacityReservation, ...]:
-        active = [each for each in facts.reservations(question) if each.state == "active"]
+        active = [reservation for reservation in facts.reservations(question) if reservation.state == "active"]
         return tuple(r for r in active if r.ends is None or facts.now is None or moment(r.ends) > facts.now)
 
     terms = reservation_questions(node_class, karpenter) if behaves("reservation-terms", karpenter) else []
@@ -231,6 +231,6 @@ def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:
     left = {}
     for subnet in subnets:
         own = {ZONE: subnet.zone, ZONE_ID: subnet.zoneId}
-        if all(each.admits(own[each.key]) for each in wanted):
+        if all(requirement.admits(own[requirement.key]) for requirement in wanted):
             left[subnet.zone] = subnet.zoneId
     return dict(sorted(left.items()))

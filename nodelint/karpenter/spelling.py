@@ -32,12 +32,12 @@ class Words:
 
     def nearest(self, text: str, abbreviated: bool) -> str | None:
         """The one word that is a slip or two away, its digits the same; with `abbreviated` the one it begins."""
-        asked = text, abbreviated
-        if asked not in self._known:
+        wanted = text, abbreviated
+        if wanted not in self._known:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            self._known[asked] = self._nearest(text, abbreviated)
-        return self._known[asked]
+            self._known[wanted] = self._nearest(text, abbreviated)
+        return self._known[wanted]
 
     def _nearest(self, text: str, abbreviated: bool) -> str | None:
         word = text.strip().lower().replace("_", "-")

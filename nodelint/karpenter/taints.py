@@ -42,7 +42,7 @@ def meant_taint(key: str, startup: bool) -> str | None:
     known = _facts()["startup_taints"]["removed"] if startup else _facts()["tolerated_taints"]["keys"]
     if key in known or (startup and remover_of_taint(key) is not None):
         return None
-    return next((each for each in known if _key_matches_agent(key, each, startup)), None)
+    return next((known_taint for known_taint in known if _key_matches_agent(key, known_taint, startup)), None)
 
 
 def _key_matches_agent(key: str, known: str, startup: bool) -> bool:
@@ -64,7 +64,7 @@ def of_karpenter(domain: str) -> bool:
 
 
 def _within(domain: str, domains: Iterable[str]) -> bool:
-    return any(domain == each or domain.endswith(f".{each}") for each in domains)
+    return any(domain == known_domain or domain.endswith(f".{known_domain}") for known_domain in domains)
 
 
 def _facts() -> dict[str, Any]:

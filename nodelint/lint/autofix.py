@@ -100,7 +100,7 @@ def applicable(sources: Sequence[Source], report: Report) -> Report:
         chosen = _compatible(report.results, sources, safety == "unsafe", refused)
         why.update((id(result), reason) for result, reason in refused.values())
         for n, reason in _broken(sources, chosen, report.target, _tried(sources, chosen)).items():
-            alone = [known[each] for each in {id(edit.source): None for edit in chosen[n].finding.edits}]
+            alone = [known[source_id] for source_id in {id(edit.source): None for edit in chosen[n].finding.edits}]
             if why_broken(alone, _tried(alone, [chosen[n]]), report.target, sources) is not None:
                 why[id(chosen[n])] = reason
     return report._replace(results=tuple(_drop_refused_fix(result, why.get(id(result))) for result in report.results))
@@ -121,7 +121,7 @@ def _broken(
     if not chosen or not why_broken(sources, tried, target):
         return {}
     found = find_breaking_fixes(
-        sources, chosen, lambda old, some: why_broken(old, _tried(old, some), target, sources)
+        sources, chosen, lambda old, results: why_broken(old, _tried(old, results), target, sources)
     )
     # What each leaves whole may break what others change: two files that come to hold objects of one name.
     rest = [n for n in range(len(chosen)) if n not in found]
@@ -160,12 +160,12 @@ def _compatible(
     """
     chosen: list[Result] = []
     taken = OccupiedSpans()
-    asked = {id(source) for source in sources}
+    requested = {id(source) for source in sources}
     for result in results:
         spans = [edit.span for edit in result.finding.edits]
         if not spans or (result.safety == "unsafe" and not unsafe) or _mark(result) in refused:
             continue
-        beyond = next((span.source.path for span in spans if id(span.source) not in asked), None)
+        beyond = next((span.source.path for span in spans if id(span.source) not in requested), None)
         if beyond is not None:
             refused[_mark(result)] = (result, f"it changes {beyond} too, which was not named")
             continue
@@ -219,9 +219,9 @@ def _reread(source: Source, edits: Sequence[Edit]) -> Source:
 
 
 def why_broken(
-    before: Sequence[SourceText], after: Sequence[SourceText], target: Target, beside: Sequence[SourceText] = ()
+    before: Sequence[SourceText], after: Sequence[SourceText], target: Target, texts: Sequence[SourceText] = ()
 ) -> str | None:
-    """Why the new texts are worse than the old ones, also next to those `beside`; None when they are not."""
+    """Why the new texts are worse than the old ones, also next to the other `texts`; None when they are not."""
     for old, new in zip(before, after, strict=True):
         if new is old:
             continue
@@ -230,13 +230,19 @@ def why_broken(
         # What both texts share is as faulty in the one as in the other.
         same = {id(document) for document in old.documents}.intersection(map(id, new.documents))
         fresh = _schema_faults(new, target, same) - _schema_faults(old, target, same)
-        gone = [o for o in objects(old) if any(not served(o, one.karpenter) for one in target.for_object(o))]
+        gone = [
+            o
+            for o in objects(old)
+            if any(not served(o, object_target.karpenter) for object_target in target.for_object(o))
+        ]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
-    return _why_twins(before, after, beside)
+    return _why_twins(before, after, texts)
 
 
-def _why_twins(before: Sequence[SourceText], after: Sequence[SourceText], beside: Sequence[SourceText]) -> str | None:
+def _why_twins(
+    before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
+) -> str | None:
     """That the new texts, and they alone, hold two objects of one kind and name that are applied together."""
     gained: set[tuple[str, object]] = set()
     for old, new in zip(before, after, strict=True):
@@ -247,7 +253,7 @@ def _why_twins(before: Sequence[SourceText], after: Sequence[SourceText], beside
     from nodelint.lint.clusters import namesakes
 
     known = set(map(id, before))
-    texts = (*after, *(each for each in beside if id(each) not in known))
+    texts = (*after, *(text for text in other_texts if id(text) not in known))
     for same in namesakes([obj for text in texts for obj in objects(text)]).values():
         if (same[0].kind, same[0].name) in gained:
             return f"there would be two objects {same[0].label}"
@@ -265,8 +271,8 @@ def _schema_faults(source: SourceText, target: Target, but: Set[int]) -> Counter
     for obj in objects(source):
         if id(obj.document) in but:
             continue
-        for one in target.for_object(obj):
-            if served(obj, one.karpenter):
-                context = Context([obj], one)
+        for object_target in target.for_object(obj):
+            if served(obj, object_target.karpenter):
+                context = Context([obj], object_target)
                 found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")
     return found

@@ -92,12 +92,12 @@ def split(
     report: Report,
     baseline: Sequence[KnownFinding],
     root: str = "",
-    asked: Sequence[str] = (),
+    paths: Sequence[str] = (),
     rules: Collection[str] | None = None,
 ) -> Split:
     """Part what is new from what is known.
 
-    `root` is the folder of the baseline file, `asked` the files and folders that the run was about (none:
+    `root` is the folder of the baseline file, `paths` the files and folders that the run was about (none:
     all), `rules` those that reported (None: all). What lies elsewhere, what a rule skipped and what stands in
     a file that cannot be parsed is not judged, and so never counts as fixed.
     """
@@ -106,7 +106,7 @@ def split(
     new = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark not in have)
     known = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark in have)
 
-    within = [relative(path, root) for path in asked]
+    within = [relative(path, root) for path in paths]
     skipped = {(skip.rule, skip.path and relative(skip.path, root)) for skip in report.skipped}
     broken = {r.span.source.path for r in report.results if r.span.source.problems}
     skipped |= {(None, relative(path, root)) for path in broken}
@@ -122,8 +122,8 @@ def split(
     missing = [entry for entry in baseline if entry.fingerprint not in found]
     gone = tuple(entry for entry in missing if judged(entry))
     unjudged = tuple(entry for entry in missing if not judged(entry))
-    kept = tuple(entry for entry in baseline if entry not in gone)
-    return Split(report._replace(results=new), known, gone, unjudged, kept)
+    known_findings = tuple(entry for entry in baseline if entry not in gone)
+    return Split(report._replace(results=new), known, gone, unjudged, known_findings)
 
 
 def _known_marks(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:
@@ -132,9 +132,11 @@ def _known_marks(results: Sequence[Result], root: str, have: Collection[str]) ->
     for name in sorted(
         {old for r, mark in zip(results, marks, strict=True) if mark not in have for old in r.rule.renamed}
     ):
-        some = [n for n, r in enumerate(results) if name in r.rule.renamed]
-        before = fingerprints([results[n]._replace(rule=results[n].rule._replace(name=name)) for n in some], root)
-        for n, mark in zip(some, before, strict=True):
+        former_marks = [n for n, r in enumerate(results) if name in r.rule.renamed]
+        before = fingerprints(
+            [results[n]._replace(rule=results[n].rule._replace(name=name)) for n in former_marks], root
+        )
+        for n, mark in zip(former_marks, before, strict=True):
             if mark in have and marks[n] not in have:
                 marks[n] = mark
     return marks

@@ -58,29 +58,29 @@ class Replacement:
 
     def __init__(self, built: Sequence[Built]) -> None:
         self._built = built
-        sure = [each for each in built if not each.by_default]
-        self._replaced = {path for each in sure for path in each.replaces}
-        self._parts = {path for each in built for path in each.parts}
-        self._filled = {path for each in built if each.by_default for path in each.replaces}
-        self._texts = [each.source.text for each in sure]
+        sure = [built_text for built_text in built if not built_text.by_default]
+        self._replaced = {path for built_text in sure for path in built_text.replaces}
+        self._parts = {path for built_text in built for path in built_text.parts}
+        self._filled = {path for built_text in built if built_text.by_default for path in built_text.replaces}
+        self._texts = [built_text.source.text for built_text in sure]
 
-    def left(self, asked: Sequence[Object]) -> list[Object]:
+    def left(self, objects: Sequence[Object]) -> list[Object]:
         """The objects of files that are judged as they are written: those of templates, as their code is judged.
 
         What a chart makes of its values is known: it is not guessed from the values alone.
         """
         return [
             obj
-            for obj in asked
+            for obj in objects
             if not (obj.of_values and _path(obj.source) in self._parts)
             and (obj.source.masked or not self._is_replaced(obj.source))
         ]
 
     def cluster_objects(self, judged: Sequence[Object]) -> tuple[Object, ...]:
         """The objects as the clusters get them; `judged` are those in the files."""
-        replaced = {path for each in self._built for path in each.replaces}
+        replaced = {path for built in self._built for path in built.replaces}
         left = [obj for obj in judged if _path(obj.source) not in replaced]
-        return *left, *(obj for each in self._built for obj in objects(each.source, foreign=True))
+        return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
 
     def kept_skips(self, skipped: Sequence[Skipped], rules: Mapping[str, Rule]) -> list[Skipped]:
         """What is not judged of files, less what is judged in what is built of them."""
@@ -96,28 +96,28 @@ class Replacement:
         self,
         setup: RuleSetup,
         plain: Outcome,
-        asked: Sequence[Object],
+        objects: Sequence[Object],
         read: tuple[Sequence[Source], Sequence[Source]],
-        each: ObjectMap,
+        map_objects: ObjectMap,
     ) -> BuiltOutcome:
         """Judge what is built, and say it with what is `plain` from the files alone."""
-        told = [r for r in plain.results if not self._is_replaced(r.span.source) or self._is_about_code(r)]
-        made = BuiltOutcome(told, [], [], [o for o in asked if not self._is_replaced(o.source)], {})
-        known = list(told)
-        counts = Counter(path for one in self._built for path in one.parts)
+        results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._is_about_code(r)]
+        made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
+        known = list(results)
+        counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         for world in _worlds(self._built):
-            _World(world, setup, read, each, shared).judge(made, known)
+            _World(world, setup, read, map_objects, shared).judge(made, known)
         for world in self._settled_worlds(setup):
-            _World(world, setup, read, each, shared, settled=True).judge(made, [*known, *made.told])
+            _World(world, setup, read, map_objects, shared, settled=True).judge(made, [*known, *made.told])
         return made
 
     def _settled_worlds(self, setup: RuleSetup) -> list[list[Built]]:
         """What is built without replaceable defaults, for the rules that judge nothing else; nothing without such."""
         if all(is_about_defaults(rule) for rule in setup.running):
             return []
-        paths = {path: one.settle for one in self._built if one.settle is not None for path in one.replaces}
-        return _worlds([each for settle in paths.values() for each in settle()])
+        paths = {path: built.settle for built in self._built if built.settle is not None for path in built.replaces}
+        return _worlds([built for settle in paths.values() for built in settle()])
 
     def _is_replaced(self, source: SourceText) -> bool:
         return bool(self._replaced) and _path(source) in self._replaced
@@ -129,7 +129,7 @@ class Replacement:
         if not span.source.masked or not text:
             return False
         is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
-        return "{{" in text or (is_key and not any(f"{text}:" in each for each in self._texts))
+        return "{{" in text or (is_key and not any(f"{text}:" in built_text for built_text in self._texts))
 
 
 def _path(source: SourceText) -> str:
@@ -143,12 +143,16 @@ def _worlds(built: Sequence[Built]) -> list[list[Built]]:
     """
     found: dict[tuple[object, ...], list[Built]] = {}
     modules: dict[str, dict[str, list[Built]]] = {}
-    for each in built:
-        if each.settle is not None:
-            modules.setdefault(each.cluster, {}).setdefault(_path(each.source), []).append(each)
+    for built_text in built:
+        if built_text.settle is not None:
+            modules.setdefault(built_text.cluster, {}).setdefault(_path(built_text.source), []).append(built_text)
             continue
-        key = ("default",) if each.by_default and each.own is None else (each.cluster, id(each.own))
-        found.setdefault(key, []).append(each)
+        key = (
+            ("default",)
+            if built_text.by_default and built_text.own is None
+            else (built_text.cluster, id(built_text.own))
+        )
+        found.setdefault(key, []).append(built_text)
     for files in modules.values():
         for n in range(max(map(len, files.values()))):
             found[id(files), n] = [calls[min(n, len(calls) - 1)] for calls in files.values()]
@@ -163,7 +167,7 @@ class _World:
         built: list[Built],
         setup: RuleSetup,
         read: tuple[Sequence[Source], Sequence[Source]],
-        each: ObjectMap,
+        map_objects: ObjectMap,
         shared: set[str],
         settled: bool = False,
     ) -> None:
@@ -178,52 +182,52 @@ class _World:
             setup = setup._replace(running=running, reporting=reporting)
         self._setup = setup
         self._read = read
-        self._each = each
-        parts = {path for one in built for path in one.parts}
+        self._each = map_objects
+        parts = {path for built_text in built for path in built_text.parts}
         around = [source for source in (*read[0], *read[1]) if _path(source) not in parts]
         self._around = [obj for source in around for obj in objects(source, foreign=True)]
         self._asked = {id(source) for source in read[0]}
 
     def judge(self, made: BuiltOutcome, known: list[Result]) -> None:
         """Add what is found; `known` are findings of which nothing is said twice."""
-        most = max(len(one.texts) for one in self._built)
+        most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
-        said = {_mistake(result) for result in known} if self._settled or not self._by_default else set()
+        known_mistakes = {_mistake(result) for result in known} if self._settled or not self._by_default else set()
         own = self._built[0].own
         places = {(result.rule.name, result.span) for result in made.told}
         for mark, result in rounds[0].items():
-            if not all(mark in others for others in rounds[1:]) or _mistake(result) in said:
+            if not all(mark in others for others in rounds[1:]) or _mistake(result) in known_mistakes:
                 continue
             if self._by_default and _is_repeated(result, known):
                 continue
             if own is not None and ((result.rule.name, result.span) in places or not _has_part(result, own)):
                 continue
-            said.add(_mistake(result))
+            known_mistakes.add(_mistake(result))
             made.told.append(result)
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
         """What is found where all that is not known is there in one way, by what tells findings apart."""
-        texts = [one.texts[min(number, len(one.readings))] for one in self._built]
-        built_of = {id(text): one for text, one in zip(texts, self._built, strict=True)}
-        held = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
-        outcome = judge_objects(self._setup, held, self._around, texts, lambda _: self._each)
+        texts = [built.texts[min(number, len(built.readings))] for built in self._built]
+        built_of = {id(text): built for text, built in zip(texts, self._built, strict=True)}
+        built_objects = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
+        outcome = judge_objects(self._setup, built_objects, self._around, texts, lambda _: self._each)
         made.faults.extend(outcome.faults)
         if not self._by_default:
-            self._add_objects(held, outcome, built_of, made)
+            self._add_objects(built_objects, outcome, built_of, made)
         elif number == 0 and not self._settled:
             self._add_skips(
-                outcome, {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}, made
+                outcome, {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in built_objects}, made
             )
         results = outcome.results
         if self._settled and any(
-            isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*held, *self._around)
+            isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*built_objects, *self._around)
         ):
             results = [result for result in results if result.rule.name != "unknown-node-class"]
         found: dict[object, Result] = {}
         unfixed: list[tuple[object, Result]] = []
         for result in results:
-            one = built_of.get(id(result.span.source))
-            led = self._place(result) if one is None else self._lead(result, one, fixing=number == 0)
+            built = built_of.get(id(result.span.source))
+            led = self._place(result) if built is None else self._lead(result, built, fixing=number == 0)
             if led is None:
                 continue
             mark = led.rule.name, led.span, led.finding.message
@@ -237,23 +241,23 @@ class _World:
     def _place(self, result: Result) -> Result | None:
         """A finding that a rule says of a file itself; None where nothing of this cluster is built of that file."""
         path = _path(result.span.source)
-        one = next((one for one in self._built if path in one.parts), None)
-        if one is None or (one.asked is not None and path not in one.asked):
+        built = next((built for built in self._built if path in built.parts), None)
+        if built is None or (built.asked is not None and path not in built.asked):
             return None
-        return result._replace(object=_find_written_object(result.object, one, result.finding.at))
+        return result._replace(object=_find_written_object(result.object, built, result.finding.at))
 
-    def _lead(self, result: Result, one: Built, fixing: bool) -> Result | None:
+    def _lead(self, result: Result, built: Built, fixing: bool) -> Result | None:
         """A finding about what is built as one about the files; None where none of those asked for has a part."""
         finding = result.finding
-        origin = one.find_origin(finding.at)
+        origin = built.find_origin(finding.at)
         if origin is None:
             return None
-        also = list(_lead_also(finding.also, one))
-        at, steps = self._choose_place(origin, one)
+        also = list(_lead_also(finding.also, built))
+        at, steps = self._choose_place(origin, built)
         if at is None:
             return None
-        also = [*steps, *also] if one.by_default else [*also, *steps]
-        edits = self._lead_edits(finding, at, one) if fixing and finding.edits else None
+        also = [*steps, *also] if built.by_default else [*also, *steps]
+        edits = self._lead_edits(finding, at, built) if fixing and finding.edits else None
         safety = "unsafe" if edits is not None and edits.shared else finding.safety
         led = finding._replace(
             at=at,
@@ -261,32 +265,32 @@ class _World:
             covers=(),
             edits=edits.edits if edits is not None else (),
             safety=safety,
-            suggestions=tuple(self._lead_suggestions(finding, at, one)) if fixing else (),
+            suggestions=tuple(self._lead_suggestions(finding, at, built)) if fixing else (),
         )
         through = tuple(span_of(step.at) for step in origin.through)
-        return result._replace(finding=led, object=_find_written_object(result.object, one, at), through=through)
+        return result._replace(finding=led, object=_find_written_object(result.object, built, at), through=through)
 
-    def _lead_edits(self, finding: Finding, at: Node | Span, one: Built) -> LedEdits | None:
+    def _lead_edits(self, finding: Finding, at: Node | Span, built: Built) -> LedEdits | None:
         """The edits of a finding as edits of files; None where they change what another cluster has, too."""
-        edits = one.lead_edits(finding.edits)
-        if edits is None or one.by_default:
+        edits = built.lead_edits(finding.edits)
+        if edits is None or built.by_default:
             return edits
         changed = {_path(edit.source) for edit in edits.edits} - {_path(at.source)}
         return None if changed & self._shared else edits
 
-    def _lead_suggestions(self, finding: Finding, at: Node | Span, one: Built) -> Iterator[Suggestion]:
-        for suggestion in finding.suggestions if not one.by_default else ():
-            edits = self._lead_edits(finding._replace(edits=suggestion.edits), at, one)
+    def _lead_suggestions(self, finding: Finding, at: Node | Span, built: Built) -> Iterator[Suggestion]:
+        for suggestion in finding.suggestions if not built.by_default else ():
+            edits = self._lead_edits(finding._replace(edits=suggestion.edits), at, built)
             if edits is not None:
                 yield suggestion._replace(edits=edits.edits)
 
-    def _choose_place(self, origin: ValueOrigin, one: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
+    def _choose_place(self, origin: ValueOrigin, built: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
         """The place that a finding is said of, and the others that have a part in it.
 
         That is where the value is written, in a file that was asked for; else what of these takes the value in.
         """
-        if not one.by_default:
-            wanted = one.asked is None or _path(origin.at.source) in one.asked
+        if not built.by_default:
+            wanted = built.asked is None or _path(origin.at.source) in built.asked
             return (origin.at, origin.through) if wanted else (None, ())
         if not self._is_requested(origin.at):
             for step in origin.through:
@@ -298,13 +302,13 @@ class _World:
         return id(at.source) in self._asked
 
     def _add_objects(
-        self, held: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
+        self, objects: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
     ) -> None:
         """Count the objects in the files that something is built of, and what is not judged of them."""
-        written = _map_to_written(held, built_of)
+        written = _map_to_written(objects, built_of)
         have = {id(obj) for obj in made.objects}
         made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
-        made.chosen.update({id(written[key]): some for key, some in outcome.chosen.items()})
+        made.chosen.update({id(written[key]): choices for key, choices in outcome.chosen.items()})
         self._add_skips(outcome, written, made)
 
     def _add_skips(self, outcome: Outcome, written: Mapping[int, Object], made: BuiltOutcome) -> None:
@@ -334,25 +338,25 @@ class _World:
                 yield mark, result._replace(finding=result.finding._replace(edits=same.edits, safety=same.safety))
 
 
-def _map_to_written(held: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
+def _map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
     """The objects in the files that those of built texts are made of, by the id of these."""
-    return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in held}
+    return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in objects}
 
 
-def _find_written_object(obj: Object | None, one: Built, at: Node | Span) -> Object | None:
+def _find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Object | None:
     """The object of a finding in the files: the one around its place, else the one that it was made of."""
     if obj is None:
         return None
     from nodelint.build.built import object_around
 
-    if one.by_default:
-        return one.written_object(obj) or obj
-    return object_around(at, obj.kind) or one.written_object(obj) or obj
+    if built.by_default:
+        return built.written_object(obj) or obj
+    return object_around(at, obj.kind) or built.written_object(obj) or obj
 
 
-def _lead_also(also: Iterable[Also], one: Built) -> Iterator[Also]:
+def _lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
     for place in also:
-        origin = one.find_origin(place.at)
+        origin = built.find_origin(place.at)
         if origin is not None:
             yield Also(origin.at, place.message)
 

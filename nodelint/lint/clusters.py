@@ -94,9 +94,9 @@ def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
         written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_TERRAFORM)]
         made = [o for o in same if o.source.path.endswith(_OF_TERRAFORM[:2])]
         if len(same) == 2 and len(written) == len(made) == 1 and not any(map(_stands_alone, same)):
-            one, other = written[0], made[0]
-            if _differ(one.node.get("spec"), other.node.get("spec")):
-                found[id(one)] = other
+            obj, other = written[0], made[0]
+            if _differ(obj.node.get("spec"), other.node.get("spec")):
+                found[id(obj)] = other
     return found
 
 
@@ -110,21 +110,21 @@ def _stands_alone(o: Object) -> bool:
     return o.partial or o.version != "v1" or _of_examples(path) or any(part in words for part in folders)
 
 
-def _differ(one: Node | None, other: Node | None) -> bool:
+def _differ(node: Node | None, other: Node | None) -> bool:
     """Whether two values are different for certain."""
-    if one is None or other is None:
-        return one is not other
-    if one.value is UNKNOWN or other.value is UNKNOWN:
+    if node is None or other is None:
+        return node is not other
+    if node.value is UNKNOWN or other.value is UNKNOWN:
         return False
-    if one.kind == "mapping" == other.kind:
-        if any(entry.name is None for node in (one, other) for entry in node.entries):
+    if node.kind == "mapping" == other.kind:
+        if any(entry.name is None for node in (node, other) for entry in node.entries):
             return False
-        names = {entry.name for node in (one, other) for entry in node.entries if entry.name is not None}
-        return any(_differ(one.get(name), other.get(name)) for name in names)
-    if one.kind == "sequence" == other.kind:
-        pairs = zip(one.items, other.items, strict=False)
-        return len(one.items) != len(other.items) or any(_differ(*pair) for pair in pairs)
-    return one.kind == other.kind == "scalar" and text(one) != text(other)
+        names = {entry.name for node in (node, other) for entry in node.entries if entry.name is not None}
+        return any(_differ(node.get(name), other.get(name)) for name in names)
+    if node.kind == "sequence" == other.kind:
+        pairs = zip(node.items, other.items, strict=False)
+        return len(node.items) != len(other.items) or any(_differ(*pair) for pair in pairs)
+    return node.kind == other.kind == "scalar" and text(node) != text(other)
 
 
 class NamelessClasses:
@@ -182,7 +182,7 @@ def _by_region(pools: Iterable[NodePool], region_of: dict[int, tuple[str, int]])
     found: dict[tuple[str, int], list[NodePool]] = {}
     for pool in pools:
         found.setdefault(region_of[id(pool)], []).append(pool)
-    return [each for each in found.values() if len(each) <= _MOST]
+    return [pools for pools in found.values() if len(pools) <= _MOST]
 
 
 def _ambiguous(objects: Sequence[Object]) -> set[str]:

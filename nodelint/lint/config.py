@@ -172,10 +172,10 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
     karpenter, where = value("karpenter-version")
 
     def path_of(key: str) -> str | None:
-        flag, said = flags.get(key), given.values.get(key)
+        flag, value = flags.get(key), given.values.get(key)
         if flag is not None:
             return str(flag)
-        return None if said is None else _path(key, _text(said, given.place(key)), folder, given.place(key))
+        return None if value is None else _path(key, _text(value, given.place(key)), folder, given.place(key))
 
     bundled = flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED
     snapshot = BUNDLED if bundled else path_of("snapshot")
@@ -272,18 +272,18 @@ def _path(key: str, text: str, folder: str, where: str) -> str:
 
 def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
     """Folders of rules. Rules are code: those of a file that was only found are refused."""
-    asked: Any = flags.get("rules") or ()
-    named = tuple(str(each) for each in asked)
+    listed_rules: Any = flags.get("rules") or ()
+    named = tuple(str(rule_name) for rule_name in listed_rules)
     value, where = given.values.get("rules"), given.place("rules")
     if isinstance(value, dict):
         value = value.get("folders")
     if value is None:
         return named
     listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+    if not isinstance(listed, list) or not all(isinstance(rule_name, str) for rule_name in listed):
         raise ConfigError(f"{where}: a list of folders is wanted, not `{value}`")
-    paths = [_path("rules", each, folder, where) for each in listed]
-    allowed = {os.path.realpath(each) for each in named}
+    paths = [_path("rules", rule_name, folder, where) for rule_name in listed]
+    allowed = {os.path.realpath(rule_name) for rule_name in named}
     refused = [path for path in paths if os.path.realpath(path) not in allowed]
     if refused and not trusted:
         hint = f"run with --rules {os.path.relpath(refused[0])} to allow it"
@@ -302,10 +302,10 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
     if not isinstance(value, list):
         raise ConfigError(f"{given.place('policies')}: a list of policies is wanted")
     found: list[tuple[Policy, Callable[..., str]]] = []
-    for number, each in enumerate(value):
+    for number, entry in enumerate(value):
         place = partial(given.place_in, "policies", number)
         try:
-            policy = policy_of(each)
+            policy = policy_of(entry)
         except PolicyError as error:
             raise ConfigError(f"{place(error.key)}: {error}") from error
         if any(policy.name == other.name for other, _ in found):
@@ -337,10 +337,10 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
     for glob, versions in value.items():
         if not isinstance(versions, dict) or not versions or any(key not in keys for key in versions):
             raise ConfigError(f"{wanted}, not `{versions}` for `{glob}`")
-        told = [None if flags.get(key) is not None else versions.get(key) for key in keys]
+        version_flags = [None if flags.get(key) is not None else versions.get(key) for key in keys]
         found[str(glob)] = Versions(
-            None if told[0] is None else _releases(_text(told[0], where), where),
-            _kubernetes(told[1], where),
+            None if version_flags[0] is None else _releases(_text(version_flags[0], where), where),
+            _kubernetes(version_flags[1], where),
         )
     return found
 

@@ -216,7 +216,9 @@ class Context(ObjectRelations):
     def _is_refused(self, obj: Object) -> bool:
         """Whether API server or controller refuse an object; a field that is not known is only left out."""
         layers = {problem.layer for problem in self.problems(obj)}
-        return bool(layers - {"unknown"}) or any(each.severity == "error" for each in self.controller_problems(obj))
+        return bool(layers - {"unknown"}) or any(
+            problem.severity == "error" for problem in self.controller_problems(obj)
+        )
 
     @cached_property
     def pools_elsewhere(self) -> bool:
@@ -252,13 +254,13 @@ class Context(ObjectRelations):
             from nodelint.apiserver import check
 
             found = check(obj, self.karpenter, self.schemas)
-            lacking = any(each.missing or each.layer == "validation" for each in found)
+            lacking = any(problem.missing or problem.layer == "validation" for problem in found)
             patches = self._completing(obj) if lacking and not obj.partial else []
             if patches:
                 from nodelint.model.partial_objects import supplies
 
                 # What no patch brings is missing in every overlay, and told once: of the base.
-                left = [p for p in found if p.missing and not any(supplies(each.node, p.path) for each in patches)]
+                left = [p for p in found if p.missing and not any(supplies(patch.node, p.path) for patch in patches)]
                 found = [*check(obj, self.karpenter, self.schemas, partial=True), *left]
             self._problems[id(obj)] = found
         return found

@@ -65,8 +65,8 @@ class Converted:
             if now is None:
                 continue
             at = self._back(result.span, now, old) if old is not None else None
-            places = ((each, self._back(each.span)) for each in result.finding.also)
-            also = [each._replace(at=place) for each, place in places if place is not None]
+            places = ((also, self._back(also.span)) for also in result.finding.also)
+            also = [also._replace(at=place) for also, place in places if place is not None]
             note = result.finding.note
             if old is not None and old.kind == "AWSNodeTemplate" and old.node.find("spec", "amiFamily") is None:
                 note = note or (_NO_FAMILY if at is old.name_node and _is_image(now, result.span) else None)
@@ -162,8 +162,8 @@ def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
 def _node_at(span: Span, obj: Object) -> Node | Span:
     """The node of the object at just these characters, which knows its field; the span where there is none."""
     keys = (entry.key for node in obj.node.walk() for entry in node.entries)
-    nodes = (each for some in (obj.node.walk(), keys) for each in some)
-    return next((each for each in nodes if (each.start, each.end) == (span.start, span.end)), span)
+    nodes = (node for nodes in (obj.node.walk(), keys) for node in nodes)
+    return next((node for node in nodes if (node.start, node.end) == (span.start, span.end)), span)
 
 
 def _take(edits: Sequence[Edit], taken: dict[int, tuple[SourceText, set[Edit]]]) -> bool:

@@ -138,34 +138,38 @@ def lint(
     then judges all.
     """
     target, rules, selection, context_sources = request
-    asked = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
+    requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.built_objects import Replacement
 
         replacement = Replacement(built)
-        asked = replacement.left(asked)
-    beside = [obj for source in context_sources for obj in objects(source, foreign=True)]
+        requested = replacement.left(requested)
+    context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
     setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources))
-    shared = (*rules.values(), *asked, *beside), (*sources, *context_sources)
+    shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
-    def share(some: Sequence[Object]) -> ObjectMap:
-        return (share_objects(jobs, some, shared) if memory is None else None) or judge_in_turn(pause)
+    def share(objects: Sequence[Object]) -> ObjectMap:
+        return (share_objects(jobs, objects, shared) if memory is None else None) or judge_in_turn(pause)
 
-    made = judge_objects(setup, asked, beside, sources, share, memory)
-    told, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
+    made = judge_objects(setup, requested, context_objects, sources, share, memory)
+    raw_results, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
     unread = [skip for source in sources for skip in _not_read(source)]
-    skipped += [*_not_looked_at(asked), *unread]
+    skipped += [*_not_looked_at(requested), *unread]
     if built:
-        more = replacement.judge(setup, made, asked, (sources, context_sources), judge_in_turn(pause))
-        told, skipped, asked = more.told, [*replacement.kept_skips(skipped, rules), *more.skipped], more.objects
+        more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))
+        raw_results, skipped, requested = (
+            more.told,
+            [*replacement.kept_skips(skipped, rules), *more.skipped],
+            more.objects,
+        )
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
-    kept = apply_suppressions(told, sources, setup.running, reporting, made.context)
-    ours = tuple(obj for obj in asked if not obj.of_cluster)
+    results = apply_suppressions(raw_results, sources, setup.running, reporting, made.context)
+    ours = tuple(obj for obj in requested if not obj.of_cluster)
     seen = replacement.cluster_objects(ours) if built else ours
-    things = _in_order(kept, sources, selection), tuple(dict.fromkeys(skipped)), ours
-    unbuilt = tuple(dict.fromkeys(problem for each in built for problem in each.problems))
+    things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
+    unbuilt = tuple(dict.fromkeys(problem for built_text in built for problem in built_text.problems))
     return Report(
         *things, target, tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources), seen, unbuilt
     )
@@ -193,14 +197,14 @@ def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Re
     if not selection.per_path:
         return results
     known: dict[tuple[str, str], bool] = {}
-    kept = []
+    shown_results = []
     for result in results:
         where = result.rule.name, result.finding.at.source.path
         if where not in known:
             known[where] = selection.ignored_at(*where)
         if not known[where]:
-            kept.append(result)
-    return kept
+            shown_results.append(result)
+    return shown_results
 
 
 def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
@@ -219,11 +223,11 @@ def _explaining(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[str]:
             yield name
 
 
-def _not_looked_at(asked: Sequence[Object]) -> Iterator[Skipped]:
+def _not_looked_at(objects: Sequence[Object]) -> Iterator[Skipped]:
     """What of objects no rule has looked at."""
-    if any(obj.source.masked for obj in asked):
+    if any(obj.source.masked for obj in objects):
         from nodelint.lint.template_branches import not_judged
-    for obj in asked:
+    for obj in objects:
         for name in not_judged(obj) if obj.source.masked else ():
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
             yield Skipped(None, obj.source.path, obj, reason, False)

@@ -158,7 +158,7 @@ def _with_entries(document: list[str], entries: list[str]) -> list[str]:
     lines, block = list(document), list[str]()
     for line in [*entries, ""]:
         begins = not line.startswith((" ", "#")) and bool(line)
-        has_entry = any(_ENTRY.match(held) for held in block)
+        has_entry = any(_ENTRY.match(block_lines) for block_lines in block)
         # A comment in the first column belongs to the entry below it.
         if has_entry and (begins or line.startswith("#")):
             lines, block = _with_entry(lines, block), []

@@ -64,7 +64,7 @@ def visible_node(node: Node) -> Node:
 
 def names_device(pool: NodePool) -> bool:
     """Whether a taint of a pool names GPUs or accelerators: it is meant for nodes that have some."""
-    words = [word for each in table("resources")["words"].values() for word in each]
+    words = [word for words in table("resources")["words"].values() for word in words]
     names = [taint.key.lower() for taint in pool.taints if isinstance(taint.key, str)]
     return any(word in name for word in words for name in names)
 
@@ -83,8 +83,8 @@ def names_jobs(pool: NodePool) -> str | None:
 
 def idle_annotation(key: str) -> tuple[str, str] | None:
     """What is wrong with an annotation of nodes that has no effect, and what does have it; None for any other."""
-    said = table("vocabulary")["idle_annotations"].get(key)
-    return None if said is None else (str(said[0]), str(said[1]))
+    meaning = table("vocabulary")["idle_annotations"].get(key)
+    return None if meaning is None else (str(meaning[0]), str(meaning[1]))
 
 
 def key_of(node: Node) -> Node:
@@ -230,11 +230,11 @@ def alias_instead(node_class: EC2NodeClass, images: ImageSet) -> tuple[str, list
     """
     field, first = node_class.node.find("spec", "amiSelectorTerms"), images.images[0] if images.images else None
     family = first.family if first is not None else None
-    if field is None or family not in alias_families() or any(each.family != family for each in images.images):
+    if field is None or family not in alias_families() or any(image.family != family for image in images.images):
         raise NotEditable("the terms name no images of one family")
     if node_class.ami_family != ami_family_of(family):
         raise NotEditable("the amiFamily is not that of the images")
-    versions = {_alias_version(each) for each in images.images}
+    versions = {_alias_version(image) for image in images.images}
     version = versions.pop() if len(versions) == 1 else None
     if version is None or not alias_version_valid(Alias(family, version)):
         raise NotEditable("the names do not tell one version")
@@ -271,9 +271,9 @@ def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
         edits = set_value(field, first.name)
         if len(names) > 1 and node.parent is not None:
             owner = node.get("owner")
-            beside = {} if owner is None else {"owner": str(owner.value)}
+            owner_field = {} if owner is None else {"owner": str(owner.value)}
             at = node.parent.items.index(node) + 1
-            edits = [*edits, *insert_items(node.parent, at, [{"name": name, **beside} for name in names[1:]])]
+            edits = [*edits, *insert_items(node.parent, at, [{"name": name, **owner_field} for name in names[1:]])]
         return edits
     edits = replace(node, {"id": first.id})
     if len(images) > 1 and node.parent is not None:
@@ -333,11 +333,11 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     found = [fact for key, fact in slips if not keys or key in keys]
     if not keys and resolution.node_class is not None:
         nested = resolution.node_class.node.find("spec", "cpuOptions", "nestedVirtualization")
-        found += [each for each in resolution.unknown if each.at is nested or each.reason == RESERVED]
+        found += [fact for fact in resolution.unknown if fact.at is nested or fact.reason == RESERVED]
     lines = {id(line.node): line for line in resolution.lines}
     pool = resolution.pool
-    for each in resolution.unknown:
-        node = each.at
+    for fact in resolution.unknown:
+        node = fact.at
         if node.source is not pool.source or not pool.node.start <= visible_node(node).start <= pool.node.end:
             continue
         if any(node is other.at for other in resolution.images.unknown):
@@ -347,7 +347,7 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
         if line is not None and key == OS and line.requirement is not None and line.requirement.admits("linux"):
             continue  # of a class that is elsewhere: on Windows the line would leave nothing at all
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
-            found.append(each)
+            found.append(fact)
     return found
 
 

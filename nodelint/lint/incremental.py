@@ -176,50 +176,52 @@ class ResultCache:
         They look where they have not yet, and where they are told other things than before.
         """
         assert isinstance(context, RecordingContext)
-        said = self._said.get(id(obj))
-        if said is None or said.obj is not obj or not self._same(said.rules, rules):
-            said = CachedResults(obj, rules, {}, {}, {}, [])
+        cached = self._said.get(id(obj))
+        if cached is None or cached.obj is not obj or not self._same(cached.rules, rules):
+            cached = CachedResults(obj, rules, {}, {}, {}, [])
             again = {rule.name for rule in rules}
         else:
-            again = self._otherwise(said, context)
+            again = self._otherwise(cached, context)
         faults: list[str] = []
         for rule in rules if again else ():
             if rule.name in again:
-                faults += _rerun_rule(said, rule, context, run)
+                faults += _rerun_rule(cached, rule, context, run)
         if again:
-            said.reported[:] = drop_superseded([each for rule in rules for each in said.results.get(rule.name, ())])
+            cached.reported[:] = drop_superseded(
+                [result for rule in rules for result in cached.results.get(rule.name, ())]
+            )
         if not faults:
-            self._said[id(obj)] = self._now[id(obj)] = said
-        return said.reported, [skip for skips in said.skipped.values() for skip in skips], faults
+            self._said[id(obj)] = self._now[id(obj)] = cached
+        return cached.reported, [skip for skips in cached.skipped.values() for skip in skips], faults
 
-    def _otherwise(self, said: CachedResults, context: RecordingContext) -> set[str]:
+    def _otherwise(self, cached: CachedResults, context: RecordingContext) -> set[str]:
         """The rules that would be told other things than they were; what they have asked is forgotten."""
         again: set[str] = set()
-        for question, (answer, names) in said.dependencies.items():
+        for question, (answer, names) in cached.dependencies.items():
             if again and names <= again:
                 continue
             now = question.ask(context)
             if now is not answer and not self._same(answer, now):
                 again |= names
-        for question, (_, names) in list(said.dependencies.items()) if again else ():
+        for question, (_, names) in list(cached.dependencies.items()) if again else ():
             names -= again
             if not names:
-                del said.dependencies[question]
+                del cached.dependencies[question]
         return again
 
-    def _same(self, one: object, other: object) -> bool:
-        if one is other or one is None or other is None:
-            return one is other
-        pair = id(one), id(other)
+    def _same(self, old: object, other: object) -> bool:
+        if old is other or old is None or other is None:
+            return old is other
+        pair = id(old), id(other)
         if pair not in self._compared:
             # Held, so that no id is given to another thing in this run.
-            self._compared[pair] = _is_same_identity(one, other), one, other
+            self._compared[pair] = _is_same_identity(old, other), old, other
         return self._compared[pair][0]
 
     def move(self, moved: Moved) -> None:
         """A source's text has changed: what is said of it is somewhere else now, or has to be said anew."""
-        for key, said in list(self._said.items()):
-            if said.results and not _move_results(said, moved):
+        for key, cached in list(self._said.items()):
+            if cached.results and not _move_results(cached, moved):
                 del self._said[key]
 
 
@@ -235,11 +237,11 @@ class ResultCaches:
 
     def move(self, moved: Moved) -> None:
         """A source's text has changed."""
-        for kept in self._kept.values():
-            kept.move(moved)
+        for result_cache in self._kept.values():
+            result_cache.move(moved)
 
 
-def _rerun_rule(said: CachedResults, rule: Rule, context: RecordingContext, run: RunRule) -> list[str]:
+def _rerun_rule(cached: CachedResults, rule: Rule, context: RecordingContext, run: RunRule) -> list[str]:
     noted: dict[Dependency, object] = {}
     context.noted = noted
     try:
@@ -247,42 +249,44 @@ def _rerun_rule(said: CachedResults, rule: Rule, context: RecordingContext, run:
     finally:
         context.noted = None
     # Most rules have nothing to say of most objects: nothing is kept of that.
-    for found, kept in ((results, said.results), (skipped, said.skipped)):
-        kept.pop(rule.name, None)
+    for found, unchanged in ((results, cached.results), (skipped, cached.skipped)):
+        unchanged.pop(rule.name, None)
         if found:
-            kept[rule.name] = found  # type: ignore[assignment]
+            unchanged[rule.name] = found  # type: ignore[assignment]
     for question, answer in noted.items():
-        said.dependencies.setdefault(question, (answer, set()))[1].add(rule.name)
+        cached.dependencies.setdefault(question, (answer, set()))[1].add(rule.name)
     return faults
 
 
-def _is_same_identity(one: object, other: object) -> bool:
+def _is_same_identity(old: object, other: object) -> bool:
     """Whether two collections hold the very same things."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return list(one) == list(other) and _is_same_identity(list(one.values()), list(other.values()))
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(
-            a is b or (isinstance(a, frozenset) and a == b) for a, b in zip(one, other, strict=True)
+    if isinstance(old, Mapping) and isinstance(other, Mapping):
+        return list(old) == list(other) and _is_same_identity(list(old.values()), list(other.values()))
+    if isinstance(old, list | tuple) and isinstance(other, list | tuple):
+        return len(old) == len(other) and all(
+            a is b or (isinstance(a, frozenset) and a == b) for a, b in zip(old, other, strict=True)
         )
     return False
 
 
-def _move_results(said: CachedResults, moved: Moved) -> bool:
+def _move_results(cached: CachedResults, moved: Moved) -> bool:
     """Move all places of what was said; False where one is gone."""
     known: dict[int, Result] = {}
     # At the border between what stays and what moves there are places of both.
-    document = said.obj.document
-    later = said.obj.source is moved.source and document.start >= moved.behind + moved.by
-    for name, results in said.results.items():
+    document = cached.obj.document
+    later = cached.obj.source is moved.source and document.start >= moved.behind + moved.by
+    for name, results in cached.results.items():
         new = []
         for result in results:
             finding = _move_finding(result.finding, moved, later)
             if finding is None:
                 return False
-            known[id(result)] = kept = result if finding is result.finding else result._replace(finding=finding)
-            new.append(kept)
-        said.results[name] = new
-    said.reported[:] = [known[id(result)] for result in said.reported]
+            known[id(result)] = moved_result = (
+                result if finding is result.finding else result._replace(finding=finding)
+            )
+            new.append(moved_result)
+        cached.results[name] = new
+    cached.reported[:] = [known[id(result)] for result in cached.reported]
     return True
 
 
@@ -312,7 +316,9 @@ def _move_finding(finding: Finding, moved: Moved, later: bool) -> Finding | None
                 also._replace(at=place(also.at)) if isinstance(also.at, Span) else also for also in finding.also
             ]
         if finding.suggestions:
-            new["suggestions"] = [each._replace(edits=tuple(map(place, each.edits))) for each in finding.suggestions]
+            new["suggestions"] = [
+                suggestion._replace(edits=tuple(map(place, suggestion.edits))) for suggestion in finding.suggestions
+            ]
     except _Gone:
         return None
     return finding._replace(**new) if new else finding

@@ -61,38 +61,40 @@ class Outcome(NamedTuple):
 
 def judge_objects(
     setup: RuleSetup,
-    asked: Sequence[Object],
-    beside: Sequence[Object],
+    requested: Sequence[Object],
+    context_objects: Sequence[Object],
     files: Sequence[Source],
     share: Callable[[Sequence[Object]], ObjectMap],
     memory: ResultCaches | None = None,
 ) -> Outcome:
     """Let the rules look at objects, each for its releases, and at files as a whole.
 
-    `beside` are only there to be referred to. `share` says how some objects are gone through.
+    `context_objects` are only there to be referred to. `share` says how some objects are gone through.
     """
     target = setup.target
 
-    def run(one: Target, some: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
-        made = start_run(one, (*asked, *beside), setup, memory)
-        made.judge(some, setup.running, files, share(some))
-        made.judge_converted(some, setup.running)
-        made.judge_branches(some, setup.running)
+    def run(target: Target, objects: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
+        made = start_run(target, (*requested, *context_objects), setup, memory)
+        made.judge(objects, setup.running, files, share(objects))
+        made.judge_converted(objects, setup.running)
+        made.judge_branches(objects, setup.running)
         return made
 
-    chosen, skipped = _choose_releases(asked, target)
+    chosen, skipped = _choose_releases(requested, target)
     # A finding about a file as a whole does not depend on the release.
-    runs = [run(target, asked if target.choose is None else (), files)]
-    told = runs[0].results
+    runs = [run(target, requested if target.choose is None else (), files)]
+    results = runs[0].results
     if target.choose is not None:
         by_release = []
-        for release, some in _group_by_release(asked, chosen):
-            stating = next((each for obj in some for each in chosen[id(obj)] if each.bare == release), release)
-            runs.append(run(target.for_choice(stating), some))
+        for release, release_objects in _group_by_release(requested, chosen):
+            stating = next(
+                (choice for obj in release_objects for choice in chosen[id(obj)] if choice.bare == release), release
+            )
+            runs.append(run(target.for_choice(stating), release_objects))
             by_release.append((release, runs[-1].results))
-        told = downgrade_severity([*told, *merge_releases(by_release, chosen)], chosen)
+        results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
     skipped += [skip for made in runs for skip in made.skipped]
-    return Outcome(told, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
+    return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
 
 
 class RuleOutput(NamedTuple):
@@ -104,23 +106,23 @@ class RuleOutput(NamedTuple):
 
 
 def share_objects(
-    jobs: int | None, asked: Sequence[Object], things: tuple[Sequence[object], Sequence[Source]]
+    jobs: int | None, objects: Sequence[Object], things: tuple[Sequence[object], Sequence[Source]]
 ) -> ObjectMap | None:
     """What calls a function with every object in several processes; None where one process is enough.
 
     `things` are what rules may speak of, with the sources whose nodes they may speak of.
     """
-    if jobs == 1 or (jobs is None and len(asked) < _FEW):
+    if jobs == 1 or (jobs is None and len(objects) < _FEW):
         return None
     from nodelint.lint.workers import Names, processes, shared
 
-    count = processes(jobs, len(asked))
+    count = processes(jobs, len(objects))
     return partial(shared, count=count, names=Names(*things)) if count > 1 else None
 
 
 def judge_in_turn(pause: Callable[[], None]) -> ObjectMap:
-    def judge_each(judge: Callable[[Object], RuleOutput], asked: Sequence[Object]) -> Iterator[RuleOutput]:
-        for obj in asked:
+    def judge_each(judge: Callable[[Object], RuleOutput], objects: Sequence[Object]) -> Iterator[RuleOutput]:
+        for obj in objects:
             pause()
             yield judge(obj)
 
@@ -135,7 +137,7 @@ def start_run(
 ) -> ReleaseRun:
     rules, reporting = setup.rules, setup.reporting
     foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
-    held = [obj for obj in read if not _is_foreign(obj)] if foreign else read
+    objects = [obj for obj in read if not _is_foreign(obj)] if foreign else read
     context: type[Context] = Context
     cache: ResultCache | None = None
     if memory is not None:
@@ -148,7 +150,7 @@ def start_run(
     return ReleaseRun(
         target,
         context(
-            held,
+            objects,
             target,
             foreign=foreign,
             rule_names=tuple(rules),
@@ -179,14 +181,18 @@ class ReleaseRun:
         self.faults: list[str] = []
 
     def judge(
-        self, asked: Sequence[Object], running: Sequence[Rule], sources: Sequence[Source], each: ObjectMap = map
+        self,
+        objects: Sequence[Object],
+        running: Sequence[Rule],
+        sources: Sequence[Source],
+        map_objects: ObjectMap = map,
     ) -> None:
-        """Let the rules look at objects, and at files as a whole; `each` calls a function with every object."""
+        """Let the rules look at objects, by `map_objects`, and at files as a whole."""
         target = self.target
         about_objects = [r for r in running if issubclass(r.on, Object) and r.applies_to_release(target.karpenter)]
         if not target.facts:
             self.skipped += _skip_for_missing_facts(
-                [r for r in about_objects if r.name in self.reporting], asked, target
+                [r for r in about_objects if r.name in self.reporting], objects, target
             )
             about_objects = [r for r in about_objects if not r.needs]
         about: dict[tuple[object, ...], list[Rule]] = {}
@@ -200,32 +206,32 @@ class ReleaseRun:
                 return RuleOutput(
                     *self._cache.judge(obj, about[alike], self.context, partial(self._output_of, obj=obj))
                 )
-            said = RuleOutput([], [], [])
+            output = RuleOutput([], [], [])
             for rule in about[alike]:
-                self._run_rule(rule, obj, obj, obj.source.path, said)
-            return said._replace(raw=drop_superseded(said.raw))
+                self._run_rule(rule, obj, obj, obj.source.path, output)
+            return output._replace(raw=drop_superseded(output.raw))
 
         of_files = RuleOutput([], [], [])
         for rule in running:
             if rule.on is Source:
                 for source in sources:
                     self._run_rule(rule, source, None, source.path, of_files)
-        for said in (*each(judged, asked), of_files._replace(raw=drop_superseded(of_files.raw))):
-            self.results += [r for r in said.raw if r.rule.name in self.reporting]
-            self.skipped += said.skipped
-            self.faults += said.faults
+        for output in (*map_objects(judged, objects), of_files._replace(raw=drop_superseded(of_files.raw))):
+            self.results += [r for r in output.raw if r.rule.name in self.reporting]
+            self.skipped += output.skipped
+            self.faults += output.faults
         if self._cache is not None:
             self._cache.end()
 
     def _output_of(self, rule: Rule, obj: Object) -> RuleOutput:
         """What one rule says of an object."""
-        said = RuleOutput([], [], [])
-        self._run_rule(rule, obj, obj, obj.source.path, said)
-        return said
+        output = RuleOutput([], [], [])
+        self._run_rule(rule, obj, obj, obj.source.path, output)
+        return output
 
-    def judge_converted(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
+    def judge_converted(self, objects: Sequence[Object], running: Sequence[Rule]) -> None:
         """Let the rules look at what objects become that the target does not serve."""
-        old = [o for o in asked if not served(o, self.target.karpenter) and not isinstance(o, UnknownKind)]
+        old = [o for o in objects if not served(o, self.target.karpenter) and not isinstance(o, UnknownKind)]
         if not old:
             return
         from nodelint.lint.converted_objects import Converted
@@ -233,26 +239,28 @@ class ReleaseRun:
         became = Converted(old, self.context)
         run = self._run_over(became.objects)
         run.judge([new for new, _ in became.pairs], running, ())
-        said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
+        known = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
         # Rules about objects of any API have looked at the old ones.
         moved = became.map_back(run.results)
-        self.results += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in said]
+        self.results += [r for r in moved if (r.rule.name, r.span.source.path, r.span.start) not in known]
         self.faults += run.faults
 
-    def judge_branches(self, asked: Sequence[Object], running: Sequence[Rule]) -> None:
+    def judge_branches(self, objects: Sequence[Object], running: Sequence[Rule]) -> None:
         """Let the rules look at what objects are where a template takes another branch than the first."""
-        templated = [obj for obj in asked if obj.source.masked and served(obj, self.target.karpenter)]
+        templated = [obj for obj in objects if obj.source.masked and served(obj, self.target.karpenter)]
         if not templated:
             return
         from nodelint.lint.template_branches import rounds
 
-        said = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
-        for some in rounds(templated):
-            instead = {id(each.original): each.obj for each in some}
+        known = {(r.rule.name, r.span.source.path, r.span.start) for r in self.results}
+        for alternatives in rounds(templated):
+            instead = {id(alternative.original): alternative.obj for alternative in alternatives}
             world = [instead.get(id(obj), obj) for obj in self.context.objects]
             run = self._run_over(world)
-            run.judge([each.obj for each in some], running, ())
-            self.results += [result for each in some for result in each.map_back(run.results, said)]
+            run.judge([alternative.obj for alternative in alternatives], running, ())
+            self.results += [
+                result for alternative in alternatives for result in alternative.map_back(run.results, known)
+            ]
             self.faults += run.faults
 
     def _run_over(self, objects: Sequence[Object]) -> ReleaseRun:
@@ -261,18 +269,18 @@ class ReleaseRun:
         return ReleaseRun(self.target, context, self.reporting)
 
     def _run_rule(self, rule: Rule, subject: object, obj: Object | None, path: str, into: RuleOutput) -> None:
-        told = 0
+        skips = 0
         try:
-            for said in rule.check(subject, self.context):
-                if isinstance(said, Finding):
-                    told += 1
-                    if told > MAX_FINDINGS and obj is not None:
+            for skip in rule.check(subject, self.context):
+                if isinstance(skip, Finding):
+                    skips += 1
+                    if skips > MAX_FINDINGS and obj is not None:
                         if rule.name in self.reporting:
                             into.skipped.append(Skipped(rule.name, path, obj, _TOO_MANY, False))
                         return
-                    into.raw.append(Result(rule, hold_to_known(rule, said, self.target.karpenter), obj))
+                    into.raw.append(Result(rule, hold_to_known(rule, skip, self.target.karpenter), obj))
                 elif rule.name in self.reporting:
-                    into.skipped.append(Skipped(rule.name, path, obj, said.reason, said.transient, said.fact))
+                    into.skipped.append(Skipped(rule.name, path, obj, skip.reason, skip.transient, skip.fact))
         except Missing as missing:
             if rule.name in self.reporting:
                 into.skipped.append(Skipped(rule.name, path, obj, missing.reason, missing.transient, missing.kind))
@@ -288,9 +296,9 @@ def _is_foreign(obj: Object) -> bool:
     return isinstance(obj, NodePool) and obj.foreign
 
 
-def _skip_for_missing_facts(rules: Sequence[Rule], asked: Sequence[Object], target: Target) -> Iterator[Skipped]:
+def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Skipped]:
     """One skip for each rule that needs facts from AWS and would have had something to look at."""
-    kinds = {type(obj) for obj in asked if served(obj, target.karpenter) and not _is_foreign(obj)}
+    kinds = {type(obj) for obj in objects if served(obj, target.karpenter) and not _is_foreign(obj)}
     for rule in rules:
         needs = rule.needs or rule.may_need
         if needs and any(issubclass(kind, rule.on) for kind in kinds):
@@ -300,22 +308,26 @@ def _skip_for_missing_facts(rules: Sequence[Rule], asked: Sequence[Object], targ
                 yield Skipped(rule.name, "", None, missing.reason, missing.transient, missing.kind)
 
 
-def _choose_releases(asked: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:
+def _choose_releases(
+    objects: Sequence[Object], target: Target
+) -> tuple[dict[int, tuple[Chosen, ...]], list[Skipped]]:
     """The releases of each object, by its id, and the objects that are judged for none."""
     found: dict[int, tuple[Chosen, ...]] = {}
     skipped = []
-    for obj in asked if target.choose is not None else ():
-        some = target.choose(obj) if target.choose is not None else ()
-        if isinstance(some, str):
-            skipped.append(Skipped(None, obj.source.path, obj, some, False))
+    for obj in objects if target.choose is not None else ():
+        choices = target.choose(obj) if target.choose is not None else ()
+        if isinstance(choices, str):
+            skipped.append(Skipped(None, obj.source.path, obj, choices, False))
         else:
-            found[id(obj)] = some
+            found[id(obj)] = choices
     return found, skipped
 
 
 def _group_by_release(
-    asked: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
+    objects: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
 ) -> Iterator[tuple[Chosen, list[Object]]]:
     """The objects that are judged for each release, oldest first."""
-    for release in sorted({each.bare for some in chosen.values() for each in some}, key=lambda each: each.order):
-        yield release, [obj for obj in asked if any(each.bare == release for each in chosen.get(id(obj), ()))]
+    for release in sorted(
+        {choice.bare for choices in chosen.values() for choice in choices}, key=lambda choice: choice.order
+    ):
+        yield release, [obj for obj in objects if any(choice.bare == release for choice in chosen.get(id(obj), ()))]

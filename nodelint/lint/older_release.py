@@ -60,11 +60,13 @@ def older(
             kubernetes = report.target.for_object(obj)[0].kubernetes if _place(obj) in places else None
             return (Chosen(only(release), kubernetes),) if _place(obj) in places else "another object"
 
-        asked = LintRequest(
+        lint_request = LintRequest(
             report.target._replace(choose=choose), request.rules, request.selection._replace(select=names), others
         )
-        found = lint(ours, asked).results
-        return [each for each in found if each.severity != "info" and each.object and _key(each) not in known]
+        found = lint(ours, lint_request).results
+        return [
+            result for result in found if result.severity != "info" and result.object and _key(result) not in known
+        ]
 
     probe = target(_WIDELY_RUN)
     names = {
@@ -73,13 +75,13 @@ def older(
     found = find_more(frozenset(names), probe) if ours else []
     if not found:
         return None
-    last = min(_last(rule) for rule in (each.rule for each in found))
-    unbound = [each for each in found if not _ends(each.rule)]
+    last = min(_last(rule) for rule in (result.rule for result in found))
+    unbound = [result for result in found if not _ends(result.rule)]
     if unbound:
-        wanted = {_key(each) for each in unbound}
-        rest = frozenset(each.rule.name for each in unbound)
+        wanted = {_key(result) for result in unbound}
+        rest = frozenset(result.rule.name for result in unbound)
         after = runs(release for release in RELEASES if probe <= release <= last)
-        last = _newest(after, lambda release: wanted <= {_key(each) for each in find_more(rest, release)})
+        last = _newest(after, lambda release: wanted <= {_key(result) for result in find_more(rest, release)})
     return Older(last, len(found), len(taken) > len(places))
 
 
@@ -98,7 +100,7 @@ def _assumed(report: Report, obj: Object) -> bool:
     if report.target.choose is None:
         return True
     chosen = report.target.choose(obj)
-    return not isinstance(chosen, str) and all(each.assumed for each in chosen)
+    return not isinstance(chosen, str) and all(choice.assumed for choice in chosen)
 
 
 def _ends(rule: Rule) -> bool:

@@ -109,10 +109,10 @@ def rule_of(policy: Policy) -> Rule:
     try:
         program = cel.compile(policy.expr, VARIABLES)
     except cel.Unsupported as error:
-        said = re.search(r"<input>:([0-9]+):([0-9]+): (.*?)(?: \| |$)", str(error))
-        if said is None:
+        match = re.search(r"<input>:([0-9]+):([0-9]+): (.*?)(?: \| |$)", str(error))
+        if match is None:
             raise PolicyError("expr", f"the expression does not compile: {error}") from error
-        raise PolicyError("expr", said[3], int(said[1]), int(said[2])) from error
+        raise PolicyError("expr", match[3], int(match[1]), int(match[2])) from error
     if program.yields not in ("BOOL", "DYN"):
         raise PolicyError("expr", f"the expression yields {program.yields}, and has to yield true or false")
     _hold_to_view(policy.expr)
@@ -163,16 +163,18 @@ def _hold_to_view(expr: str) -> None:
     )
     names: dict[str, tuple[str, tuple[str, ...]]] = {"pool": ("pool", VIEW), "pool.cheapest": ("pool.cheapest", TYPE)}
     lists: tuple[tuple[str, tuple[str, ...]], ...] = (("pool.instanceTypes", TYPE), ("pool.images", IMAGE))
-    for held, fields in lists:
-        for match in re.finditer(rf"\b{re.escape(held)}\.(?:all|exists|exists_one|filter|map)\(\s*(\w+)\s*,", shown):
-            names[match[1]] = (f"an item of `{held}`", fields)
-    for name, (said, fields) in names.items():
+    for actual_type, fields in lists:
+        for match in re.finditer(
+            rf"\b{re.escape(actual_type)}\.(?:all|exists|exists_one|filter|map)\(\s*(\w+)\s*,", shown
+        ):
+            names[match[1]] = (f"an item of `{actual_type}`", fields)
+    for name, (stated_type, fields) in names.items():
         for match in re.finditer(rf"(?<![\w.]){re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\s*\()", shown):
             if match[1] not in fields:
                 line = expr.count("\n", 0, match.start(1)) + 1
                 column = match.start(1) - expr.rfind("\n", 0, match.start(1))
                 has = ", ".join(fields)
-                raise PolicyError("expr", f"{said} has no `{match[1]}`, but {has}", line, column)
+                raise PolicyError("expr", f"{stated_type} has no `{match[1]}`, but {has}", line, column)
 
 
 def _worded(error: Exception) -> str:
@@ -227,7 +229,7 @@ def view(resolution: Resolution) -> dict[str, Any]:
     """What a policy sees of a NodePool as `pool`: what it can launch, cheapest first, and with which images."""
     catalog = resolution.catalog
     types = [_record(catalog, name) for name in catalog.names_in(resolution.launchable)]
-    types.sort(key=lambda each: (each["price"] is None, each["price"] or 0.0, each["name"]))
+    types.sort(key=lambda policy: (policy["price"] is None, policy["price"] or 0.0, policy["name"]))
     images = [
         {"alias": image.alias, "id": image.id, "name": image.name, "arch": image.arch}
         for image in resolution.images.images

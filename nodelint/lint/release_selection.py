@@ -62,7 +62,7 @@ class _Targets:
         karpenter = self._karpenter(path, api, named, foreign, roots)
         if isinstance(karpenter, str):
             return karpenter
-        named_too = self.settings.karpenter_named or any(each.karpenter is not None for each in named)
+        named_too = self.settings.karpenter_named or any(versions.karpenter is not None for versions in named)
         least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
         by = [k_from for _, k_from in karpenter if k_from is not None]
         passed_over = () if named_too or foreign else self._evidence(path).passed_over(path, least, by)
@@ -71,40 +71,42 @@ class _Targets:
             for k, k_from in karpenter
             for v, v_from in self._kubernetes(path, named, k_from, roots)
         ]
-        return tuple(sorted(found, key=lambda each: each.order))
+        return tuple(sorted(found, key=lambda choice: choice.order))
 
     def _karpenter(
         self, path: str, api: str, named: Sequence[Versions], foreign: bool, roots: tuple[str, ...]
     ) -> Sequence[tuple[Releases, Evidence | None]] | str:
-        releases = next((each.karpenter for each in named if each.karpenter is not None), None)
+        releases = next((versions.karpenter for versions in named if versions.karpenter is not None), None)
         if releases is None and self.settings.karpenter_named:
             releases = self.settings.karpenter_range or (only(self.settings.karpenter),)
         if releases is not None:
-            return [(each, None) for each in releases]
+            return [(release, None) for release in releases]
         if foreign:  # the files state the release of Karpenter for AWS, which another controller does not have
             return [(only(self.settings.karpenter), None)]
         least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
         stated = self._evidence(path)
         evidence = stated.of_roots("karpenter", roots, least) or stated.for_path("karpenter", path, least)
         if api == _OF_VALUES:
-            evidence = tuple(each for each in evidence if each.karpenter >= OLDEST) or evidence
+            evidence = tuple(item for item in evidence if item.karpenter >= OLDEST) or evidence
         # An object that some of them serve is taken to be theirs.
-        old = next((each for each in evidence if each.karpenter < OLDEST), None)
+        old = next((item for item in evidence if item.karpenter < OLDEST), None)
         if old is not None and (api in FIRST_SERVING or api == _OF_VALUES):
             return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
         if old is not None:  # what no release known serves is judged as what it has to become
             return [(only(self.settings.karpenter), old)]
-        return [(only(each.karpenter), each) for each in evidence] or [(only(self.settings.karpenter), None)]
+        return [(only(item.karpenter), item) for item in evidence] or [(only(self.settings.karpenter), None)]
 
     def _kubernetes(
         self, path: str, named: Sequence[Versions], karpenter: Evidence | None, roots: tuple[str, ...]
     ) -> Sequence[tuple[KubernetesVersion | None, Evidence | None]]:
-        version = next((each.kubernetes for each in named if each.kubernetes is not None), self.settings.kubernetes)
+        version = next(
+            (versions.kubernetes for versions in named if versions.kubernetes is not None), self.settings.kubernetes
+        )
         if version is not None:
             return [(version, None)]
         stated = self._evidence(path)
         evidence = stated.of_roots("kubernetes", roots) or stated.kubernetes_beside(path, karpenter)
-        return [(each.kubernetes, each) for each in evidence] or [(None, None)]
+        return [(item.kubernetes, item) for item in evidence] or [(None, None)]
 
     def _evidence(self, path: str) -> Stated:
         return self.stated.get(_repository(path) if path != "-" else None) or Stated(())

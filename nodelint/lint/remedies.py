@@ -77,7 +77,7 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
         return False
     new = list(objects(reread(source, apply(source.text, changes)), foreign=True, more=True))
     old = list(objects(source, foreign=True, more=True))
-    at = next((n for n, each in enumerate(old) if each.node is obj.node), None)
+    at = next((n for n, other in enumerate(old) if other.node is obj.node), None)
     if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:
         return False
     return len(judge(new[at])) < len(judge(obj))
@@ -96,9 +96,9 @@ def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> I
 
 
 def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, dict[str, str]]]:
-    beside = "securityGroupSelectorTerms" if field == "subnetSelectorTerms" else "subnetSelectorTerms"
-    if (tags := _only_tags(node_class, beside)) is not None:
-        yield f"as {beside} does", tags
+    sibling = "securityGroupSelectorTerms" if field == "subnetSelectorTerms" else "subnetSelectorTerms"
+    if (tags := _only_tags(node_class, sibling)) is not None:
+        yield f"as {sibling} does", tags
     for other in _other_classes(node_class, others):
         if (tags := _only_tags(other, field)) is not None:
             yield f"as EC2NodeClass `{other.name}` does", tags

@@ -103,7 +103,7 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
             continue  # it may not be shown, and what it would explain would be lost
         of_rule = places.setdefault((result.rule.name, id(result.object), result.severity), [])
         of_rule += [result.span, *map(span_of, result.finding.covers)]
-    kept = []
+    results = []
     for result in raw:
         as_grave = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
         for name, severity in product(result.rule.gives_way_to, as_grave):
@@ -113,8 +113,8 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
             if key in better and _explained(result, better[key]):
                 break
         else:
-            kept.append(result)
-    return kept
+            results.append(result)
+    return results
 
 
 def _explained(result: Result, better: SpanIndex) -> bool:
@@ -130,22 +130,22 @@ def _explained(result: Result, better: SpanIndex) -> bool:
 
 def once_in_a_run(results: Iterable[Result]) -> list[Result]:
     """The results; of those that are said once in a run, the first that says so, which counts the others."""
-    kept: list[Result] = []
+    first_results: list[Result] = []
     firsts: dict[tuple[str, str], int] = {}
     others: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         name = result.rule.name, _without_values(result.finding.message) if result.finding.once else ""
         if not result.finding.once:
-            kept.append(result)
+            first_results.append(result)
         elif name in firsts:
             others[name].append(result)
         else:
-            firsts[name], others[name] = len(kept), []
-            kept.append(result)
+            firsts[name], others[name] = len(first_results), []
+            first_results.append(result)
     for name, index in firsts.items():
         if others[name]:
-            kept[index] = _with_object_count(kept[index], others[name])
-    return kept
+            first_results[index] = _with_object_count(first_results[index], others[name])
+    return first_results
 
 
 def _without_values(message: str) -> str:
@@ -186,13 +186,13 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
             yield r
 
 
-def downgrade_severity(told: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
+def downgrade_severity(results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
     """The results, no error among those about objects of which a file states that an older release serves them.
 
     Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is
     a choice. `chosen` are the releases of each object, by its id.
     """
-    return [_milder(result, chosen.get(id(result.object), ())) for result in told]
+    return [_milder(result, chosen.get(id(result.object), ())) for result in results]
 
 
 def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
@@ -260,7 +260,7 @@ def _start(span: Span) -> int:
 
 
 def merge_releases(
-    told: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]
+    results_by_release: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]
 ) -> list[Result]:
     """What was found for one release after another, oldest first; the same finding once, as for the newest release.
 
@@ -269,7 +269,7 @@ def merge_releases(
     releases have no need of it.
     """
     same: dict[tuple[object, ...], list[tuple[Chosen, Result]]] = {}
-    for chosen, results in told:
+    for chosen, results in results_by_release:
         for result in results:
             same.setdefault(_finding_identity(result, _RELEASE), []).append((chosen, result))
     alike: dict[tuple[object, ...], list[list[tuple[Chosen, Result]]]] = {}
@@ -294,20 +294,20 @@ _NUMBER = r"\d+(?:[.,]\d+)*"
 
 def _finding_identity(result: Result, number: str) -> tuple[object, ...]:
     """What the same finding for another release has in common with this one: all but numbers of a form."""
-    at, said = result.span, re.sub(number, "*", result.finding.message)
-    return result.rule.name, id(result.object), id(at.source), at.start, at.end, said
+    at, message = result.span, re.sub(number, "*", result.finding.message)
+    return result.rule.name, id(result.object), id(at.source), at.start, at.end, message
 
 
 def _release_result(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Chosen]) -> Result:
     result = pairs[-1][1]
     if len(judged) < 2:
         return result
-    gravest = min((each.severity for _, each in pairs), key=SEVERITIES.index)
+    gravest = min((result.severity for _, result in pairs), key=SEVERITIES.index)
     finding = result.finding._replace(severity=gravest)
     holds = _in_parts(chosen for chosen, _ in pairs)
     newest = _finding_identity(result, _RELEASE)
-    same = _in_parts(chosen for chosen, each in pairs if _finding_identity(each, _RELEASE) == newest)
-    other = _in_parts(chosen for chosen, each in pairs if _finding_identity(each, _RELEASE) != newest)
+    same = _in_parts(chosen for chosen, result in pairs if _finding_identity(result, _RELEASE) == newest)
+    other = _in_parts(chosen for chosen, result in pairs if _finding_identity(result, _RELEASE) != newest)
     if len({chosen for chosen, _ in pairs}) == len(judged):
         on = f"{_names(same, judged)}; other numbers on {_names(other, judged)}" if other else ""
         return result._replace(finding=finding, holds=tuple(holds), on=on)
@@ -320,15 +320,15 @@ def _in_parts(where: Iterable[Chosen]) -> list[Chosen]:
     """Releases, those that follow each other taken together."""
     from nodelint.model.ranges import joined
 
-    some = list(dict.fromkeys(where))
+    choices = list(dict.fromkeys(where))
     parts: list[Chosen] = []
-    for kubernetes in dict.fromkeys(chosen.kubernetes for chosen in some):
-        together = joined(c.karpenter for c in some if c.kubernetes == kubernetes)
-        parts += [some[0]._replace(karpenter=part, kubernetes=kubernetes) for part in together]
+    for kubernetes in dict.fromkeys(chosen.kubernetes for chosen in choices):
+        together = joined(c.karpenter for c in choices if c.kubernetes == kubernetes)
+        parts += [choices[0]._replace(karpenter=part, kubernetes=kubernetes) for part in together]
     return parts
 
 
-def _names(some: Sequence[Chosen], judged: Sequence[Chosen]) -> str:
+def _names(choices: Sequence[Chosen], judged: Sequence[Chosen]) -> str:
     differ = len({c.karpenter for c in judged}) > 1
-    names = (f"Karpenter {c.karpenter}" if differ else f"Kubernetes {c.kubernetes}" for c in some)
+    names = (f"Karpenter {c.karpenter}" if differ else f"Kubernetes {c.kubernetes}" for c in choices)
     return " and ".join(dict.fromkeys(names))

@@ -288,15 +288,15 @@ def _declared(
     options: Sequence[tuple[str, int, str]] = (),
     may_need: Sequence[FactKind] = (),
 ) -> Rule:
-    kept: list[Rule] = []
+    rules: list[Rule] = []
 
     def loaded() -> Rule:
-        if not kept:
-            kept.append(_load(path, name))
-        return kept[0]
+        if not rules:
+            rules.append(_load(path, name))
+        return rules[0]
 
     def check(obj: object, context: Context, **values: object) -> Findings:
-        return (kept[0] if kept else loaded()).check(obj, context, **values)
+        return (rules[0] if rules else loaded()).check(obj, context, **values)
 
     def text() -> str:
         return loaded().page

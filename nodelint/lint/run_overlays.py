@@ -36,7 +36,7 @@ class OverlayGroup(NamedTuple):
 
     def verdict(self, overlay: NodeOverlay) -> OverlayVerdict:
         """The verdict on one of them."""
-        return next(each for each in self.verdicts if each.overlay is overlay)
+        return next(verdict for verdict in self.verdicts if verdict.overlay is overlay)
 
 
 class RunOverlays:
@@ -75,20 +75,20 @@ class RunOverlays:
         if len(groups) != 1 or pool.foreign:
             return resolution
         (group,) = groups
-        index = [each for each in group.pools if not each.foreign].index(pool)
+        index = [pool for pool in group.pools if not pool.foreign].index(pool)
         return apply_overlays(resolution, group.views[index], index, group.verdicts)
 
     def _fellows(self, overlay: NodeOverlay) -> list[NodeOverlay]:
         """Those built for one cluster; else those of one folder, or of one file where a name is there twice."""
         source = overlay.source
         if source.cluster:
-            return [each for each in self._overlays if each.source.cluster == source.cluster]
+            return [overlay for overlay in self._overlays if overlay.source.cluster == source.cluster]
         folder = os.path.dirname(source.path)
         near = [e for e in self._overlays if not e.source.cluster and os.path.dirname(e.source.path) == folder]
-        if len({each.name for each in near}) < len(near):
-            near = [each for each in near if each.source is source]
-            names = Counter(each.name for each in near)
-            near = [each for each in near if names[each.name] == 1 or each is overlay]
+        if len({overlay.name for overlay in near}) < len(near):
+            near = [overlay for overlay in near if overlay.source is source]
+            names = Counter(overlay.name for overlay in near)
+            near = [fellow for fellow in near if names[fellow.name] == 1 or fellow is overlay]
         return near
 
     def _pools_near(self, overlay: NodeOverlay) -> list[NodePool]:

@@ -22,9 +22,11 @@ def apply_suppressions(
     """The results that no comment silences, and those about comments; `reporting` are the rules asked for."""
     comments = [comment for source in sources for comment in suppressions(source)]
     scopes = SpanIndex((comment.scope, comment) for comment in comments if comment.scope is not None)
-    kept = [result for result in results if not (comments and _is_suppressed(result, scopes))]
+    unsuppressed = [result for result in results if not (comments and _is_suppressed(result, scopes))]
     ran = {rule.name for rule in running if rule.name in reporting}
-    return kept + _check_suppressions(comments, [rule for rule in running if rule.on is Suppression], context, ran)
+    return unsuppressed + _check_suppressions(
+        comments, [rule for rule in running if rule.on is Suppression], context, ran
+    )
 
 
 def _is_suppressed(result: Result, scopes: SpanIndex) -> bool:

@@ -27,7 +27,7 @@ class Alternative:
         self.branch = branch
         self.obj = type(original)(node, original.document, original.api_version, original.kind, original.partial)
 
-    def map_back(self, results: Iterable[Result], said: set[tuple[str, str, int]]) -> Iterator[Result]:
+    def map_back(self, results: Iterable[Result], known: set[tuple[str, str, int]]) -> Iterator[Result]:
         """The findings in the branch that are not said of the same place, as findings about the object.
 
         They have no edits: the node that an edit would change holds another branch too.
@@ -35,7 +35,7 @@ class Alternative:
         for result in results:
             at = result.span
             inside = at.source is self.original.source and self.branch.start <= at.start < self.branch.end
-            if result.object is self.obj and inside and (result.rule.name, at.source.path, at.start) not in said:
+            if result.object is self.obj and inside and (result.rule.name, at.source.path, at.start) not in known:
                 finding = result.finding._replace(edits=(), suggestions=())
                 yield result._replace(finding=finding, object=self.original)
 
@@ -60,18 +60,18 @@ def alternatives(obj: Object) -> list[Alternative]:
     return found
 
 
-def rounds(asked: Sequence[Object]) -> Iterator[list[Alternative]]:
+def rounds(objects: Sequence[Object]) -> Iterator[list[Alternative]]:
     """The alternatives of some objects, so that each round has at most one of each."""
-    each = [found for obj in asked if (found := alternatives(obj))]
-    for n in range(max(map(len, each), default=0)):
-        yield [found[n] for found in each if n < len(found)]
+    alternatives_of_object = [found for obj in objects if (found := alternatives(obj))]
+    for n in range(max(map(len, alternatives_of_object), default=0)):
+        yield [found[n] for found in alternatives_of_object if n < len(found)]
 
 
 def not_judged(obj: Object) -> Iterator[str]:
     """The fields with values that no branch gives: conditions that are no alternatives may hold together."""
     if not obj.source.masked:
         return
-    seen = [each.branch for each in alternatives(obj)]
+    seen = [alternative.branch for alternative in alternatives(obj)]
     for node in obj.node.walk():
         for entry in node.entries:
             repeated = node.key(entry.name) is not entry.key if entry.name is not None else False
@@ -85,7 +85,7 @@ def not_judged(obj: Object) -> Iterator[str]:
 def _hidden(node: Node) -> list[int]:
     """Where fields and items of a collection begin that are written in the place of earlier ones."""
     if node.kind == "sequence":
-        return [each.value.start for each in node.merges]
+        return [entry.value.start for entry in node.merges]
     names: set[str] = set()
     found = []
     for entry in node.entries:
@@ -116,15 +116,15 @@ def _remove_branches(node: Node, away: Sequence[BranchSpan]) -> Node:
                 if value is not entry.value:
                     value.parent = made
         return made
-    items = sorted((*node.items, *(each.value for each in node.merges)), key=lambda item: item.start)
-    kept = [_remove_branches(item, away) for item in items if not _gone(item.start, away)]
+    items = sorted((*node.items, *(entry.value for entry in node.merges)), key=lambda item: item.start)
+    nodes = [_remove_branches(item, away) for item in items if not _gone(item.start, away)]
     was = set(map(id, items))
-    for item in kept:
+    for item in nodes:
         if id(item) not in was:
             item.parent = made
-    if not kept:
+    if not nodes:
         made.kind, made.value = "scalar", UNKNOWN
-    made.items = kept
+    made.items = nodes
     return made
 
 

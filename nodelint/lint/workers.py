@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 from nodelint.source import Node, SourceText
 
-_Said = TypeVar("_Said")
+_Result = TypeVar("_Result")
 
 LEAST = 100
 """Objects that a process has to judge to be worth its start."""
@@ -49,25 +49,25 @@ def cores() -> int:
     return count
 
 
-def shared(judge: Callable[[Any], _Said], objects: Sequence[Any], count: int, names: Names) -> list[_Said]:
+def shared(judge: Callable[[Any], _Result], objects: Sequence[Any], count: int, names: Names) -> list[_Result]:
     """What `judge` says of each object, in their order, worked out by `count` processes.
 
     What a process has no `names` for, this one judges itself. Raises what `judge` raises, once the others are ended.
     """
-    said = [judge(each) for each in objects[:_FIRST]]
+    results = [judge(value) for value in objects[:_FIRST]]
     rest = objects[_FIRST:]
     size = -(-len(rest) // count) or 1
     parts = [rest[start : start + size] for start in range(0, len(rest), size)]
     others: list[_Worker] = []
     try:
         others.extend(_Worker(part, judge, names) for part in parts[1:])
-        said += [judge(each) for part in parts[:1] for each in part]
+        results += [judge(value) for part in parts[:1] for value in part]
         for other in others:
-            said += other.results()
+            results += other.results()
     finally:
         for other in others:
             other.end()
-    return said
+    return results
 
 
 Name = int | tuple[int, tuple[int, ...]]
@@ -127,7 +127,7 @@ class Names:
         """The nodes that a collection holds itself, always in the same order."""
         found = self._within.get(id(node))
         if found is None:
-            inner = (each for entry in (*node.entries, *node.merges) for each in (entry.key, entry.value))
+            inner = (child for entry in (*node.entries, *node.merges) for child in (entry.key, entry.value))
             found = self._within[id(node)] = [*node.items, *inner]
         return found
 
@@ -135,7 +135,7 @@ class Names:
         """The number of a node among those that its parent holds; None where it is not there."""
         numbers = self._numbers.get(id(parent))
         if numbers is None:
-            numbers = {id(each): number for number, each in enumerate(self._children(parent))}
+            numbers = {id(node): number for number, node in enumerate(self._children(parent))}
             self._numbers[id(parent)] = numbers
         return numbers.get(id(node))
 
@@ -159,14 +159,14 @@ class _Worker:
         self._part, self._judge, self._names = part, judge, names
         reader, writer = os.pipe()
         # Ctrl-C goes to all processes. In this one it ends the run; the copy must not get that far.
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         self._process: int | None = None
-        with suppress(OSError):  # where the system allows no further process, `said` judges the part here
+        with suppress(OSError):  # where the system allows no further process, `results` judges the part here
             self._process = os.fork()
         if self._process == 0:
             os.close(reader)
             self._work(writer)
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         os.close(writer)
         self._answers = os.fdopen(reader, "rb")
 
@@ -175,17 +175,17 @@ class _Worker:
         try:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-            answers = pickle.dumps([self._sent(self._judge(each)) for each in self._part])
+            answers = pickle.dumps([self._sent(self._judge(value)) for value in self._part])
             with open(writer, "wb") as file:
                 file.write(answers)
             code = 0
         finally:
             os._exit(code)  # neither traceback nor what is still to be printed: both are the other's
 
-    def _sent(self, said: Any) -> bytes | None:
+    def _sent(self, reply: Any) -> bytes | None:
         file = io.BytesIO()
         try:
-            _Pickler(file, self._names).dump(said)
+            _Pickler(file, self._names).dump(reply)
         except (pickle.PicklingError, TypeError, AttributeError):
             return None
         return file.getvalue()
@@ -196,8 +196,8 @@ class _Worker:
         ended = self._process is not None and self._ended() == 0
         answers = pickle.loads(data) if ended and data else [None] * len(self._part)
         return [
-            self._judge(each) if answer is None else _Unpickler(io.BytesIO(answer), self._names).load()
-            for each, answer in zip(self._part, answers, strict=True)
+            self._judge(value) if answer is None else _Unpickler(io.BytesIO(answer), self._names).load()
+            for value, answer in zip(self._part, answers, strict=True)
         ]
 
     def _ended(self) -> int:

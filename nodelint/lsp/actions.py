@@ -61,7 +61,9 @@ def actions(
 
 def _is_requested_kind(kind: str, only: Sequence[str] | None) -> bool:
     """Whether a kind is one of those asked for, or below one."""
-    return only is None or any(kind == each or kind.startswith(f"{each}.") or not each for each in only)
+    return only is None or any(
+        kind == requested or kind.startswith(f"{requested}.") or not requested for requested in only
+    )
 
 
 def fix_all(view: View, buffer: Buffer) -> list[Edit]:
@@ -150,8 +152,10 @@ def _ignored(source: Source, result: Result) -> Edit | None:
         moved = at + (len(edit.text) if edit is above else 0)
         new = reread(source, apply(source.text, [edit]))
         if len(new.problems) <= len(source.problems) and any(
-            result.rule.name in each.rules and each.scope is not None and each.scope.start <= moved < each.scope.end
-            for each in suppressions(new)
+            result.rule.name in suppression.rules
+            and suppression.scope is not None
+            and suppression.scope.start <= moved < suppression.scope.end
+            for suppression in suppressions(new)
         ):
             return edit
     return None
@@ -172,5 +176,7 @@ def workspace_edit(view: View, encoding: str, edits: Iterable[Edit], versioned: 
     if versioned:
         return types.WorkspaceEdit(document_changes=list(changes))
     return types.WorkspaceEdit(
-        changes={each.text_document.uri: [e for e in each.edits if isinstance(e, types.TextEdit)] for each in changes}
+        changes={
+            change.text_document.uri: [e for e in change.edits if isinstance(e, types.TextEdit)] for change in changes
+        }
     )

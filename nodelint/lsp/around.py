@@ -20,19 +20,21 @@ _MOST_OVERLAYS = 60
 """Kustomizations of a repository that are built at every key; of more, the command alone says what they come to."""
 
 
-def build_around(opened: Sequence[Source], beside: Sequence[Source], kustomizations: Sequence[str] = ()) -> Inventory:
-    """What open texts have a part in: templates of their charts and modules are taken from `beside`.
+def build_around(
+    opened: Sequence[Source], sources: Sequence[Source], kustomizations: Sequence[str] = ()
+) -> Inventory:
+    """What open texts have a part in: templates of their charts and modules are taken from `sources`.
 
     `kustomizations` are those of the repository. Of a large repository only little is built at every key.
     """
     folders = {folder for source in opened for folder in _folders(source)}
-    near = [source for source in beside if any(_is_below(source.path, folder) for folder in folders)]
+    near = [source for source in sources if any(_is_below(source.path, folder) for folder in folders)]
     manifests = any(source.path.endswith((".yaml", ".yml", ".json")) for source in opened)
     overlays = kustomizations if manifests and len(kustomizations) <= _MOST_OVERLAYS else ()
     inventory = build([*opened, *near], None, overlays)
     paths = {os.path.abspath(source.path) for source in opened}
     mine = {id(source) for source in opened}
-    built = (each for each in inventory.built if paths.intersection(each.parts) or _holds_value_of(each, mine))
+    built = (built for built in inventory.built if paths.intersection(built.parts) or _holds_value_of(built, mine))
     return inventory._replace(built=tuple(built))
 
 

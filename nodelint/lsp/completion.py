@@ -222,7 +222,7 @@ def _of_reference(view: View, field: str) -> Iterator[CompletionOffer]:
 def _aliases(view: View) -> Iterator[CompletionOffer]:
     """Families with a version that their releases have, those that go on first; `latest` last: it moves nodes."""
     known = families(view.target.karpenter, view.target.kubernetes)
-    for family in sorted(known, key=lambda each: ended(ami_family_of(each)) is not None):
+    for family in sorted(known, key=lambda label: ended(ami_family_of(label)) is not None):
         published = _published(view.context.facts, family)
         newest = newest_known(family, view.target.kubernetes)
         example = newest or family_example(family).partition("@")[2]

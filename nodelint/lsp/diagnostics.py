@@ -41,8 +41,8 @@ def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
     if more:
         found.sort(key=lambda pair: SEVERITIES.index(pair[0].severity))
         found, more = found[:MOST], found[MOST:]
-    said = [_diagnostic(view, buffer, result, mark) for result, mark in found]
-    return [*said, _more_findings_diagnostic(buffer, [result for result, _ in more])] if more else said
+    diagnostics = [_diagnostic(view, buffer, result, mark) for result, mark in found]
+    return [*diagnostics, _more_findings_diagnostic(buffer, [result for result, _ in more])] if more else diagnostics
 
 
 def _marked(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
@@ -74,11 +74,11 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, mark: str) -> types.
     finding, span, address = result.finding, result.span, rule_page(result.rule)
     # Of what goes over many lines the first says where to look; the rest would be a wall of red.
     end = min(span.end, buffer.lines.end_of_line_at(span.start))
-    said = "\n".join(map(printable, (result.message, *finding.advice)))
+    text = "\n".join(map(printable, (result.message, *finding.advice)))
     data = {"fingerprint": mark, "fix": result.safety if result.fixable else None}
     return types.Diagnostic(
         range=buffer.lines.range(span.start, max(span.start, end)),
-        message=said,
+        message=text,
         severity=_SEVERITIES[result.severity],
         code=result.rule.name,
         code_description=types.CodeDescription(address) if address else None,

@@ -118,8 +118,8 @@ def _in_pool(view: View, pool: NodePool, offset: int) -> Hover | None:
     if _holds(pool.name_node, offset):
         from nodelint.lsp.summary import describe_pool
 
-        said = describe_pool(view, pool)
-        return None if said is None else Hover(said, span_of(pool.name_node))
+        text = describe_pool(view, pool)
+        return None if text is None else Hover(text, span_of(pool.name_node))
     lines: list[RequirementLine | Label] = [*pool.requirements, *pool.template_labels]
     for at in lines:
         start = at.key_node.start if isinstance(at, Label) else at.node.start
@@ -130,7 +130,7 @@ def _in_pool(view: View, pool: NodePool, offset: int) -> Hover | None:
 
 def _of_line(view: View, pool: NodePool, at: RequirementLine | Label, offset: int) -> Hover:
     resolution = view.context.resolution(pool)
-    line = next(each for each in resolution.lines if each.at is at)
+    line = next(effect for effect in resolution.lines if effect.at is at)
     catalog = resolution.catalog
     for value in at.values if isinstance(at, RequirementLine) else ():
         known = isinstance(value.text, str) and normalize(line.key) == INSTANCE_TYPE and value.text in catalog
@@ -156,11 +156,11 @@ def _heading(line: LineEffect) -> str:
 
 
 def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
-    said = MEANINGS.get(line.operator)
+    meaning = MEANINGS.get(line.operator)
     if line.is_label:
-        said = "a label of the template, which counts as a requirement too"
-    if said:
-        yield f"{said[0].upper()}{said[1:]}."
+        meaning = "a label of the template, which counts as a requirement too"
+    if meaning:
+        yield f"{meaning[0].upper()}{meaning[1:]}."
     if line.requirement is None:
         yield "A placeholder, or a form that Karpenter does not read, keeps it from being judged."
         return
@@ -201,21 +201,21 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
     missing = len(resolution.candidates) - launchable
     if missing:
         yield f"{missing:,} more meet everything, but have no image"
-    least = next((each for each in resolution.min_values if each.line is line), None)
+    least = next((min_values for min_values in resolution.min_values if min_values.line is line), None)
     if least is not None and least.have is not None:
         yield f"minValues: {least.have:,} values are left, {least.wanted:,} are wanted"
 
 
 def _beside(line: LineEffect, key: str, resolution: Resolution) -> Iterator[str]:
     """What the other lines on the key make of it, and what is to be noted or not known."""
-    same = [each for each in resolution.lines if each.requirement and each.requirement.key == key]
+    same = [effect for effect in resolution.lines if effect.requirement and effect.requirement.key == key]
     if len(same) > 1:
         yield f"With the other lines on this key: {code(str(resolution.folded.get(key)))}"
     if line.operator in ("Gt", "Lt") and len(same) > 1 and resolution.version < INCLUSIVE_BOUNDS:
         yield f"Karpenter before {INCLUSIVE_BOUNDS} does not see that `Gt 3` and `Lt 4` leave no whole number."
     if line.note is not None:
         yield f"Note: {line.note}."
-    unknown = dict.fromkeys(each.reason for each in resolution.unknown)
+    unknown = dict.fromkeys(fact.reason for fact in resolution.unknown)
     if unknown:
         yield "Not known: " + "; ".join(short(reason, 120) for reason in unknown) + "."
 
@@ -234,9 +234,9 @@ def label(key: str, catalog: Catalog) -> list[str]:
         parts[0] += f" In {unit}."
     values = known_values(name, catalog)
     if values:
-        some = sorted(values, key=natural)
-        more = f", … ({len(some):,} in all)" if len(some) > _SHOWN else ""
-        parts.append("Values: " + ", ".join(code(value) for value in some[:_SHOWN] if value) + more)
+        examples = sorted(values, key=natural)
+        more = f", … ({len(examples):,} in all)" if len(examples) > _SHOWN else ""
+        parts.append("Values: " + ", ".join(code(value) for value in examples[:_SHOWN] if value) + more)
     if name not in well_known(catalog.version):
         parts.append(f"Since Karpenter {since}, not in {catalog.version}.")
     elif since > _OLDEST:
@@ -302,9 +302,9 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
         if image.alias is None:
             continue
         takes = [
-            f"{len(types):,} types of {code(str(each.pool.name))}"
-            for each in resolutions
-            if index < len(each.types_by_image) and (types := each.types_by_image[index])
+            f"{len(types):,} types of {code(str(resolution.pool.name))}"
+            for resolution in resolutions
+            if index < len(resolution.types_by_image) and (types := resolution.types_by_image[index])
         ]
         what = f"{image.arch or '?'} {'/'.join(image.variants)}".strip()
         if image.found is not None:

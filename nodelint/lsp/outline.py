@@ -217,9 +217,9 @@ def _in_block(
         end = _end_of_word(text, offset)
         last = levels[-1][1] if levels else None
         around = _less(text, _span(lines, last), start, end) if last is not None else ""
-        beside = here or last
-        present = frozenset(_keys_at_level(lines, beside)) if beside is not None else frozenset()
-        path = tuple(each.name for each in stack[index:])
+        neighbour = here or last
+        present = frozenset(_keys_at_level(lines, neighbour)) if neighbour is not None else frozenset()
+        path = tuple(level.name for level in stack[index:])
         return Spot(*owner, path, "open" if here is not None else "value", start, end, around, present)
     return None
 
@@ -230,7 +230,7 @@ def _in_flow(
     owner, path = None, list[str]()
     for index, level in enumerate(stack):
         if level.name != "-" and (owner := _owner(_keys_at_level(lines, level))) is not None:
-            path = [each.name for each in stack[index:]]
+            path = [level.name for level in stack[index:]]
             break
     for bracket in brackets:
         if owner is None and bracket.mark == "{":
@@ -244,11 +244,11 @@ def _in_flow(
         return None  # a quote that is open since another line, or a text that goes over several
     end = _end_of_word(text, offset)
     top = brackets[-1]
-    holder = next((each for each in reversed(brackets) if each.mark == "{"), None)
+    holder = next((bracket for bracket in reversed(brackets) if bracket.mark == "{"), None)
     if holder is not None:
         span = (holder.start, max(_closing(text, holder.start), end))
     else:
-        span = _span(lines, next(each for each in reversed(stack) if each.name != "-"))
+        span = _span(lines, next(level for level in reversed(stack) if level.name != "-"))
     around = _less(text, span, start, end)
     present = (
         frozenset(re.findall(r"""["']?(?<![\w./-])([\w./-]++)["']?[ \t]*+:(?=\s|$)""", around))

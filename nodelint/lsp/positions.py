@@ -35,8 +35,8 @@ class LineIndex:
         last = bisect_right(self._starts, end) + 1
         border = self._starts[last] + by if last < len(self._starts) else len(text) + 1
         here = _behind_breaks(text, self._starts[first], min(border, len(text)))
-        starts = [*self._starts[: first + 1], *(each for each in here if each < border)]
-        starts += [each + by for each in self._starts[last:]] if by else self._starts[last:]
+        starts = [*self._starts[: first + 1], *(offset for offset in here if offset < border)]
+        starts += [start + by for start in self._starts[last:]] if by else self._starts[last:]
         return LineIndex(text, self._encoding, starts=starts)
 
     def position(self, offset: int) -> types.Position:

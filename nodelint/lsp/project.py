@@ -215,7 +215,7 @@ class View:
     @cached_property
     def built(self) -> list[Object]:
         """The objects that are built of the texts: of templates with their values, say."""
-        return [obj for each in self.inventory.built for obj in objects(each.source)]
+        return [obj for built in self.inventory.built for obj in objects(built.source)]
 
     def objects(self, buffer: Buffer) -> list[Object]:
         """Karpenter's objects in one text; those that `context` knows."""
@@ -298,7 +298,7 @@ class Project:
                 view = self._view(setup, buffers, root, folder, state)
                 view.pause = self._pause
                 view.memory, view.marks = self._memories.setdefault((path, root), (ResultCaches(), {}))
-                self._views.append(next((each for each in old if each.same_as(view)), view))
+                self._views.append(next((old_view for old_view in old if old_view.same_as(view)), view))
         self._state = state
         return self._views
 
@@ -327,15 +327,15 @@ class Project:
 
     def _view(self, setup: Setup, buffers: list[Buffer], root: str | None, folder: str, state: State) -> View:
         exclude = setup.session.exclude
-        asked = [buffer for buffer in buffers if not (buffer.on_disk and exclude and exclude.match(buffer.path))]
+        requested = [buffer for buffer in buffers if not (buffer.on_disk and exclude and exclude.match(buffer.path))]
         if root is None:
-            return View(setup, asked, folder)
+            return View(setup, requested, folder)
         on_disk, choose, kustomizations = self._repository(setup.session, root)
-        view = View(setup._replace(target=setup.target._replace(choose=choose)), asked, folder)
+        view = View(setup._replace(target=setup.target._replace(choose=choose)), requested, folder)
         opened = {os.path.realpath(buffer.path) for buffer in state.buffers.values() if buffer.on_disk}
         view.kustomizations = kustomizations
-        view.beside = [each for each in on_disk if os.path.realpath(each.path) not in opened]
-        others = [b for b in state.buffers.values() if b not in asked and _below(b.path, root)]
+        view.beside = [source for source in on_disk if os.path.realpath(source.path) not in opened]
+        others = [b for b in state.buffers.values() if b not in requested and _below(b.path, root)]
         view.beside += [b.source for b in others if not exclude.match(b.path)]
         return view
 
@@ -382,10 +382,10 @@ class Project:
     def _read(self, path: str, read: Callable[[str], Any]) -> Any:
         """What a file or folder holds, read again only when it has changed."""
         mark = _mark(path)
-        kept = self._kept.get(path)
-        if kept is None or kept[0] != mark or mark is None:
-            self._kept[path] = kept = (mark, read(path))
-        return kept[1]
+        cached = self._kept.get(path)
+        if cached is None or cached[0] != mark or mark is None:
+            self._kept[path] = cached = (mark, read(path))
+        return cached[1]
 
     def _tell(self, message: str, path: str | None = None) -> None:
         trouble = _trouble(message, path)
@@ -400,7 +400,7 @@ def _folder(buffer: Buffer, state: State) -> str:
 
 
 def _workspace_folder(folder: str, folders: Iterable[str]) -> str | None:
-    return max((each for each in folders if _below(folder, each)), key=len, default=None)
+    return max((workspace for workspace in folders if _below(folder, workspace)), key=len, default=None)
 
 
 def _below(path: str, folder: str) -> bool:

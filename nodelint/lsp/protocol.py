@@ -57,8 +57,8 @@ class Protocol(LanguageServerProtocol):
 
     def _refuse(self, id: int | str | None, error: JsonRpcException) -> None:
         # Not as pygls' own type: that leaves out an id that is null.
-        said = {"code": error.code, "message": error.message}
-        self._send_data({"jsonrpc": self.VERSION, "id": id, "error": said})
+        error_object = {"code": error.code, "message": error.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": id, "error": error_object})
 
     def _structured(self, message: Any) -> Any:
         """The message as a request, a notification or a response. Raises JsonRpcException."""
@@ -75,8 +75,8 @@ class Protocol(LanguageServerProtocol):
         except JsonRpcException as error:
             faults = transform_error(error.__cause__) if isinstance(error.__cause__, BaseException) else []
             # The faults are named by lsprotocol's attributes: text_document is textDocument.
-            said = re.sub(r"_([a-z])", lambda m: m[1].upper(), "; ".join(faults[:_MOST]))
-            raise JsonRpcInvalidParams(f"{message.get('method', 'a response')}: {said}") from error
+            name = re.sub(r"_([a-z])", lambda m: m[1].upper(), "; ".join(faults[:_MOST]))
+            raise JsonRpcInvalidParams(f"{message.get('method', 'a response')}: {name}") from error
 
     def _check_method(self, method: Any) -> None:
         """Raises JsonRpcException for a method that there is none of, or that cannot be called now."""

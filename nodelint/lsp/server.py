@@ -170,10 +170,10 @@ class Server(LanguageServer):
 
         Raises JsonRpcException where the text changes before there is an answer: the client has no use for it then.
         """
-        asked = self.state.buffers.get(uri)
+        buffer = self.state.buffers.get(uri)
         # What waits for its turn keeps no text that nobody else has.
-        about = None if asked is None else weakref.ref(asked)
-        del asked
+        about = None if buffer is None else weakref.ref(buffer)
+        del buffer
 
         def answer() -> _T | None:
             state = self._begin()
@@ -210,11 +210,11 @@ class Server(LanguageServer):
             if state.number != number:
                 raise Superseded
             began = monotonic()
-            said: list[types.PublishDiagnosticsParams] = []
+            reports: list[types.PublishDiagnosticsParams] = []
             faults: list[str] = []
             for view in self._project.views(state):
                 try:
-                    said += [
+                    reports += [
                         types.PublishDiagnosticsParams(buffer.uri, diagnostics(view, buffer), buffer.version)
                         for buffer in view.buffers
                     ]
@@ -224,12 +224,12 @@ class Server(LanguageServer):
                 except Exception:
                     # The texts of other folders are judged all the same; of these stays what was published.
                     _log.exception("internal error, please report it")
-                    said += [self._published[b.uri] for b in view.buffers if b.uri in self._published]
+                    reports += [self._published[b.uri] for b in view.buffers if b.uri in self._published]
             self._took = monotonic() - began
-            return said, list(self._project.troubles), faults
+            return reports, list(self._project.troubles), faults
 
         try:
-            said, troubles, faults = await self.run(judge)
+            reports, troubles, faults = await self.run(judge)
         except Superseded:
             return  # the newer state is judged in its turn
         except Exception:
@@ -242,25 +242,25 @@ class Server(LanguageServer):
             if fault not in self._faults:
                 _log.error("internal error, please report it: %s", fault)
         self._faults.update(faults)
-        self._publish(said, troubles)
+        self._publish(reports, troubles)
 
-    def _publish(self, said: list[types.PublishDiagnosticsParams], troubles: list[ProjectProblem]) -> None:
-        told = set()
+    def _publish(self, reports: list[types.PublishDiagnosticsParams], troubles: list[ProjectProblem]) -> None:
+        messages = set()
         for trouble in troubles:
             if trouble.path is not None:
                 uri = uri_of(trouble.path)
                 opened = self.state.buffers.get(uri)
-                said = [each for each in said if each.uri != uri]
+                reports = [report for report in reports if report.uri != uri]
                 version = opened.version if opened is not None else None
-                said.append(types.PublishDiagnosticsParams(uri, [of_trouble(trouble)], version))
+                reports.append(types.PublishDiagnosticsParams(uri, [of_trouble(trouble)], version))
             message = (
                 f"nodelint: {trouble.path}: {trouble.message}" if trouble.path else f"nodelint: {trouble.message}"
             )
-            told.add(message)
+            messages.add(message)
             if message not in self._told:
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
-        self._told = told
-        now = {each.uri: each for each in said}
+        self._told = messages
+        now = {report.uri: report for report in reports}
         for uri, params in now.items():
             if params != self._published.get(uri):
                 self.text_document_publish_diagnostics(params)

@@ -33,11 +33,11 @@ def count_text(view: View, pool: NodePool) -> str | None:
 
 def describe_pool(view: View, pool: NodePool) -> str | None:
     """A pool in short, as Markdown: how many types it launches, the cheapest, and what takes most of the others."""
-    said = count_text(view, pool)
-    if said is None:
+    count = count_text(view, pool)
+    if count is None:
         return None
     resolution = view.context.resolution(pool)
-    lines = [f"**{said}** of {len(resolution.catalog.names):,}"]
+    lines = [f"**{count}** of {len(resolution.catalog.names):,}"]
     price = cheapest(resolution.catalog, resolution.launchable)
     if price is not None:
         lines.append(f"The cheapest on demand is `{price[1]}`.")
@@ -57,10 +57,10 @@ def _describe_removals(resolution: Resolution) -> Iterator[str]:
 def lenses(view: View, buffer: Buffer) -> Iterator[types.CodeLens]:
     """Above each NodePool, how many instance types it can launch, and from which price on."""
     for obj in view.objects(buffer):
-        said = count_text(view, obj) if isinstance(obj, NodePool) else None
-        if said is not None:
+        count = count_text(view, obj) if isinstance(obj, NodePool) else None
+        if count is not None:
             at = obj.node.key("kind") or obj.node
-            yield types.CodeLens(buffer.lines.range(at.start, at.end), types.Command(said, ""))
+            yield types.CodeLens(buffer.lines.range(at.start, at.end), types.Command(count, ""))
 
 
 def symbols(view: View, buffer: Buffer) -> Iterator[types.DocumentSymbol]:
@@ -68,11 +68,11 @@ def symbols(view: View, buffer: Buffer) -> Iterator[types.DocumentSymbol]:
     for obj in view.objects(buffer):
         whole = buffer.lines.range(obj.node.start, obj.node.end)
         name = obj.name_node if obj.node.start <= obj.name_node.start <= obj.node.end else obj.node
-        said = count_text(view, obj) if isinstance(obj, NodePool) else None
+        count = count_text(view, obj) if isinstance(obj, NodePool) else None
         yield types.DocumentSymbol(
             name=f"{obj.kind} {obj.name}" if isinstance(obj.name, str) else obj.kind,
             kind=types.SymbolKind.Object,
             range=whole,
             selection_range=buffer.lines.range(name.start, name.end),
-            detail=said,
+            detail=count,
         )

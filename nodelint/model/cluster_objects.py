@@ -98,8 +98,8 @@ def _is_part(node: Node, document: Document) -> bool:
 def objects_by_name(objects: Iterable[ClusterObject], kind: str) -> dict[tuple[str | None, str], ClusterObject]:
     """The objects of a kind by namespace (None for those of the cluster) and name; the first of each."""
     found: dict[tuple[str | None, str], ClusterObject] = {}
-    for each in objects:
-        if each.kind == kind and isinstance(each.name, str):
-            namespace = None if kind in CLUSTER_SCOPED else each.namespace
-            found.setdefault((namespace, each.name), each)
+    for obj in objects:
+        if obj.kind == kind and isinstance(obj.name, str):
+            namespace = None if kind in CLUSTER_SCOPED else obj.namespace
+            found.setdefault((namespace, obj.name), obj)
     return found

@@ -67,8 +67,8 @@ def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
 def _find_objects(source: SourceText) -> _FoundObjects:
     """The objects of all documents; those of a document that has been read before stay the very same."""
     known: dict[int, list[tuple[Object, str | None]]] = {}
-    for held in source.held[1] if source.held is not None and source.held[0] is None else ():
-        known.setdefault(id(held[0].document), []).append(held)
+    for held_object in source.held[1] if source.held is not None and source.held[0] is None else ():
+        known.setdefault(id(held_object[0].document), []).append(held_object)
     for document in source.documents:
         if id(document) in known:
             yield from known[id(document)]
@@ -100,8 +100,8 @@ def _objects(node: Node, document: Document) -> _FoundObjects:
         if node.kind == "sequence":
             yield from _inside(node, document)
         return
-    for each in identities(node):
-        yield from _object(each, document)
+    for identity in identities(node):
+        yield from _object(identity, document)
 
 
 def _object(identity: Identity, document: Document) -> _FoundObjects:
@@ -161,8 +161,8 @@ def _of_values(node: Node, document: Document) -> _FoundObjects:
     from nodelint.model import helm_values  # nearly no file holds any
 
     below = (node,) if node.get("apiVersion") is None else _below(node)
-    for each in below:
-        yield from ((obj, None) for obj in helm_values.find_objects(each, document))
+    for child in below:
+        yield from ((obj, None) for obj in helm_values.find_objects(child, document))
 
 
 def _inside(holder: Node, document: Document) -> _FoundObjects:

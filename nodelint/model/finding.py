@@ -104,8 +104,8 @@ class Finding(NamedTuple):
     @property
     def advice(self) -> tuple[str, ...]:
         """The lines that follow the message wherever it is shown: `note: …` and `help: …`."""
-        said = (("note", self.note), ("help", self.help))
-        return tuple(f"{word}: {text}" for word, text in said if text)
+        notes = (("note", self.note), ("help", self.help))
+        return tuple(f"{word}: {text}" for word, text in notes if text)
 
     @property
     def span(self) -> Span:

@@ -40,10 +40,10 @@ def identities(node: Node) -> Iterator[Identity]:
     """
     parts = _branches(node)
     stated = [Identity(part, _api_version(part), _text(part.get("kind"))) for part in parts]
-    served = next((each for each in stated if (each.api_version or "").endswith("/v1")), None)
-    for each in stated:
-        other = served is not None and each is not served and each.kind in (served.kind, *_BEFORE)
-        yield each._replace(instead=served.api_version) if other and served is not None else each
+    served = next((identity for identity in stated if (identity.api_version or "").endswith("/v1")), None)
+    for identity in stated:
+        other = served is not None and identity is not served and identity.kind in (served.kind, *_BEFORE)
+        yield identity._replace(instead=served.api_version) if other and served is not None else identity
 
 
 _BEFORE = ("Provisioner", "AWSNodeTemplate")

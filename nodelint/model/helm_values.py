@@ -76,11 +76,11 @@ def _is_class(node: Node) -> bool:
 
     A mapping in the place of a list is the chart's own way to write it.
     """
-    terms = [each for name in _TERMS if (each := node.get(name)) is not None]
-    if any(each.items for each in terms):
+    terms = [ancestor for name in _TERMS if (ancestor := node.get(name)) is not None]
+    if any(term.items for term in terms):
         return True
     known = any(entry.name in _CLASS and entry.name not in _TERMS for entry in node.entries)
-    return known and any(entry.name in ("tags", "id") for each in terms for entry in each.entries)
+    return known and any(entry.name in ("tags", "id") for term in terms for entry in term.entries)
 
 
 def _is_list(node: Node | None) -> bool:

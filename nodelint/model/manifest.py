@@ -143,17 +143,17 @@ class Object:
         self.of_values = False
         self._known: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
 
-    def once(self, key: Hashable, held: tuple[object, ...], work: Callable[[], _T]) -> _T:
-        """What `work` returns, called once for a key and for the very objects in `held`.
+    def once(self, key: Hashable, values: tuple[object, ...], work: Callable[[], _T]) -> _T:
+        """What `work` returns, called once for a key and for the very objects in `values`.
 
         Runs over the same sources share it: a plan and its checks, a check and its look at older releases.
         """
-        whole = (key, *map(id, held))
+        whole = (key, *map(id, values))
         found = self._known.get(whole)
         if found is None:
             if len(self._known) >= _MOST_KNOWN:  # in a language server others change around it again and again
                 self._known.clear()
-            found = self._known[whole] = (held, work())  # what is kept gives its id to nothing else
+            found = self._known[whole] = (values, work())  # what is kept gives its id to nothing else
         result: _T = found[1]
         return result
 

@@ -81,7 +81,7 @@ def may_lack(node: Node, document: Document) -> bool:
     entry = node.entry("spec")
     if entry is None or document.host is not None or node is not document.root:
         return True
-    later = [each.key.start for each in node.entries if each.key.start > entry.key.start]
+    later = [member.key.start for member in node.entries if member.key.start > entry.key.start]
     end = min(later, default=document.end)
     loops = list(_loops(node, end))
     for line in re.compile(_CODE_LINE).finditer(node.source.text, entry.key.start, end):

@@ -326,15 +326,19 @@ def _run_together(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
     for requirement in requirements:
         by_key.setdefault(requirement.key, []).append(requirement)
     for key, of_key in by_key.items():
-        for excludes, run in groupby(of_key, lambda each: each.only_excludes):
+        for excludes, run in groupby(of_key, lambda requirement: requirement.only_excludes):
             if not excludes:
                 yield from run
                 continue
-            each = list(run)
-            values = frozenset[str]().union(*(one.values for one in each))
-            least = [one.min_values for one in each if one.min_values is not None]
+            run_list = list(run)
+            values = frozenset[str]().union(*(item.values for item in run_list))
+            least = [item.min_values for item in run_list if item.min_values is not None]
             yield Requirement(
-                key, True, values, min_values=max(least, default=None), exclusive=any(one.exclusive for one in each)
+                key,
+                True,
+                values,
+                min_values=max(least, default=None),
+                exclusive=any(item.exclusive for item in run_list),
             )
 
 

@@ -116,9 +116,9 @@ def _faults_of(error: Any, root: Node | None, schema: str) -> Iterator[Fault]:
                 what = "setting" if schema == "config" else "key"
                 yield Fault((*path, key), f"unknown {what} `{key}`{meant}", of_key=True)
     elif rule in ("oneOf", "anyOf"):
-        deeper = [each for each in error.context if len(each.absolute_path) > len(path)]
-        for each in deeper:
-            yield from _faults_of(each, root, schema)
+        deeper = [fault for fault in error.context if len(fault.absolute_path) > len(path)]
+        for fault in deeper:
+            yield from _faults_of(fault, root, schema)
         if not deeper:
             yield Fault(path, _no_alternative(error, path, root))
     else:
@@ -127,22 +127,22 @@ def _faults_of(error: Any, root: Node | None, schema: str) -> Iterator[Fault]:
 
 def _no_alternative(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
     """What is wrong with a value that meets none of several schemas, where each is about the value itself."""
-    if all(each.validator == "required" for each in error.context):
-        ways = (" and ".join(f"`{name}`" for name in each.validator_value) for each in error.context)
+    if all(fault.validator == "required" for fault in error.context):
+        ways = (" and ".join(f"`{name}`" for name in fault.validator_value) for fault in error.context)
         return f"{_list_choices(ways)} is missing"
-    types = _list_choices(_type(each.validator_value) for each in error.context if each.validator == "type")
+    types = _list_choices(_type(fault.validator_value) for fault in error.context if fault.validator == "type")
     return f"{_name(path)} must be {types}, not {_describe_value(error.instance, _node(path, root))}"
 
 
 def _message(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
     name, wanted, shown = _name(path), error.validator_value, _describe_value(error.instance, _node(path, root))
     if error.validator == "required":
-        missing = next(each for each in wanted if error.message.startswith(repr(each)))
+        missing = next(name for name in wanted if error.message.startswith(repr(name)))
         return f"`{missing}` is missing"
     if error.validator == "type":
         return f"{name} must be {_type(wanted)}, not {shown}{_quotes(error)}"
     if error.validator == "not":
-        return f"{' and '.join(f'`{each}`' for each in wanted['required'])} exclude each other"
+        return f"{' and '.join(f'`{name}`' for name in wanted['required'])} exclude each other"
     if error.validator in ("minItems", "maxItems", "items"):
         count = wanted if isinstance(wanted, int) else len(error.schema["prefixItems"])
         return f"{name} must have {count} items, not {len(error.instance)}"
@@ -180,7 +180,7 @@ def _name(path: tuple[str | int, ...]) -> str:
 
 
 def _type(wanted: str | Sequence[str]) -> str:
-    return _list_choices(_TYPES[each] for each in ([wanted] if isinstance(wanted, str) else wanted))
+    return _list_choices(_TYPES[type_name] for type_name in ([wanted] if isinstance(wanted, str) else wanted))
 
 
 def _list_choices(words: Iterator[str]) -> str:

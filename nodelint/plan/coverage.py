@@ -13,4 +13,4 @@ def joined(parts: Iterable[Covered]) -> Covered:
     """What several independent statements cover together: all where one does, then unknown, then some."""
     found = set(parts)
     order: tuple[Covered, ...] = ("all", "unknown", "some")
-    return next((each for each in order if each in found), "none")
+    return next((effect for effect in order if effect in found), "none")

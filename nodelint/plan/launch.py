@@ -46,13 +46,13 @@ def launch(before: Resolution | None, after: Resolution | None, region: str) -> 
     )
 
 
-def _only(one: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
+def _only(resolution: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
     """The types that one side has and the other lacks, sorted."""
-    if one is None or one is other:
+    if resolution is None or resolution is other:
         return ()
-    if other is not None and other.catalog.names == one.catalog.names:
-        return tuple(one.catalog.iterate_names(one.launchable - other.launchable))
-    names = one.catalog.names_in(one.launchable)
+    if other is not None and other.catalog.names == resolution.catalog.names:
+        return tuple(resolution.catalog.iterate_names(resolution.launchable - other.launchable))
+    names = resolution.catalog.names_in(resolution.launchable)
     if other is None:
         return tuple(sorted(names))
     return tuple(sorted(set(names).difference(other.catalog.names_in(other.launchable))))
@@ -74,7 +74,7 @@ def _cheapest(resolution: Resolution | None, region: str) -> Price | None:
     if resolution is None or "on-demand" not in resolution.capacity_types:
         return None
     types = resolution.launchable
-    return next((price for one, price in _by_price(resolution.catalog, region) if one & types), None)
+    return next((price for single_type, price in _by_price(resolution.catalog, region) if single_type & types), None)
 
 
 @lru_cache(maxsize=8)

@@ -72,7 +72,7 @@ def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str
     left_old, left_new = list(old), list(new)
     for fits in (same_place, is_same):
         for now in list(left_new):
-            was = next((each for each in left_old if fits(each, now)), None)
+            was = next((old_object for old_object in left_old if fits(old_object, now)), None)
             if was is not None:
                 left_old.remove(was)
                 left_new.remove(now)

@@ -95,7 +95,7 @@ def counts(found: tuple[NodeFate, ...]) -> dict[str, Any]:
     """How many nodes there are, how many are replaced, and how many had drifted before."""
     return {
         "total": len(found),
-        "replaced": sum(each.fate == "replaced" for each in found),
-        "unknown": sum(each.fate == "unknown" for each in found),
-        "drifted": sum(each.drifted is not None for each in found),
+        "replaced": sum(node_fate.fate == "replaced" for node_fate in found),
+        "unknown": sum(node_fate.fate == "unknown" for node_fate in found),
+        "drifted": sum(node_fate.drifted is not None for node_fate in found),
     }

@@ -216,6 +216,6 @@ class Plan(NamedTuple):
         """Whether a node is replaced, or may be: what was not compared and changes counts."""
         return (
             any(pool.replaced != "none" for pool in self.pools)
-            or any(each.verdict.replaced != "none" for each in self.class_plans)
+            or any(plan.verdict.replaced != "none" for plan in self.class_plans)
             or any(place.changed for place in self.uncompared)
         )

@@ -105,7 +105,7 @@ def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, O
         mine = aim_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
         its_planner, plan = plan_for(mine)
         parts: tuple[Any, ...] = plan.pools if isinstance(part, PoolPlan) else plan.class_plans
-        return next((each for each in parts if its_planner.find_place(each.pair) == at), part)
+        return next((part for part in parts if its_planner.find_place(part.pair) == at), part)
 
     pools = sorted(map(find_own, whole.pools), key=lambda pool: pool.rank)
     moves = {plan.aim.moved for plan in plans.values() if plan.aim.moved is not None}
@@ -143,8 +143,8 @@ class _Planner:
         return old, new
 
     def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
-        beside = [obj for source in self.sides[side].beside for obj in objects(source)]
-        objs = [*self.asked[side], *beside]
+        context_objects = [obj for source in self.sides[side].beside for obj in objects(source)]
+        objs = [*self.asked[side], *context_objects]
         return Context(objs, Target(self.aim.release, kubernetes, self.aim.schemas, facts))
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
@@ -206,7 +206,7 @@ class _Planner:
     def _pool(self, pair: Pair) -> PoolPlan:
         for context, obj in ((self.old, pair.old), (self.new, pair.new)):
             if isinstance(obj, NodePool):
-                self.used.update(id(each) for each in context.possible_classes(obj))
+                self.used.update(id(node_class) for node_class in context.possible_classes(obj))
         if pair.old is None or pair.new is None or pair.change == "renamed":
             return self._come_or_gone(pair)
         assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
@@ -283,8 +283,8 @@ class _Planner:
             return []
         cluster = self.aim.cluster
         usage = cluster.usage_of(str(new.name)) if cluster is not None else None
-        told = [node for reason in found.reasons for node in (reason.at, getattr(reason.at, "parent", None)) if node]
-        return effects_of(Stored(old, new, was, now, before, after, usage), told)
+        nodes = [node for reason in found.reasons for node in (reason.at, getattr(reason.at, "parent", None)) if node]
+        return effects_of(Stored(old, new, was, now, before, after, usage), nodes)
 
     def _pace(self, pool: NodePool, found: Verdict) -> Pace | None:
         if self.aim.now is None or found.replaced == "none":
@@ -398,16 +398,16 @@ class _Objects(NamedTuple):
 
 def _as_v1(side: Side, aim: Aim) -> _Objects:
     """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1."""
-    asked = side.objects
-    old = [obj for obj in asked if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
+    requested = side.objects
+    old = [obj for obj in requested if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
     if not old:
-        return _Objects(asked, lambda at: at)
+        return _Objects(requested, lambda at: at)
     from nodelint.lint.converted_objects import Converted
 
-    beside = [obj for source in side.beside for obj in objects(source)]
-    context = Context([*asked, *beside], Target(aim.release, aim.kubernetes, aim.schemas))
+    context_objects = [obj for source in side.beside for obj in objects(source)]
+    context = Context([*requested, *context_objects], Target(aim.release, aim.kubernetes, aim.schemas))
     converted = Converted(old, context)
-    return _Objects(converted.objects[: len(asked)], converted.find_origin)
+    return _Objects(converted.objects[: len(requested)], converted.find_origin)
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:

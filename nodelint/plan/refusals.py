@@ -27,11 +27,13 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
 
     A fault that the older object has as well is not a reason: the cluster took it.
     """
-    known = {(each.path, each.message) for each in _faults(old, release, schemas)} if old is not None else set()
+    known = (
+        {(problem.path, problem.message) for problem in _faults(old, release, schemas)} if old is not None else set()
+    )
     found = [
-        Refusal(each.node, each.path, each.message)
-        for each in _faults(new, release, schemas)
-        if (each.path, each.message) not in known
+        Refusal(problem.node, problem.path, problem.message)
+        for problem in _faults(new, release, schemas)
+        if (problem.path, problem.message) not in known
     ]
     if old is not None and not schemas.foreign:
         found += _transitions(old, new, release)

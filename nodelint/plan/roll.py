@@ -99,7 +99,7 @@ def _steps(goes: int, total: int, going: int, pace: Pace | None) -> tuple[int | 
     if pace is None:
         return None, None, None
     now = max(0, pace.now.allowed(total) - going) if pace.now.budgets else goes
-    most = max((each.allowed(total) if each.budgets else goes for each in pace.stretches), default=0)
+    most = max((interval.allowed(total) if interval.budgets else goes for interval in pace.stretches), default=0)
     each_step = pace.now.allowed(total) if pace.now.budgets else goes
     width = each_step or most
     steps = -(-goes // width) if width else None
@@ -190,13 +190,13 @@ def _size(after: Resolution, name: str) -> tuple[float, ...]:
 
 def describe_roll(found: Roll) -> list[str]:
     """The roll in short sentences."""
-    said = []
+    sentences = []
     if found.gone:
-        said.append(f"all {counted(found.goes, 'node')} at once: no budget counts where a pool is deleted")
+        sentences.append(f"all {counted(found.goes, 'node')} at once: no budget counts where a pool is deleted")
     elif found.first is None:
-        said.append(f"{counted(found.goes, 'node')}; in which steps is not known")
+        sentences.append(f"{counted(found.goes, 'node')}; in which steps is not known")
     elif found.steps is None:
-        said.append(f"{counted(found.goes, 'node')} drift, and no budget lets one of them go within a week")
+        sentences.append(f"{counted(found.goes, 'node')} drift, and no budget lets one of them go within a week")
     else:
         start = f"{found.first} of {counted(found.goes, 'node')} at once now"
         if not found.first:
@@ -204,8 +204,8 @@ def describe_roll(found: Roll) -> list[str]:
             start += f", {found.later} at once later" if found.later else ""
         least, most = found.hours or (0.0, 0.0)
         about = "1 step" if found.steps == 1 else f"about {found.steps} steps"
-        said.append(f"first step: {start}; the whole: {about}")
-        said.append(
+        sentences.append(f"first step: {start}; the whole: {about}")
+        sentences.append(
             f"{_duration(least)} to {_duration(most)} at {MINUTES[0]} to {MINUTES[1]} minutes a step, an assumption, "
             "while budgets are open and nothing blocks"
         )
@@ -215,17 +215,17 @@ def describe_roll(found: Roll) -> list[str]:
         (found.untolerating, "pods that do not tolerate a new taint, and find no place on the new nodes"),
     ):
         if names:
-            said.append(f"{what}: {len(names)} ({_listed(names)})")
+            sentences.append(f"{what}: {len(names)} ({_listed(names)})")
     if found.untolerating is None:
-        said.append("which pods and PodDisruptionBudgets block is not known: --live has no pods")
+        sentences.append("which pods and PodDisruptionBudgets block is not known: --live has no pods")
     elif found.budgets is None:
-        said.append("which PodDisruptionBudgets block is not known: --live has none")
+        sentences.append("which PodDisruptionBudgets block is not known: --live has none")
     if found.cost_before is not None:
         money = f"nodes that run now: {_dollars(found.cost_before)} a month on demand"
         if found.cost_after is not None:
             money += f"; with the cheapest types of their size after: {_dollars(found.cost_after)}"
-        said.append(money)
-    return said
+        sentences.append(money)
+    return sentences
 
 
 def _listed(names: Sequence[str]) -> str:

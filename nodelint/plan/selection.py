@@ -41,17 +41,17 @@ def dynamic_drift(old: dict[str, Any], new: dict[str, Any], reservable: Covered)
     `reservable` says how many of the pool's nodes can be in a capacity reservation.
     """
     found = []
-    for each in _DYNAMIC:
-        before, after = _terms(old, each.field), _terms(new, each.field)
+    for dynamic in _DYNAMIC:
+        before, after = _terms(old, dynamic.field), _terms(new, dynamic.field)
         if before is None or after is None:
-            if _selector_value(old, each.field) != _selector_value(new, each.field):
-                found.append(DynamicDrift(each.reason, "unknown", ("spec", each.field)))
+            if _selector_value(old, dynamic.field) != _selector_value(new, dynamic.field):
+                found.append(DynamicDrift(dynamic.reason, "unknown", ("spec", dynamic.field)))
             continue
-        covered = each.judge(before, after)
-        if each.reason == "CapacityReservationDrift" and covered != "none":
+        covered = dynamic.judge(before, after)
+        if dynamic.reason == "CapacityReservationDrift" and covered != "none":
             covered = _limited(covered, reservable)
         if covered != "none":
-            found.append(DynamicDrift(each.reason, covered, ("spec", each.field, *_first(before, after))))
+            found.append(DynamicDrift(dynamic.reason, covered, ("spec", dynamic.field, *_first(before, after))))
     return found
 
 
@@ -74,10 +74,10 @@ def _selector_value(stored: dict[str, Any], field: str) -> Any:
 def _terms(stored: dict[str, Any], field: str) -> Terms | None:
     """The terms of a selector; None where a placeholder stands for them, or for one of them."""
     terms = _selector_value(stored, field)
-    held = terms if isinstance(terms, list) else []
-    if isinstance(terms, UnknownValue) or any(isinstance(term, UnknownValue) for term in held):
+    term_list = terms if isinstance(terms, list) else []
+    if isinstance(terms, UnknownValue) or any(isinstance(term, UnknownValue) for term in term_list):
         return None
-    return [term for term in held if isinstance(term, dict)]
+    return [term for term in term_list if isinstance(term, dict)]
 
 
 def _ids(terms: Terms) -> set[str] | None:

@@ -42,13 +42,13 @@ def _find_selected_ids(
     """The ids that a selector finds; None where that is not known as a whole."""
     if reason == "SubnetDrift":
         subnets = subnets_of(node_class, facts).everything()
-        return None if subnets is None else frozenset(each.id for each in subnets)
+        return None if subnets is None else frozenset(subnet.id for subnet in subnets)
     if reason == "SecurityGroupDrift":
         groups = groups_of(node_class, facts).everything()
-        return None if groups is None else frozenset(each.id for each in groups)
+        return None if groups is None else frozenset(group.id for group in groups)
     if reason == "CapacityReservationDrift":
         found = reservations_of(node_class, facts, before.version).everything()
-        return None if found is None else frozenset(each.id for each in found)
+        return None if found is None else frozenset(reservation.id for reservation in found)
     return None
 
 

@@ -92,7 +92,7 @@ def unclear_class(
         if len(candidates) < 2:
             return None
         reason = f"several classes are named `{ref.name}`, and none is nearer to the pool than the others"
-        moved = any(candidate is each for candidate in candidates for each in changed)
+        moved = any(candidate is node_class for candidate in candidates for node_class in changed)
         return Uncompared(node, _label(pool), reason, moved)
     reason = f"its class is chosen by `{node.unquoted}`, which is filled in later"
     return Uncompared(node, _label(pool), reason, bool(changed))

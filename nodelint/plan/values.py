@@ -75,17 +75,17 @@ def _in_words(value: object) -> str:
     if isinstance(value, dict) and value:
         return ", ".join(f"{path}: {text}" for path, text in _fields_of(value))
     if isinstance(value, list) and value:
-        whole = any(isinstance(each, dict | list) for each in value)
+        whole = any(isinstance(item, dict | list) for item in value)
         return ("; " if whole else " ").join(map(_in_words, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _fields_of(value: dict[str, object]) -> Iterator[tuple[str, str]]:
-    for name, each in value.items():
-        if isinstance(each, dict) and each:
-            yield from ((f"{name}.{path}", text) for path, text in _fields_of(each))
+    for name, member in value.items():
+        if isinstance(member, dict) and member:
+            yield from ((f"{name}.{path}", text) for path, text in _fields_of(member))
         else:
-            yield name, _in_words(each)
+            yield name, _in_words(member)
 
 
 def json_value(node: Node) -> object:

@@ -147,7 +147,7 @@ def _unknown_fields(sides: Sides, before: Resolution, _: Resolution | None, sche
     changed: list[str] = []
     for old, new in ((sides.pool, sides.new_pool), (sides.node_class, sides.new_class)):
         if old is not None and new is not None and old is not new:
-            was, now = (left_out(each, before.version, schemas) for each in (old, new))
+            was, now = (left_out(node_class, before.version, schemas) for node_class in (old, new))
             changed += [path for path in was | now if was.get(path) != now.get(path)]
     if changed:
         release = before.version
@@ -164,7 +164,7 @@ def _template(sides: Sides, before: Resolution, _: Resolution | None, schemas: S
     )
     path, struct = root("NodePool")
     found = differences(struct, _value_at_path(old, path), _value_at_path(new, path), before.version, path)
-    return [_reason("NodePoolDrifted", each, sides.pool, sides.new_pool) for each in found], NONE
+    return [_reason("NodePoolDrifted", difference, sides.pool, sides.new_pool) for difference in found], NONE
 
 
 def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Schemas, alive: TypeSet) -> _Step:
@@ -190,7 +190,11 @@ def _new_value(sides: Sides, node: Node) -> Node:
 def _requirement_change(sides: Sides, node: Node) -> ValueChange:
     """The requirement that a place belongs to, before and after."""
     line = next((line for line in sides.new_pool.requirements if node in (line.values_node, line.node)), None)
-    old = [text_of(each.node) for each in sides.pool.requirements if line is not None and each.key == line.key]
+    old = [
+        text_of(requirement.node)
+        for requirement in sides.pool.requirements
+        if line is not None and requirement.key == line.key
+    ]
     return ValueChange(" ".join(old) or None, text_of(line.node if line is not None else node))
 
 
@@ -213,7 +217,7 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
     if sides.class_is_same:
         return [], NONE
     release = before.version
-    old, new = (stored_object(each, release, schemas) for each in (sides.old_class, sides.now_class))
+    old, new = (stored_object(node_class, release, schemas) for node_class in (sides.old_class, sides.now_class))
     found: list[ValueDifference] = []
     unread: Unhashable | None = None
     for part in (_hashed, _open_kubelet, _family):
@@ -223,7 +227,7 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
             unread = unread or error
     if unread is not None and not found:
         raise unread
-    return [_reason("NodeClassDrift", each, sides.old_class, sides.now_class) for each in found], NONE
+    return [_reason("NodeClassDrift", difference, sides.old_class, sides.now_class) for difference in found], NONE
 
 
 def _hashed(old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[ValueDifference]:
@@ -262,7 +266,13 @@ def _other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) 
     """
     before = {alias.unquoted for alias in _aliases(old)}
     return [
-        Reason("AMIDrift", alias, alias.path, "all", ValueChange(*(f"{alias.unquoted} on {each}" for each in moved)))
+        Reason(
+            "AMIDrift",
+            alias,
+            alias.path,
+            "all",
+            ValueChange(*(f"{alias.unquoted} on {image_id}" for image_id in moved)),
+        )
         for alias in _aliases(new)
         if alias.unquoted in before
     ]
@@ -310,11 +320,13 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
     old_class, new_class = sides.old_class, sides.now_class
     old, new = stored_object(old_class, before.version, schemas), stored_object(new_class, before.version, schemas)
     reasons = []
-    for each in dynamic_drift(old, new, _reservable(before)):
-        known = by_facts(each.reason, old_class, new_class, before, after, sides.facts)
-        covered = each.covered if known is None else known
+    for drifted in dynamic_drift(old, new, _reservable(before)):
+        known = by_facts(drifted.reason, old_class, new_class, before, after, sides.facts)
+        covered = drifted.covered if known is None else known
         if covered != "none":
-            reasons.append(_reason(each.reason, ValueDifference(each.path, each.path), old_class, new_class, covered))
+            reasons.append(
+                _reason(drifted.reason, ValueDifference(drifted.path, drifted.path), old_class, new_class, covered)
+            )
     kubelet = _kubelet(sides, before, old, new)
     reasons += [_reason("NodeClassDrift", difference, old_class, new_class) for difference in kubelet]
     return reasons, NONE
@@ -355,14 +367,16 @@ def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
     return _value_at_path(stored_class, ("spec", "kubelet"))
 
 
-def _reason(reason: str, each: ValueDifference, old: Object, new: Object, covered: Covered = "all") -> Reason:
-    return Reason(reason, _place(new, each), render_path(each.path), covered, change_of(old, new, each))
+def _reason(reason: str, difference: ValueDifference, old: Object, new: Object, covered: Covered = "all") -> Reason:
+    return Reason(
+        reason, _place(new, difference), render_path(difference.path), covered, change_of(old, new, difference)
+    )
 
 
-def _place(new: Object, each: ValueDifference) -> Node:
+def _place(new: Object, difference: ValueDifference) -> Node:
     """Where a difference stands in the new object; for what was removed, the key of what held it."""
-    path = each.path
-    node = new.node.find(*path) if each.new is not None else None
+    path = difference.path
+    node = new.node.find(*path) if difference.new is not None else None
     if node is not None:
         return _announced(new, path, node)
     for length in range(len(path) - 1, 0, -1):

@@ -38,7 +38,7 @@ def find_workload_changes(old: Tree, new: Tree) -> Iterator[WorkloadChange]:
     Nodes on which such pods run drift or go, and their pods find no place again. What is not certain on either side
     is left out.
     """
-    before = {_identity(each): each for each in old.workloads}
+    before = {_identity(old_workload): old_workload for old_workload in old.workloads}
     changes = []
     for workload in new.workloads:
         was = before.get(_identity(workload))

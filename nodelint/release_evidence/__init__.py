@@ -48,13 +48,13 @@ class Stated:
 
     def __init__(self, evidence: Iterable[Evidence]) -> None:
         unique: dict[tuple[About, str, int, str], Evidence] = {}
-        for each in evidence:
-            key = (each.about, each.path, each.line, each.version)
-            if key not in unique or each.weight < unique[key].weight:
-                unique[key] = each
-        self.all = tuple(each for each in unique.values() if each.weight != NO_RELEASE)
-        self._no_release = tuple(each for each in unique.values() if each.weight == NO_RELEASE)
-        self._folders = {each: _folders(each.path) for each in unique.values()}
+        for item in evidence:
+            key = (item.about, item.path, item.line, item.version)
+            if key not in unique or item.weight < unique[key].weight:
+                unique[key] = item
+        self.all = tuple(evidence for evidence in unique.values() if evidence.weight != NO_RELEASE)
+        self._no_release = tuple(evidence for evidence in unique.values() if evidence.weight == NO_RELEASE)
+        self._folders = {evidence: _folders(evidence.path) for evidence in unique.values()}
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
         self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
         self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
@@ -85,12 +85,12 @@ class Stated:
         found: dict[str, Evidence] = {}
         for root in roots:
 
-            def is_own(each: Evidence, root: str = root) -> bool:
-                path = os.path.abspath(each.path)
+            def is_own(evidence: Evidence, root: str = root) -> bool:
+                path = os.path.abspath(evidence.path)
                 return root in (path, os.path.dirname(path))
 
-            for each in self._nearest(about, _folders(os.path.join(root, "")), least, is_own):
-                found.setdefault(each.version, each)
+            for evidence in self._nearest(about, _folders(os.path.join(root, "")), least, is_own):
+                found.setdefault(evidence.version, evidence)
         return tuple(found.values())
 
     def passed_over(self, path: str, least: Version | None, chosen: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -100,15 +100,15 @@ class Stated:
         """
         if path == "-":
             return ()
-        least_shared = max((_shared(_folders(path), self._folders[each]) for each in chosen), default=0)
+        least_shared = max((_shared(_folders(path), self._folders[evidence]) for evidence in chosen), default=0)
         found = []
-        for each in (*self._no_release, *self.all):
-            refused = each.weight == NO_RELEASE or (least is not None and each.karpenter < least)
-            if each.about == "karpenter" and refused and each.weight != FOR_READERS:
-                shared = self._shared(_folders(path), each)
+        for evidence in (*self._no_release, *self.all):
+            refused = evidence.weight == NO_RELEASE or (least is not None and evidence.karpenter < least)
+            if evidence.about == "karpenter" and refused and evidence.weight != FOR_READERS:
+                shared = self._shared(_folders(path), evidence)
                 if shared is not None and (not chosen or shared > least_shared):
-                    found.append((-shared, each.place, each))
-        return tuple(each for *_, each in sorted(found)[:1])
+                    found.append((-shared, evidence.place, evidence))
+        return tuple(evidence for *_, evidence in sorted(found)[:1])
 
     def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
         """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.
@@ -121,10 +121,10 @@ class Stated:
             return self.for_path("kubernetes", path)
         key = (os.path.dirname(path), installed)
         if key not in self._beside:
-            own = [self._folders[each] for each in installed]
+            own = [self._folders[evidence] for evidence in installed]
 
-            def same_root(each: Evidence) -> bool:
-                root = self._root(self._folders[each])
+            def same_root(evidence: Evidence) -> bool:
+                root = self._root(self._folders[evidence])
                 return root is None or any(folders[: len(root)] == root for folders in own)
 
             self._beside[key] = self._nearest("kubernetes", _folders(path), None, same_root, own)
@@ -133,8 +133,8 @@ class Stated:
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
         """The deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
         if folders not in self._roots:
-            shared = (self._shared(folders, each) for each in self.all if each.about == "karpenter")
-            depth = max((each for each in shared if each is not None), default=None)
+            shared = (self._shared(folders, evidence) for evidence in self.all if evidence.about == "karpenter")
+            depth = max((depth for depth in shared if depth is not None), default=None)
             self._roots[folders] = None if depth is None else folders[:depth]
         return self._roots[folders]
 
@@ -155,17 +155,17 @@ class Stated:
         roots: Sequence[tuple[str, ...]] = (),
     ) -> tuple[Evidence, ...]:
         ranked: dict[tuple[bool, int, int, int, bool], list[Evidence]] = {}
-        for each in self.all:
-            if each.about != about or (least is not None and each.karpenter < least):
+        for evidence in self.all:
+            if evidence.about != about or (least is not None and evidence.karpenter < least):
                 continue
-            shared = self._shared(folders, each)
-            if shared is not None and (counts is None or counts(each)):
-                theirs = self._folders[each]
-                beside = max((_shared(theirs, root) for root in roots), default=0)
-                rank = (each.weight == FOR_READERS, -shared, -beside, each.weight, len(theirs) > shared)
-                ranked.setdefault(rank, []).append(each)
+            shared = self._shared(folders, evidence)
+            if shared is not None and (counts is None or counts(evidence)):
+                theirs = self._folders[evidence]
+                depth = max((_shared(theirs, root) for root in roots), default=0)
+                rank = (evidence.weight == FOR_READERS, -shared, -depth, evidence.weight, len(theirs) > shared)
+                ranked.setdefault(rank, []).append(evidence)
         best = ranked[min(ranked)] if ranked else []
-        return tuple({each.version: each for each in reversed(best)}.values())[::-1]
+        return tuple({evidence.version: evidence for evidence in reversed(best)}.values())[::-1]
 
 
 def _folders(path: str) -> tuple[str, ...]:

@@ -50,11 +50,11 @@ def roots(source: Source) -> list[Node]:
         return known
 
 
-_Said = tuple[Node, str, bool, str]
+_Stated = tuple[Node, str, bool, str]
 """Where a version stands, the version, whether it is that of the CRDs' chart, and what states it."""
 
 
-def _stated(root: Node) -> Iterator[_Said]:
+def _stated(root: Node) -> Iterator[_Stated]:
     by = _called(root)
     yield from _of_object(root, by)
     for node in root.walk():
@@ -73,7 +73,7 @@ def _stated(root: Node) -> Iterator[_Said]:
                 yield from ((version, _node_text(version), False, "a list of versions") for version in listed)
 
 
-def _of_object(root: Node, by: str) -> Iterator[_Said]:
+def _of_object(root: Node, by: str) -> Iterator[_Stated]:
     """What only an object of one kind states in its own way."""
     kind, spec = word(root, "kind"), root.get("spec")
     name = word(root.get("metadata"), "name") or ""
@@ -127,8 +127,8 @@ def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
     of_values = re.fullmatch(_OF_VALUES, text)
     if of_values is not None:
         path = of_values[1].split(".")
-        held = [default_values(root.source.path), *more_values(root.source.path)]
-        found = [value for each in held if each is not None and (value := each.find(*path)) is not None]
+        nodes = [default_values(root.source.path), *more_values(root.source.path)]
+        found = [value for node in nodes if node is not None and (value := node.find(*path)) is not None]
         yield from ((value, _node_text(value)) for value in found if value.kind == "scalar")
         if of_values[2] and not found:
             yield node, of_values[2]

@@ -69,7 +69,7 @@ class ControllerFacts:
         return self._value(variable, gate=False) if known else None
 
     def _value(self, name: str, gate: bool) -> str | None:
-        found = {each.value for each in self._stated if (each.gate, each.name) == (gate, name)}
+        found = {setting.value for setting in self._stated if (setting.gate, setting.name) == (gate, name)}
         return found.pop() if len(found) == 1 else None
 
 
@@ -77,14 +77,14 @@ class StatedSettings:
     """All settings that the files of a run state, asked by the path of an object's file."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._all = [each for source in sources for each in stated_settings(source)]
+        self._all = [setting for source in sources for setting in stated_settings(source)]
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Those of the files that share the deepest folder with a path."""
         folders = _folders(path)
         near: dict[int, list[StatedSetting]] = {}
-        for each in self._all:
-            near.setdefault(_shared(folders, each.folders), []).append(each)
+        for setting in self._all:
+            near.setdefault(_shared(folders, setting.folders), []).append(setting)
         return ControllerFacts(near[max(near)] if near else (), release)
 
 
@@ -95,8 +95,8 @@ def stated_settings(source: Source) -> Iterator[StatedSetting]:
     if source.path.endswith(_TERRAFORM):
         written = [("value", name, value) for name, value in _SET.findall(source.text)]
     else:
-        found = [each for chart in chart_values(source) for each in settings_of_values(chart, None)]
-        written = [each[:3] for each in (*found, *settings_of_deployments(source))]
+        found = [setting for chart in chart_values(source) for setting in settings_of_values(chart, None)]
+        written = [setting[:3] for setting in (*found, *settings_of_deployments(source))]
     for kind, name, value in written:
         row = next((row for row in table("settings")["settings"] if row.get(kind) == name), None)
         if row is not None and "variable" in row and value:
@@ -130,17 +130,17 @@ def chart_values(source: Source) -> Iterator[Node]:
             yield from _if_ours(chart, root.find("spec", "values"))
         elif kind == "Application":
             listed = root.find("spec", "sources")
-            for each in (root.find("spec", "source"), *(listed.items if listed is not None else ())):
-                if each is not None:
-                    chart = text(each.get("chart")) or text(each.get("repoURL"))
+            for candidate in (root.find("spec", "source"), *(listed.items if listed is not None else ())):
+                if candidate is not None:
+                    chart = text(candidate.get("chart")) or text(candidate.get("repoURL"))
                     yield from _if_ours(
-                        chart, each.find("helm", "valuesObject") or _block(each.find("helm", "values"))
+                        chart, candidate.find("helm", "valuesObject") or _block(candidate.find("helm", "values"))
                     )
         elif kind is None:
             yield from _plain(root)
         charts = root.get("helmCharts")
-        for each in charts.items if charts is not None else ():
-            yield from _if_ours(text(each.get("name")), each.get("valuesInline"))
+        for node in charts.items if charts is not None else ():
+            yield from _if_ours(text(node.get("name")), node.get("valuesInline"))
 
 
 def _roots(source: Source) -> Iterator[Node]:

@@ -63,11 +63,11 @@ def assigned(text: str) -> Iterator[Assigned]:
         elif kind in ("id", "str"):
             words.append(text[token.start : token.end].strip('"'))
         elif kind in ("=", ":") and len(words) == 1 and index + 1 < len(tokens):
-            said, refers = _value(text, tokens, index + 1)
-            if said is not None or refers is not None:
+            literal, refers = _value(text, tokens, index + 1)
+            if literal is not None or refers is not None:
                 blocks = tuple(block for block, _ in around)
                 yield Assigned(
-                    blocks, around[-1][1] if around else -1, words[0], tokens[index + 1].start, said, refers
+                    blocks, around[-1][1] if around else -1, words[0], tokens[index + 1].start, literal, refers
                 )
         elif kind not in ("=", ":"):
             words.append(kind)
@@ -101,20 +101,20 @@ class Module:
         self.references: list[Reference] = []
         found = list(assigned(text))
         blocks: dict[int, dict[str, Assigned]] = {}
-        for each in found:
-            blocks.setdefault(each.block, {})[each.key] = each
-        for each in found:
-            for about, by, weight in _states(each, blocks[each.block]):
-                self._take(each, about, by, weight)
+        for item in found:
+            blocks.setdefault(item.block, {})[item.key] = item
+        for item in found:
+            for about, by, weight in _states(item, blocks[item.block]):
+                self._take(item, about, by, weight)
 
-    def _take(self, each: Assigned, about: About, by: str, weight: int) -> None:
+    def _take(self, assigned: Assigned, about: About, by: str, weight: int) -> None:
         if weight == DEFAULT and _is_called(self.path):
             weight = LOOSE
-        if each.refers is not None:
-            self.references.append(Reference(about, self.path, each.refers, by))
-        elif each.text is not None:
-            line = self.text.count("\n", 0, each.at) + 1
-            if found := stated(about, each.text, self.path, line, by, weight):
+        if assigned.refers is not None:
+            self.references.append(Reference(about, self.path, assigned.refers, by))
+        elif assigned.text is not None:
+            line = self.text.count("\n", 0, assigned.at) + 1
+            if found := stated(about, assigned.text, self.path, line, by, weight):
                 self.evidence.append(found)
 
 
@@ -123,12 +123,12 @@ def _is_called(path: str) -> bool:
     return "modules" in path.split("/")
 
 
-def _states(each: Assigned, beside: dict[str, Assigned]) -> Iterator[tuple[About, str, int]]:
+def _states(assigned: Assigned, variables: dict[str, Assigned]) -> Iterator[tuple[About, str, int]]:
     """What an assignment is about, by what it states it, and what that weighs."""
-    block = each.blocks[-1] if each.blocks else ()
-    name = each.key
+    block = assigned.blocks[-1] if assigned.blocks else ()
+    name = assigned.key
     if block[:1] == ("variable",) and len(block) == 2:
-        if each.key != "default" or len(each.blocks) > 1:
+        if assigned.key != "default" or len(assigned.blocks) > 1:
             return
         name = block[1]
         by, weight = f"the default of var.{name}", DEFAULT
@@ -140,7 +140,7 @@ def _states(each: Assigned, beside: dict[str, Assigned]) -> Iterator[tuple[About
         yield "kubernetes", by, weight
     elif block[:2] == ("resource", "aws_eks_cluster") and name == "version":
         yield "kubernetes", "the aws_eks_cluster", STATED
-    elif name in _PINS and (about_crds := _installs(block, beside)) is not None:
+    elif name in _PINS and (about_crds := _installs(block, variables)) is not None:
         if block[:2] == ("resource", "helm_release"):
             by = "a helm_release"
         elif len(block) == 1:
@@ -150,14 +150,14 @@ def _states(each: Assigned, beside: dict[str, Assigned]) -> Iterator[tuple[About
         yield "karpenter", block[0], weight
 
 
-def _installs(block: tuple[str, ...], beside: dict[str, Assigned]) -> bool | None:
+def _installs(block: tuple[str, ...], variables: dict[str, Assigned]) -> bool | None:
     """Whether a block installs the CRDs' chart (True) or the controller's (False); None for neither."""
-    chart = beside.get("chart") or beside.get("chart_name")
+    chart = variables.get("chart") or variables.get("chart_name")
     if chart is not None and chart.text is not None:
         found = re.fullmatch(CHART, chart.text)
         return None if found is None else found[1] is not None
     if block[:2] == ("resource", "helm_release"):
-        repository, name = beside.get("repository"), beside.get("name")
+        repository, name = variables.get("repository"), variables.get("name")
         if repository is not None and repository.text is not None and "karpenter" not in repository.text:
             return None
         return {"karpenter": False, "karpenter-crd": True}.get(name.text or "") if name is not None else None
@@ -167,15 +167,15 @@ def _installs(block: tuple[str, ...], beside: dict[str, Assigned]) -> bool | Non
 def resolved(references: Iterable[Reference], read: Callable[[str], str | None]) -> Iterator[Evidence]:
     """What references come to, by the files of their folders; `read` gives the text of one."""
     modules: dict[str, dict[_Key, list[tuple[str, str, Assigned]]]] = {}
-    for each in dict.fromkeys(references):
-        folder = os.path.dirname(each.path)
+    for reference in dict.fromkeys(references):
+        folder = os.path.dirname(reference.path)
         if folder not in modules:
             modules[folder] = _definitions(folder, read)
-        yield from _followed(each, each.to, modules[folder], 0)
+        yield from _followed(reference, reference.to, modules[folder], 0)
 
 
 def _followed(
-    each: Reference, key: _Key, defined: dict[_Key, list[tuple[str, str, Assigned]]], depth: int
+    reference: Reference, key: _Key, defined: dict[_Key, list[tuple[str, str, Assigned]]], depth: int
 ) -> Iterator[Evidence]:
     for path, text, value in defined.get(key, ()):
         if value.text is not None:
@@ -183,10 +183,10 @@ def _followed(
             line = text.count("\n", 0, value.at) + 1
             by = f"the default of var.{key[1]}" if default else f"{key[0]}.{key[1]}"
             weight = (LOOSE if _is_called(path) else DEFAULT) if default else STATED
-            if found := stated(each.about, value.text, path, line, by, weight):
+            if found := stated(reference.about, value.text, path, line, by, weight):
                 yield found
         elif value.refers is not None and depth < _DEEPEST:
-            yield from _followed(each, value.refers, defined, depth + 1)
+            yield from _followed(reference, value.refers, defined, depth + 1)
 
 
 def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, list[tuple[str, str, Assigned]]]:
@@ -199,16 +199,16 @@ def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, l
     for name in names:
         path = f"{folder}/{name}" if folder else name
         text = read(path)
-        for each in assigned(text) if text is not None else ():
-            block = each.blocks[-1] if each.blocks else ()
+        for assignment in assigned(text) if text is not None else ():
+            block = assignment.blocks[-1] if assignment.blocks else ()
             if name.endswith(".tfvars"):
-                key = ("var", each.key) if not each.blocks else None
-            elif len(each.blocks) != 1:
+                key = ("var", assignment.key) if not assignment.blocks else None
+            elif len(assignment.blocks) != 1:
                 key = None
-            elif block[:1] == ("variable",) and len(block) == 2 and each.key == "default":
+            elif block[:1] == ("variable",) and len(block) == 2 and assignment.key == "default":
                 key = ("var", block[1])
             else:
-                key = ("local", each.key) if block == ("locals",) else None
+                key = ("local", assignment.key) if block == ("locals",) else None
             if key is not None:
-                found.setdefault(key, []).append((path, text or "", each))
+                found.setdefault(key, []).append((path, text or "", assignment))
     return found

@@ -111,9 +111,9 @@ def _excerpt_of(node: Node) -> str:
 
 
 def _not_judged(report: Report) -> Iterator[tuple[str, int, str, str]]:
-    asked = {id(obj) for obj in report.objects}
+    object_ids = {id(obj) for obj in report.objects}
     for skip in report.skipped:
-        if skip.rule is None and (skip.object is None or id(skip.object) not in asked) and skip.path:
+        if skip.rule is None and (skip.object is None or id(skip.object) not in object_ids) and skip.path:
             node = skip.object.node if skip.object is not None else None
             line = node.source.position(node.start).line if node is not None else max(skip.line, 1)
             yield skip.path, line, skip.object.label if skip.object is not None else "", skip.reason
@@ -126,12 +126,12 @@ def coverage_lines(coverage: Coverage) -> list[str]:
     """
     lines: dict[str, None] = {}
     for obj in coverage.in_part:
-        fields = [each for each in coverage.unknown if each.object is obj and each.decides]
+        fields = [field for field in coverage.unknown if field.object is obj and field.decides]
         shown = []
-        for each in fields[:2]:
-            path, line = each.place
-            what = f"is `{each.written}`" if each.written else "has no value yet"
-            shown.append(f"{each.field} {what} ({path}:{line})")
+        for field in fields[:2]:
+            path, line = field.place
+            what = f"is `{field.written}`" if field.written else "has no value yet"
+            shown.append(f"{field.field} {what} ({path}:{line})")
         more = f" and {counted(len(fields) - 2, 'more field')}" if len(fields) > 2 else ""
         lines[printable(f"Not known: {obj.label}: {', '.join(shown)}{more}.")] = None
     shown_lines = list(lines)[:_MOST_LINES]
@@ -142,7 +142,9 @@ def coverage_lines(coverage: Coverage) -> list[str]:
 
 
 def _unbuilt_lines(unbuilt: Sequence[Unbuilt]) -> list[str]:
-    lines = [printable(f"Overlay: {each.path}:{each.line}: {each.reason}.") for each in unbuilt[:_MOST_LINES]]
+    lines = [
+        printable(f"Overlay: {overlay.path}:{overlay.line}: {overlay.reason}.") for overlay in unbuilt[:_MOST_LINES]
+    ]
     if len(unbuilt) > _MOST_LINES:
         lines.append(f"Overlay: {counted(len(unbuilt) - _MOST_LINES, 'more remark')}; --format json lists them.")
     return lines
@@ -159,14 +161,14 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
             {"path": path, "line": line, "object": label or None, "reason": reason}
             for path, line, label, reason in coverage.not_judged
         ],
-        "notBuilt": [each._asdict() for each in coverage.unbuilt],
-        "unknown": [_field_json(each) for each in coverage.unknown],
+        "notBuilt": [overlay._asdict() for overlay in coverage.unbuilt],
+        "unknown": [_field_json(field) for field in coverage.unknown],
     }
 
 
 def _object_json(obj: Object, unknown: Sequence[UnknownField]) -> dict[str, Any]:
     at = span_of(written_place(obj.name_node))
-    fields = [_field_json(each) for each in unknown if each.object is obj and each.decides]
+    fields = [_field_json(field) for field in unknown if field.object is obj and field.decides]
     return {
         "kind": obj.kind,
         "name": obj.name if isinstance(obj.name, str) else None,
@@ -176,15 +178,15 @@ def _object_json(obj: Object, unknown: Sequence[UnknownField]) -> dict[str, Any]
     }
 
 
-def _field_json(each: UnknownField) -> dict[str, Any]:
-    path, line = each.place
-    name = each.object.name
+def _field_json(field: UnknownField) -> dict[str, Any]:
+    path, line = field.place
+    name = field.object.name
     return {
-        "kind": each.object.kind,
+        "kind": field.object.kind,
         "name": name if isinstance(name, str) else None,
-        "field": each.field,
+        "field": field.field,
         "path": path,
         "line": line,
-        "written": each.written,
-        "decides": each.decides,
+        "written": field.written,
+        "decides": field.decides,
     }

@@ -55,7 +55,11 @@ def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -
     elements of `requirements` stand in the order written, labels of the template after the requirements.
     `facts` are those behind the resolutions.
     """
-    return {"version": VERSION, **facts_json(facts), "nodePools": [_pool_json(each) for each in resolutions]}
+    return {
+        "version": VERSION,
+        **facts_json(facts),
+        "nodePools": [_pool_json(resolution) for resolution in resolutions],
+    }
 
 
 def _pool_json(resolution: Resolution) -> dict[str, Any]:
@@ -91,8 +95,8 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
 
 
 def _image_json(image: Image) -> dict[str, Any]:
-    asked = {"id": image.id, "alias": image.alias, "arch": image.arch, "variants": list(image.variants)}
-    return asked if image.found is None else {**asked, **image_json(image.found)}
+    requested = {"id": image.id, "alias": image.alias, "arch": image.arch, "variants": list(image.variants)}
+    return requested if image.found is None else {**requested, **image_json(image.found)}
 
 
 def explain_text(
@@ -108,7 +112,7 @@ def explain_text(
     `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown
     for each pool, None for all of them with what pods can use. `style` adds the colours.
     """
-    blocks = ["\n".join(_pool(each, facts, width, cheapest)) for each in resolutions]
+    blocks = ["\n".join(_pool(resolution, facts, width, cheapest)) for resolution in resolutions]
     if len(resolutions) > 1:
         blocks.append("\n".join(_order(resolutions, width)))
     text = printable_lines("\n\n\n".join(block for block in blocks if block))
@@ -337,9 +341,9 @@ def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str
 
 def _passed(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
     passed = passed_over(resolution.images)
-    for each in passed[:_PASSED]:
-        yield from wrap(f"{each.image.id}  {described(each.image, facts.now)}", width, "  ")
-        yield from wrap(why_passed(each, resolution.version), width, "    ")
+    for image in passed[:_PASSED]:
+        yield from wrap(f"{image.image.id}  {described(image.image, facts.now)}", width, "  ")
+        yield from wrap(why_passed(image, resolution.version), width, "    ")
     if len(passed) > _PASSED:
         yield f"  … and {len(passed) - _PASSED:,} more"
 

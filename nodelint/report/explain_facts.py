@@ -66,8 +66,10 @@ def described(image: MachineImage, now: datetime | None) -> str:
 def passed_over(images: ImageSet) -> list[Passed]:
     """The images that terms find and the controller does not take, newest first, each once."""
     used = {image.id for term in images.terms for image in term.used}
-    found = {each.image.id: each for term in images.terms for each in term.passed if each.image.id not in used}
-    return sorted(found.values(), key=lambda each: (each.image.created, each.image.id), reverse=True)
+    found = {
+        passed.image.id: passed for term in images.terms for passed in term.passed if passed.image.id not in used
+    }
+    return sorted(found.values(), key=lambda passed: (passed.image.created, passed.image.id), reverse=True)
 
 
 def why_passed(passed: Passed, version: Version) -> str:
@@ -132,7 +134,7 @@ def pool_json(resolution: Resolution) -> Iterator[tuple[str, Any]]:
         yield (
             "passedOver",
             [
-                {**image_json(each.image), "arch": each.image.arch, "reason": why_passed(each, resolution.version)}
-                for each in passed
+                {**image_json(image.image), "arch": image.image.arch, "reason": why_passed(image, resolution.version)}
+                for image in passed
             ],
         )

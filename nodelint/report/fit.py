@@ -21,11 +21,11 @@ from nodelint.source import Node
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
     """The answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
     return {
-        "workloads": [_workload_json(each) for each in fits if each.decided and each.verdicts],
+        "workloads": [_workload_json(fit) for fit in fits if fit.decided and fit.verdicts],
         "skipped": [
-            {**_identity(each), "reasons": list(dict.fromkeys(fact.reason for fact in each.unknown))}
-            for each in fits
-            if not each.decided or not each.verdicts
+            {**_identity(fit), "reasons": list(dict.fromkeys(fact.reason for fact in fit.unknown))}
+            for fit in fits
+            if not fit.decided or not fit.verdicts
         ],
     }
 
@@ -47,8 +47,8 @@ def _workload_json(fit: WorkloadFit) -> dict[str, Any]:
         "possible": fit.possible,
         "pools": [_pool_json(verdict) for verdict in fit.verdicts],
         "suggestions": [
-            {"message": each.message, "path": each.at.source.path, "line": _line(each.at)}
-            for each in suggestions(fit)
+            {"message": way_out.message, "path": way_out.at.source.path, "line": _line(way_out.at)}
+            for way_out in suggestions(fit)
         ],
     }
 
@@ -88,8 +88,8 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
 
 def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = plain) -> str:
     """The answer for people: what no pool takes comes last, nearest to the prompt."""
-    ordered = sorted(fits, key=lambda each: (each.decided and not each.possible, each.decided))
-    blocks = ["\n".join(_workload(each, width)) for each in ordered]
+    ordered = sorted(fits, key=lambda fit: (fit.decided and not fit.possible, fit.decided))
+    blocks = ["\n".join(_workload(fit, width)) for fit in ordered]
     text = printable_lines("\n\n".join(blocks))
     if style is not plain:
         text = "\n".join(_coloured(line, style) for line in text.split("\n"))
@@ -98,8 +98,8 @@ def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = 
 
 def summary(fits: Sequence[WorkloadFit]) -> str:
     """How many workloads have a pool, and how many have none."""
-    decided = [each for each in fits if each.decided]
-    none = [each for each in decided if not each.possible]
+    decided = [fit for fit in fits if fit.decided]
+    none = [fit for fit in decided if not fit.possible]
     parts = [f"{counted(len(decided) - len(none), 'workload')} with a pool", f"{len(none):,} without"]
     if len(fits) > len(decided):
         parts.append(f"{len(fits) - len(decided):,} not decided")
@@ -121,8 +121,8 @@ def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
         yield from _verdict(verdict, width)
     for fact in fit.unknown if fit.possible else ():
         yield from wrap(f"not known: {fact.reason} ({_place(fact.at)})", width, "  ")
-    for each in suggestions(fit):
-        yield from wrap(f"help: {each.message} ({_place(each.at)})", width, "  ")
+    for way_out in suggestions(fit):
+        yield from wrap(f"help: {way_out.message} ({_place(way_out.at)})", width, "  ")
 
 
 def _label(fit: WorkloadFit) -> str:
@@ -172,12 +172,12 @@ def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
     """A table: a row for each workload, those that no pool takes first."""
     rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]
-    for fit in sorted(fits, key=lambda each: (each.possible, not each.decided)):
+    for fit in sorted(fits, key=lambda fit: (fit.possible, not fit.decided)):
         sign = "🟢" if fit.possible and fit.decided else "🟡" if fit.possible or not fit.decided else "🔴"
         what = _headline(fit)
         if fit.decided and not fit.possible and fit.ignored is None:
             why = dict.fromkeys(f"{v.pool.name}: {v.refusal.message}" for v in fit.verdicts if v.refusal is not None)
-            what = "; ".join([what, *(short(each, 160) for each in why)])
+            what = "; ".join([what, *(short(reason, 160) for reason in why)])
         cells = (sign, f"`{_label(fit)}`", what, f"`{_place(fit.workload.name_node)}`")
         rows.append("| " + " | ".join(inline(printable(cell)).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([f"### nodelint fit: {summary(fits)}", "", *rows])

@@ -37,12 +37,12 @@ def render(report: Report, run: Run) -> str:
 
 def _finding(result: Result, run: Run) -> str:
     span, finding = result.span, result.finding
-    said = [result.message, *(f"also {_place_text(also.span, run)}: {also.message}" for also in finding.also)]
-    said += finding.advice
+    parts = [result.message, *(f"also {_place_text(also.span, run)}: {also.message}" for also in finding.also)]
+    parts += finding.advice
     where = _place(span, run)
     if not where:
-        said[0] = f"{_place_text(span, run)}: {said[0]}"
-    message = "\n".join(map(printable, said))
+        parts[0] = f"{_place_text(span, run)}: {parts[0]}"
+    message = "\n".join(map(printable, parts))
     return _command(_LEVELS[result.severity], message, **where, title=f"nodelint {result.rule.name}")
 
 

@@ -37,7 +37,7 @@ def render(report: Report, run: Run) -> str:
 
 def _row(result: Result, mark: str, run: Run) -> dict[str, Any]:
     first, last = lines_of(result.span)
-    advice = "".join(f" ({said})" for said in result.finding.advice)
+    advice = "".join(f" ({advice})" for advice in result.finding.advice)
     return {
         "description": printable(f"{result.message}{advice}"),
         "check_name": result.rule.name,

@@ -53,9 +53,9 @@ def entries(results: Sequence[Result]) -> list[FindingGroup]:
     found: dict[tuple[object, ...], list[Line]] = {}
     for line in _lines(results):
         first = line[0]
-        told = first.finding
-        what = None if told.edits else told.help
-        key = (first.rule.name, first.severity, told.note, what, *(result.message for result in line))
+        finding = first.finding
+        what = None if finding.edits else finding.help
+        key = (first.rule.name, first.severity, finding.note, what, *(result.message for result in line))
         found.setdefault(key, []).append(line)
     return [FindingGroup(tuple(lines)) for lines in found.values()]
 
@@ -79,16 +79,16 @@ def _lines(results: Sequence[Result]) -> list[Line]:
     return [tuple(line) for line in lines]
 
 
-def _alike(one: Result, other: Result) -> bool:
+def _alike(result: Result, other: Result) -> bool:
     return (
-        one.rule.name == other.rule.name
-        and one.span.source is other.span.source
-        and one.finding.advice == other.finding.advice
-        and not one.finding.suggestions
+        result.rule.name == other.rule.name
+        and result.span.source is other.span.source
+        and result.finding.advice == other.finding.advice
+        and not result.finding.suggestions
         and not other.finding.suggestions
-        and (one.severity, one.fixable, one.safety) == (other.severity, other.fixable, other.safety)
-        and not one.finding.also
+        and (result.severity, result.fixable, result.safety) == (other.severity, other.fixable, other.safety)
+        and not result.finding.also
         and not other.finding.also
-        and one.span.end <= other.span.start
-        and one.span.source.position(one.span.start).line == other.span.source.position(other.span.start).line
+        and result.span.end <= other.span.start
+        and result.span.source.position(result.span.start).line == other.span.source.position(other.span.start).line
     )

@@ -64,8 +64,13 @@ def _row_json(row: Row) -> dict[str, Any]:
         record["kubeletHash"] = str(row.kubelet)
     if row.nodes is not None:
         record["nodeClaims"] = [
-            {"name": each.claim.name, "state": each.state, "fields": list(each.fields), "drifted": each.claim.drifted}
-            for each in row.nodes
+            {
+                "name": status.claim.name,
+                "state": status.state,
+                "fields": list(status.fields),
+                "drifted": status.claim.drifted,
+            }
+            for status in row.nodes
         ]
     return record
 
@@ -119,11 +124,13 @@ _STATES = {
 def _nodes_text(nodes: Sequence[ClaimStatus], indent: str) -> Iterator[str]:
     if not nodes:
         yield f"{indent}no NodeClaims"
-    groups = Counter((each.state, each.fields) for each in nodes)
+    groups = Counter((status.state, status.fields) for status in nodes)
     for (state, fields), count in groups.most_common():
         by = f", by {', '.join(fields)}" if fields else ", by fields that cannot be determined" * (state == "differs")
         yield f"{indent}{counted(count, 'NodeClaim')}: {_STATES[state]}{printable(by)}"
         if state == "differs":
             yield from (
-                f"{indent}  {each.claim.name}" for each in nodes if (each.state, each.fields) == (state, fields)
+                f"{indent}  {status.claim.name}"
+                for status in nodes
+                if (status.state, status.fields) == (state, fields)
             )

@@ -59,8 +59,8 @@ def check_json(
             "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
             **_versions(report),
             "unread": [
-                {"kind": each.kind, "paths": list(each.files), "objects": each.objects, "flag": each.way}
-                for each in unread
+                {"kind": place.kind, "paths": list(place.files), "objects": place.objects, "flag": place.way}
+                for place in unread
             ],
             "older": older and {**older._asdict(), "release": str(older.release)},
             "facts": _facts(facts) if facts else None,
@@ -85,9 +85,9 @@ def _versions(report: Report) -> dict[str, Any]:
         return {"karpenter": str(target.karpenter), "kubernetes": kubernetes, "targets": []}
     from nodelint.report.releases import groups, targets_json
 
-    chosen = [each for group in groups(report) for each in group.chosen]
-    newest = max((each.karpenter.last for each in chosen), default=target.karpenter)
-    known = [each.kubernetes for each in chosen if each.kubernetes is not None]
+    chosen = [choice for group in groups(report) for choice in group.chosen]
+    newest = max((choice.karpenter.last for choice in chosen), default=target.karpenter)
+    known = [choice.kubernetes for choice in chosen if choice.kubernetes is not None]
     kubernetes = str(max(known)) if known else None
     return {"karpenter": str(newest), "kubernetes": kubernetes, "targets": targets_json(report)}
 
@@ -128,7 +128,8 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
         "help": finding.help,
         "fix": {"safety": result.safety, "edits": [_edit(edit) for edit in finding.edits]} if finding.edits else None,
         "suggestions": [
-            {"name": each.name, "edits": [_edit(edit) for edit in each.edits]} for each in finding.suggestions
+            {"name": suggestion.name, "edits": [_edit(edit) for edit in suggestion.edits]}
+            for suggestion in finding.suggestions
         ],
     }
 

@@ -68,7 +68,7 @@ def _find_target(obj: Object | None, report: Report) -> dict[str, Any]:
     if chosen is None or isinstance(chosen, str) or not chosen:
         kubernetes = str(target.kubernetes) if target.kubernetes is not None else None
         return {"karpenter": str(target.karpenter), "kubernetes": kubernetes, "stated": None}
-    newest = max(chosen, key=lambda each: each.karpenter.last)
+    newest = max(chosen, key=lambda choice: choice.karpenter.last)
     evidence = newest.karpenter_from
     return {
         "karpenter": str(newest.karpenter.last),
@@ -94,6 +94,6 @@ def _describe_finding(result: Result, report: Report, run: Run) -> dict[str, Any
         "kind": obj.kind if obj is not None else None,
         "name": obj.name if obj is not None and isinstance(obj.name, str) else None,
         "fix": result.safety if result.fixable else None,
-        "suggestions": [each.name for each in finding.suggestions],
+        "suggestions": [suggestion.name for suggestion in finding.suggestions],
         **_find_target(obj, report),
     }

@@ -24,12 +24,12 @@ _ILLEGAL = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def render(report: Report, run: Run) -> str:
     """The document. Errors and warnings fail; an info is a test that passed, with what was said as its output."""
     suites = _Suites()
-    told = {id(result.object) for result in report.results}
-    told |= {id(skip.object) for skip in report.skipped}
+    judged_ids = {id(result.object) for result in report.results}
+    judged_ids |= {id(skip.object) for skip in report.skipped}
     for result in report.results:
         _finding(suites, result, run)
     for obj in report.objects:
-        if id(obj) not in told:
+        if id(obj) not in judged_ids:
             suites.case(shown_path(obj.source.path, run.root), obj.label)
     for skip in report.skipped:
         _skip(suites, skip, run)
@@ -82,18 +82,18 @@ def _finding(suites: _Suites, result: Result, run: Run) -> None:
     what = [result.rule.name, result.object.label if result.object else "", field(result)]
     case = suites.case(shown_path(result.span.source.path, run.root), " ".join(filter(None, what)))
     if result.severity == "info":
-        said = ET.SubElement(case, "system-out")
+        output = ET.SubElement(case, "system-out")
     else:
-        said = ET.SubElement(case, "failure", type=result.severity)
-        said.set("message", _legal(printable(result.message)))
-    said.text = _legal(finding_text(result))
+        output = ET.SubElement(case, "failure", type=result.severity)
+        output.set("message", _legal(printable(result.message)))
+    output.text = _legal(finding_text(result))
 
 
 def _skip(suites: _Suites, skip: Skipped, run: Run) -> None:
     suite = shown_path(skip.path, run.root) if skip.path else _WHOLE_RUN
     what = [skip.rule or "read", skip.object.label if skip.object else ""]
-    said = ET.SubElement(suites.case(suite, " ".join(filter(None, what))), "skipped")
-    said.set("message", _legal(printable(skip.reason)))
+    output = ET.SubElement(suites.case(suite, " ".join(filter(None, what))), "skipped")
+    output.set("message", _legal(printable(skip.reason)))
 
 
 def _legal(text: str) -> str:

@@ -53,15 +53,15 @@ def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
     """As many rows as there is room for, the gravest before others, in the order of the files."""
     if not rows:
         return ""
-    kept: set[int] = set()
+    shown_rows: set[int] = set()
     room = _FOR_ROWS
     for number in sorted(range(len(rows)), key=lambda n: SEVERITIES.index(rows[n][0].first_line[0].severity)):
         room -= len(rows[number][1])
         if room < 0:
             break
-        kept.add(number)
-    shown = "".join(text for number, (_, text) in enumerate(rows) if number in kept)
-    left = sum(len(group.results) for number, (group, _) in enumerate(rows) if number not in kept)
+        shown_rows.add(number)
+    shown = "".join(text for number, (_, text) in enumerate(rows) if number in shown_rows)
+    left = sum(len(group.results) for number, (group, _) in enumerate(rows) if number not in shown_rows)
     more = f"\n… and {counted(left, 'more finding')}: `nodelint check` lists all.\n" if left else ""
     return f"| severity | place | rule | message |\n| --- | --- | --- | --- |\n{shown}{more}"
 
@@ -70,14 +70,14 @@ def _row(group: FindingGroup, run: Run) -> str:
     result = group.first_line[0]
     address = rule_page(result.rule)
     rule = f"[{result.rule.name}]({address})" if address else result.rule.name
-    said = "<br>".join(inline(printable(each.message)) for each in group.first_line)
+    messages = "<br>".join(inline(printable(result.message)) for result in group.first_line)
     if group.extent:
-        said += f" ({group.extent})"
+        messages += f" ({group.extent})"
     offered = [f"suggestion: {suggestion.name}" for suggestion in result.finding.suggestions]
     for advice in (*result.finding.advice, *offered):
-        said += f"<br>{inline(printable(advice))}"
+        messages += f"<br>{inline(printable(advice))}"
     # A bar parts cells even within code.
-    cells = [cell.replace("|", "\\|") for cell in (result.severity, _places(group, run), rule, said)]
+    cells = [cell.replace("|", "\\|") for cell in (result.severity, _places(group, run), rule, messages)]
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -175,8 +175,8 @@ def _notes(report: Report, run: Run) -> Iterator[str]:
     if reasons:
         more = len(reasons) - _REASONS
         rest = f"; and {counted(more, 'more reason')}" if more > 0 else ""
-        said = [_note(skip_text(skip)) for skip in reasons[:_REASONS]]
-        yield f"Skipped: {'; '.join(said)}{rest}."
+        notes = [_note(skip_text(skip)) for skip in reasons[:_REASONS]]
+        yield f"Skipped: {'; '.join(notes)}{rest}."
     if run.facts:
         known = [f"{run.facts.types:,} instance types of {run.facts.date} ({run.facts.origin})"]
         if run.facts.snapshot:

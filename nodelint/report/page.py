@@ -56,7 +56,7 @@ def options_table(rule: Rule) -> str:
     """The thresholds of a rule, and how a configuration sets them; empty where it has none."""
     if not rule.options:
         return ""
-    rows = [f"| `{each.name}` | {each.type} | `{each.default}` | {each.text} |" for each in rule.options]
+    rows = [f"| `{option.name}` | {option.type} | `{option.default}` | {option.text} |" for option in rule.options]
     example = f"rules:\n  {rule.name}:\n    {rule.options[0].name}: {rule.options[0].default}"
     table = "\n".join(["| option | type | default | |", "| --- | --- | --- | --- |", *rows])
     return f"## Options\n\nIn `nodelint.yaml`:\n\n```yaml\n{example}\n```\n\n{table}"
@@ -142,8 +142,8 @@ def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = Fals
             bad, good = next(unseen)
             if findings:
                 report = judge_example(read_example(bad.text).files, LintRequest(target_of(bad), rules, alone(rule)))
-                said = "\n\n".join(finding_text(result) for result in report.results)
-                parts.append(f"\n\n```text\n{said}\n```")
+                text = "\n\n".join(finding_text(result) for result in report.results)
+                parts.append(f"\n\n```text\n{text}\n```")
             if good is None and rule.fix:
                 made = fixed_text(bad.text, bad, rule, rules)
                 parts.append(f"\n\n{_good_fence(bad.text, made, match[2])}")

@@ -43,8 +43,8 @@ from nodelint.report.plan_text import price
 
 def plan_html(plan: Plan, findings: Findings) -> str:
     """The page."""
-    told = blocks(plan)
-    pools = "".join(_block(number, block) for number, block in enumerate(told))
+    pool_blocks = blocks(plan)
+    pools = "".join(_block(number, block) for number, block in enumerate(pool_blocks))
     classes = "".join(map(_class, plan.class_plans))
     notes = "".join(f"<p class=quiet>{_text(line)}</p>" for line in closing(plan, Findings()))
     page = (
@@ -55,7 +55,7 @@ def plan_html(plan: Plan, findings: Findings) -> str:
         f"<title>nodelint plan</title><style>{STYLE}</style></head><body><main>"
         f"<h1>nodelint plan</h1><p class=lead>{_text(headline_of_plan(plan))}</p>"
         f"<p class=quiet>{_text(releases_of(plan))}</p>{notes}"
-        f"{_index(told)}{pools}{classes}{_workloads(plan)}{_uncompared(plan)}{_findings(findings)}"
+        f"{_index(pool_blocks)}{pools}{classes}{_workloads(plan)}{_uncompared(plan)}{_findings(findings)}"
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
     return screened(writable(page))
@@ -69,13 +69,13 @@ def _code(text: str) -> str:
     return f"<code>{_text(text)}</code>"
 
 
-def _index(told: Sequence[PoolBlock]) -> str:
-    if len(told) < 2:
+def _index(pool_blocks: Sequence[PoolBlock]) -> str:
+    if len(pool_blocks) < 2:
         return ""
     rows = "".join(
         f'<li class={block.first.grade}><a href="#pool-{number}">{_text(block.names)}{_label(block)}</a> '
         f"<span>{_text(headline(block.first))}</span></li>"
-        for number, block in enumerate(told)
+        for number, block in enumerate(pool_blocks)
     )
     return f"<ul class=index>{rows}</ul>"
 
@@ -168,8 +168,8 @@ def _uncompared(plan: Plan) -> str:
     return f"<section><h2>Not compared</h2><div class=scroll><table>{head}{rows}</table></div></section>"
 
 
-def _refused(each: PoolPlan) -> Iterator[str]:
-    for refusal in each.refused:
+def _refused(plan: PoolPlan) -> Iterator[str]:
+    for refusal in plan.refused:
         yield f"<p class=refused>Refused by the API server: {_code(refusal.field)}: {_text(refusal.message)}</p>"
 
 
@@ -191,34 +191,34 @@ def _week(found: Pace, nodes: int | None) -> str:
     start, end = found.stretches[0].start, found.stretches[-1].end
     whole = (end - start).total_seconds()
     bars = []
-    for each in found.stretches:
-        share = (each.end - each.start).total_seconds() / whole * 100
-        kind = "closed" if each.closed else "limited" if each.budgets else "open"
-        limits = ", ".join(budget.nodes for budget in each.budgets) or "no limit"
-        title = f"{each.start:%a %H:%M} to {each.end:%a %H:%M} UTC: {'none' if each.closed else limits}"
+    for interval in found.stretches:
+        share = (interval.end - interval.start).total_seconds() / whole * 100
+        kind = "closed" if interval.closed else "limited" if interval.budgets else "open"
+        limits = ", ".join(budget.nodes for budget in interval.budgets) or "no limit"
+        title = f"{interval.start:%a %H:%M} to {interval.end:%a %H:%M} UTC: {'none' if interval.closed else limits}"
         bars.append(f'<i class={kind} style="width:{share:.3f}%" title="{escape(title)}"></i>')
     days = "".join(f"<span>{start + timedelta(days=day):%a}</span>" for day in range(7))
-    said = "".join(f"<li>{_text(word)}</li>" for word in words(found, nodes))
+    items = "".join(f"<li>{_text(word)}</li>" for word in words(found, nodes))
     return (
         '<h3>How fast</h3><div class=week role=img aria-label="The coming week of disruption budgets">'
         f"{''.join(bars)}</div><div class=days>{days}</div><p class=quiet>From {start:%a %d %b %H:%M} UTC: "
         "<span><b class=closed></b> no node</span> <span><b class=limited></b> some</span> "
         "<span><b class=open></b> no limit</span></p>"
-        f"<ul>{said}</ul>"
+        f"<ul>{items}</ul>"
     )
 
 
 def _roll(found: Roll) -> str:
     """How the nodes that the cluster has go, and what blocks them."""
-    said = "".join(f"<li>{_text(line)}</li>" for line in describe_roll(found))
-    return f"<h3>The nodes that run now</h3><ul>{said}</ul>"
+    items = "".join(f"<li>{_text(line)}</li>" for line in describe_roll(found))
+    return f"<h3>The nodes that run now</h3><ul>{items}</ul>"
 
 
-def _funnels(each: PoolPlan) -> str:
-    launched = each.launch
-    if each.before is each.after or not (launched.gained or launched.lost or each.change in ("added", "removed")):
+def _funnels(plan: PoolPlan) -> str:
+    launched = plan.launch
+    if plan.before is plan.after or not (launched.gained or launched.lost or plan.change in ("added", "removed")):
         return ""
-    sides = [("Before", each.before), ("After", each.after)]
+    sides = [("Before", plan.before), ("After", plan.after)]
     boxes = "".join(f"<div><h4>{title}</h4>{_funnel(side)}</div>" for title, side in sides if side is not None)
     prices = f"{price(launched.cheapest_before)} before, {price(launched.cheapest_after)} after"
     return f"<h3>What it can launch</h3><div class=funnels>{boxes}</div><p>Cheapest on demand: {_text(prices)}</p>"
@@ -237,21 +237,21 @@ def _funnel(side: Resolution) -> str:
     )
 
 
-def _images(each: PoolPlan) -> str:
-    if not moves_images(each):
+def _images(plan: PoolPlan) -> str:
+    if not moves_images(plan):
         return ""
-    rows = [f"<li>+ {_code(image)}</li>" for image in each.launch.images_gained]
-    rows += [f"<li>- {_code(image)}</li>" for image in each.launch.images_lost]
+    rows = [f"<li>+ {_code(image)}</li>" for image in plan.launch.images_gained]
+    rows += [f"<li>- {_code(image)}</li>" for image in plan.launch.images_lost]
     return f"<h3>Images</h3><ul class=plain>{''.join(rows)}</ul>" if rows else ""
 
 
-def _types(each: PoolPlan) -> str:
+def _types(plan: PoolPlan) -> str:
     """The types that one side alone has, in a table that can be searched."""
-    launched = each.launch
+    launched = plan.launch
     if not (launched.gained or launched.lost):
         return ""
-    rows = "".join(_type("gained", name, each.after) for name in launched.gained)
-    rows += "".join(_type("lost", name, each.before) for name in launched.lost)
+    rows = "".join(_type("gained", name, plan.after) for name in launched.gained)
+    rows += "".join(_type("lost", name, plan.before) for name in launched.lost)
     return (
         f"<details><summary>{len(launched.gained):,} types gained, {len(launched.lost):,} lost</summary>"
         '<input type=search class=filter placeholder="Search: c7g, arm64, lost …" aria-label="Search instance types">'

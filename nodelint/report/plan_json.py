@@ -34,25 +34,32 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
     return {
         "version": VERSION,
         "karpenter": str(plan.aim.release),
-        "nodePools": [_pool(each) for each in plan.pools],
-        "nodeClasses": [_class(each) for each in plan.class_plans],
+        "nodePools": [_pool(pool) for pool in plan.pools],
+        "nodeClasses": [_class(class_plan) for class_plan in plan.class_plans],
         "notCompared": [
-            {**_place(each.at), "what": each.what, "reason": each.reason, "changed": each.changed}
-            for each in plan.uncompared
+            {
+                **_place(uncompared.at),
+                "what": uncompared.what,
+                "reason": uncompared.reason,
+                "changed": uncompared.changed,
+            }
+            for uncompared in plan.uncompared
         ],
         "releases": [
             {
-                "about": each.about,
-                "from": each.old,
-                "to": each.new,
-                "path": each.path,
-                "line": each.line,
-                "note": each.note,
+                "about": move.about,
+                "from": move.old,
+                "to": move.new,
+                "path": move.path,
+                "line": move.line,
+                "note": move.note,
             }
-            for each in plan.moves
+            for move in plan.moves
         ],
-        "workloads": [_workload(each) for each in plan.workloads],
-        "absorbed": [{"name": each.name, "from": str(each.old), "to": str(each.new)} for each in plan.absorbed],
+        "workloads": [_workload(change) for change in plan.workloads],
+        "absorbed": [
+            {"name": absorbed.name, "from": str(absorbed.old), "to": str(absorbed.new)} for absorbed in plan.absorbed
+        ],
         "findings": {
             "new": [_finding(result) for result in findings.new],
             "gone": [_finding(result) for result in findings.gone],
@@ -72,48 +79,48 @@ def _workload(change: WorkloadChange) -> dict[str, Any]:
     }
 
 
-def _pool(each: PoolPlan) -> dict[str, Any]:
+def _pool(plan: PoolPlan) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "name": each.name,
-        "path": span_of(each.at).source.path,
-        **({"with": label} if (label := label_of(each.pool.source)) else {}),
-        "karpenter": str(each.release) if each.release is not None else None,
-        "change": each.change,
-        "from": each.renamed_from,
-        "replaced": each.replaced,
-        "held": each.is_blocked,
-        "reasons": [_reason(reason) for reason in each.verdict.reasons],
+        "name": plan.name,
+        "path": span_of(plan.at).source.path,
+        **({"with": label} if (label := label_of(plan.pool.source)) else {}),
+        "karpenter": str(plan.release) if plan.release is not None else None,
+        "change": plan.change,
+        "from": plan.renamed_from,
+        "replaced": plan.replaced,
+        "held": plan.is_blocked,
+        "reasons": [_reason(reason) for reason in plan.verdict.reasons],
         "effects": [
             {**_place(effect.at), "field": effect.field, **_change(effect.change), "what": effect.what}
             | {"removes": effect.removes}
-            for effect in each.effects
+            for effect in plan.effects
         ],
-        "refused": [{"field": refusal.field, "message": refusal.message} for refusal in each.refused],
+        "refused": [{"field": refusal.field, "message": refusal.message} for refusal in plan.refused],
         "instanceTypes": {
-            "before": each.launch.before,
-            "after": each.launch.after,
-            "gained": list(each.launch.gained),
-            "lost": list(each.launch.lost),
+            "before": plan.launch.before,
+            "after": plan.launch.after,
+            "gained": list(plan.launch.gained),
+            "lost": list(plan.launch.lost),
         },
-        "images": {"gained": list(each.launch.images_gained), "lost": list(each.launch.images_lost)},
-        "cheapest": {"before": _price(each.launch.cheapest_before), "after": _price(each.launch.cheapest_after)},
-        "pace": [_stretch(each_stretch, each) for each_stretch in each.pace.stretches] if each.pace else [],
+        "images": {"gained": list(plan.launch.images_gained), "lost": list(plan.launch.images_lost)},
+        "cheapest": {"before": _price(plan.launch.cheapest_before), "after": _price(plan.launch.cheapest_after)},
+        "pace": [_stretch(each_stretch, plan) for each_stretch in plan.pace.stretches] if plan.pace else [],
     }
-    if each.pace is not None:
-        record["paceInWords"] = words(each.pace, len(each.nodes) if each.nodes else None)
-    if each.nodes is not None:
+    if plan.pace is not None:
+        record["paceInWords"] = words(plan.pace, len(plan.nodes) if plan.nodes else None)
+    if plan.nodes is not None:
         record["nodes"] = {
-            **counts(each.nodes),
+            **counts(plan.nodes),
             "claims": [
                 {"name": node.name, "fate": node.fate, "reason": node.reason, "drifted": node.drifted}
-                for node in each.nodes
+                for node in plan.nodes
             ],
         }
-    if each.roll is not None:
-        record["roll"] = _roll(each.roll)
-    if each.why_unknown is not None:
-        record["unknown"] = each.why_unknown
-    record["neverStored"] = each.never_stored
+    if plan.roll is not None:
+        record["roll"] = _roll(plan.roll)
+    if plan.why_unknown is not None:
+        record["unknown"] = plan.why_unknown
+    record["neverStored"] = plan.never_stored
     return record
 
 
@@ -124,7 +131,7 @@ def _roll(found: Roll) -> dict[str, Any]:
         "nodes": found.goes,
         "atOnce": found.first,
         "steps": found.steps,
-        "hours": None if found.hours is None else [round(each, 1) for each in found.hours],
+        "hours": None if found.hours is None else [round(hour, 1) for hour in found.hours],
         "minutesPerStep": list(MINUTES),
         "blockedBy": {
             "podDisruptionBudgets": listed[0],
@@ -139,32 +146,32 @@ def _roll(found: Roll) -> dict[str, Any]:
     }
 
 
-def _stretch(stretch: Interval, each: PoolPlan) -> dict[str, Any]:
+def _stretch(stretch: Interval, plan: PoolPlan) -> dict[str, Any]:
     """A time over which the same budgets are active; `allowed` only where the nodes are known."""
     record: dict[str, Any] = {
         "from": stretch.start.strftime(_TIME),
         "until": stretch.end.strftime(_TIME),
         "budgets": [budget.nodes for budget in stretch.budgets],
     }
-    if each.nodes is not None:
-        record["allowed"] = stretch.allowed(len(each.nodes))
+    if plan.nodes is not None:
+        record["allowed"] = stretch.allowed(len(plan.nodes))
     return record
 
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def _class(each: ClassPlan) -> dict[str, Any]:
-    name = each.node_class.name
+def _class(plan: ClassPlan) -> dict[str, Any]:
+    name = plan.node_class.name
     return {
-        "name": name if isinstance(name, str) else each.node_class.name_node.unquoted,
-        **_place(each.at),
-        "change": each.pair.change,
-        "replaced": each.verdict.replaced,
-        "reasons": [_reason(reason) for reason in each.verdict.reasons],
-        "refused": [{"field": refusal.field, "message": refusal.message} for refusal in each.refused],
-        "unknown": each.verdict.unknown,
-        "neverStored": each.never_stored,
+        "name": name if isinstance(name, str) else plan.node_class.name_node.unquoted,
+        **_place(plan.at),
+        "change": plan.pair.change,
+        "replaced": plan.verdict.replaced,
+        "reasons": [_reason(reason) for reason in plan.verdict.reasons],
+        "refused": [{"field": refusal.field, "message": refusal.message} for refusal in plan.refused],
+        "unknown": plan.verdict.unknown,
+        "neverStored": plan.never_stored,
     }
 
 

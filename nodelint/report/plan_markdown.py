@@ -62,16 +62,16 @@ class _Comment:
         self.links = links
 
     def parts(self, plan: Plan, findings: Findings) -> Iterator[str]:
-        told = blocks(plan)
+        pool_blocks = blocks(plan)
         quiet = f"{NOTHING}\n" if nothing_changed(plan, findings) else ""
         yield f"{MARK}\n{quiet}### nodelint plan: {inline(printable(headline_of_plan(plan)))}\n"
         for line in closing(plan, Findings()):
             yield f"{inline(line)}\n"
-        table, shown = _fitting(told, self._row, _FOR_TABLE)
-        details, _ = _fitting(told[:shown], self._details, _FOR_DETAILS)
+        table, shown = _fitting(pool_blocks, self._row, _FOR_TABLE)
+        details, _ = _fitting(pool_blocks[:shown], self._details, _FOR_DETAILS)
         rows = "".join(map(self._class_row, plan.class_plans[:20]))
-        if told or rows:
-            more = f"\n… and {counted(len(told) - shown, 'more cause')}.\n" if shown < len(told) else ""
+        if pool_blocks or rows:
+            more = f"\n… and {counted(len(pool_blocks) - shown, 'more cause')}.\n" if shown < len(pool_blocks) else ""
             yield f"| | object | what happens | where |\n| --- | --- | --- | --- |\n{table}{rows}{more}"
             yield details
         yield self._workloads(plan)
@@ -190,15 +190,15 @@ class _Comment:
         return f"<details>\n<summary>{title}</summary>\n\n{head}{''.join(rows)}{more}\n</details>\n"
 
 
-def _fitting(told: list[PoolBlock], render: Callable[[PoolBlock], str], room: int) -> tuple[str, int]:
+def _fitting(pool_blocks: list[PoolBlock], render: Callable[[PoolBlock], str], room: int) -> tuple[str, int]:
     """As many blocks as there is room for, and how many those are."""
     text = ""
-    for number, block in enumerate(told):
+    for number, block in enumerate(pool_blocks):
         part = render(block)
         if len(text) + len(part) > room:
             return text, number
         text += part
-    return text, len(told)
+    return text, len(pool_blocks)
 
 
 def _code(text: str) -> str:

@@ -44,7 +44,7 @@ _PLACES = 10
 def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
     """The plan in lines. Pools of which nothing changes are only counted."""
     parts = ["\n".join(_block(block, look)) for block in blocks(plan)]
-    parts += ["\n".join(_class(each, look)) for each in plan.class_plans]
+    parts += ["\n".join(_class(class_plan, look)) for class_plan in plan.class_plans]
     if plan.uncompared:
         parts.append("\n".join(_uncompared(plan.uncompared, look)))
     if plan.workloads:

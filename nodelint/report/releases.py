@@ -39,19 +39,19 @@ def groups(report: Report) -> list[TargetGroup]:
 
 def versions_text(report: Report) -> str:
     """`Karpenter 1.2.1 and 1.8.1, Kubernetes 1.33`: all that anything was judged for."""
-    chosen = [each for group in groups(report) for each in group.chosen]
+    chosen = [choice for group in groups(report) for choice in group.chosen]
     if not chosen:
         target = report.target
         return f"Karpenter {target.karpenter}" + (f", Kubernetes {target.kubernetes}" if target.kubernetes else "")
-    said = f"Karpenter {karpenter_text(chosen)}"
-    kubernetes = sorted({each.kubernetes for each in chosen if each.kubernetes is not None})
-    return said + (f", Kubernetes {_listed(map(str, kubernetes))}" if kubernetes else "")
+    text = f"Karpenter {karpenter_text(chosen)}"
+    kubernetes = sorted({choice.kubernetes for choice in chosen if choice.kubernetes is not None})
+    return text + (f", Kubernetes {_listed(map(str, kubernetes))}" if kubernetes else "")
 
 
 def assumed(report: Report) -> bool:
     """Whether nothing names or states the release of any object, so that it is the newest known."""
     found = groups(report)
-    return bool(found) and all(each.assumed for group in found for each in group.chosen)
+    return bool(found) and all(choice.assumed for group in found for choice in group.chosen)
 
 
 def judged(report: Report) -> int:
@@ -61,15 +61,15 @@ def judged(report: Report) -> int:
 
 def objects_text(report: Report) -> str:
     """`8 objects`, or `3 of 8 objects` where the others were not judged."""
-    some, all_ = judged(report), len(report.objects) + report.unjudged
-    return counted(all_, "object") if some == all_ else f"{some:,} of {counted(all_, 'object')}"
+    count, all_ = judged(report), len(report.objects) + report.unjudged
+    return counted(all_, "object") if count == all_ else f"{count:,} of {counted(all_, 'object')}"
 
 
 def karpenter_text(chosen: Sequence[Chosen]) -> str:
     """The releases in few words; what follows each other becomes one range."""
     from nodelint.model.ranges import joined
 
-    return _listed(map(str, joined({each.karpenter for each in chosen})))
+    return _listed(map(str, joined({choice.karpenter for choice in chosen})))
 
 
 def target_lines(report: Report) -> list[str]:
@@ -79,35 +79,35 @@ def target_lines(report: Report) -> list[str]:
     if len(found) == 1 and not any(c.karpenter_from or c.kubernetes_from or c.passed_over for c in found[0].chosen):
         return []
     for group in found:
-        said = karpenter_text(group.chosen)
-        by = _cite_evidence(each.karpenter_from for each in group.chosen)
+        text = karpenter_text(group.chosen)
+        by = _cite_evidence(choice.karpenter_from for choice in group.chosen)
         if by:
-            said += f", by {by}"
-        elif any(each.assumed for each in group.chosen):
-            said += " (newest known)"
+            text += f", by {by}"
+        elif any(choice.assumed for choice in group.chosen):
+            text += " (newest known)"
         else:
-            said += " (as named)"
-        versions = dict.fromkeys(str(each.kubernetes) for each in group.chosen if each.kubernetes is not None)
-        if versions and (by := _cite_evidence(each.kubernetes_from for each in group.chosen)):
-            said += f"; Kubernetes {_listed(versions)}, by {by}"
-        line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {said}"
-        if len({each.karpenter for each in group.chosen if each.karpenter_from}) > 1:
+            text += " (as named)"
+        versions = dict.fromkeys(str(choice.kubernetes) for choice in group.chosen if choice.kubernetes is not None)
+        if versions and (by := _cite_evidence(choice.kubernetes_from for choice in group.chosen)):
+            text += f"; Kubernetes {_listed(versions)}, by {by}"
+        line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {text}"
+        if len({choice.karpenter for choice in group.chosen if choice.karpenter_from}) > 1:
             line += "; these are equally near and differ, so each is judged"
         older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
-        if older and any(each.later for each in group.chosen):
+        if older and any(choice.later for choice in group.chosen):
             line += f"; {older[0].version} is older than nodelint knows, so they are judged as converted to v1"
         elif older:
             line += f"; {older[0].version} is older than nodelint knows, so it is judged as its oldest release"
-        for each in dict.fromkeys(each for c in group.chosen for each in c.passed_over):
-            why = "no release of Karpenter" if each.weight == NO_RELEASE else "too old for these objects"
-            line += f"; {each.version} at {each.place} ({each.by}) is {why} and does not count"
-        newer = dict.fromkeys(filter(None, (judged_as(each.karpenter.last) for each in group.chosen)))
+        for evidence in dict.fromkeys(evidence for c in group.chosen for evidence in c.passed_over):
+            why = "no release of Karpenter" if evidence.weight == NO_RELEASE else "too old for these objects"
+            line += f"; {evidence.version} at {evidence.place} ({evidence.by}) is {why} and does not count"
+        newer = dict.fromkeys(filter(None, (judged_as(choice.karpenter.last) for choice in group.chosen)))
         lines.append(line + "".join(f"; judged as {release}" for release in newer) + ".")
     return lines
 
 
 def _cite_evidence(evidence: Iterable[Evidence | None]) -> str:
-    return _listed(f"{each.place} ({each.by})" for each in dict.fromkeys(evidence) if each is not None)
+    return _listed(f"{item.place} ({item.by})" for item in dict.fromkeys(evidence) if item is not None)
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -121,15 +121,21 @@ def targets_json(report: Report) -> list[dict[str, object]]:
         {
             "karpenter": releases_json(group.chosen),
             "kubernetes": list(dict.fromkeys(str(c.kubernetes) for c in group.chosen if c.kubernetes is not None)),
-            "assumed": any(each.assumed for each in group.chosen),
+            "assumed": any(choice.assumed for choice in group.chosen),
             "evidence": [
-                {"about": each.about, "version": each.version, "path": each.path, "line": each.line, "by": each.by}
-                for each in dict.fromkeys(e for c in group.chosen for e in (c.karpenter_from, c.kubernetes_from))
-                if each is not None
+                {
+                    "about": evidence.about,
+                    "version": evidence.version,
+                    "path": evidence.path,
+                    "line": evidence.line,
+                    "by": evidence.by,
+                }
+                for evidence in dict.fromkeys(e for c in group.chosen for e in (c.karpenter_from, c.kubernetes_from))
+                if evidence is not None
             ],
             "passedOver": [
-                {"version": each.version, "path": each.path, "line": each.line, "by": each.by}
-                for each in dict.fromkeys(each for c in group.chosen for each in c.passed_over)
+                {"version": evidence.version, "path": evidence.path, "line": evidence.line, "by": evidence.by}
+                for evidence in dict.fromkeys(evidence for c in group.chosen for evidence in c.passed_over)
             ],
             "objects": [
                 {"kind": o.kind, "name": o.name if isinstance(o.name, str) else None, "path": o.source.path}
@@ -144,4 +150,6 @@ def releases_json(chosen: Iterable[Chosen]) -> list[dict[str, str]]:
     """Runs of releases, oldest first."""
     from nodelint.model.ranges import joined
 
-    return [{"from": str(each.first), "to": str(each.last)} for each in joined({c.karpenter for c in chosen})]
+    return [
+        {"from": str(releases.first), "to": str(releases.last)} for releases in joined({c.karpenter for c in chosen})
+    ]

@@ -79,9 +79,9 @@ def scope(report: Report, files: int) -> str:
 
 def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     """The outcome in one sentence."""
-    said = count_by_severity(report)
-    if said:
-        return f"found {said} in {scope(report, files)}"
+    counts = count_by_severity(report)
+    if counts:
+        return f"found {counts} in {scope(report, files)}"
     if not report.objects and not report.unjudged:
         return f"nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}"
     if not judged(report):

@@ -50,14 +50,14 @@ def file_lines(
             yield from wrapped(next(iter(targets)), look.width, "  ", "    ")
         for obj in found:
             name = f"{obj.kind}/{obj.name}" if isinstance(obj.name, str) else obj.kind
-            each = f", {_describe_target(target, obj, named)}" if len(targets) > 1 else ""
+            target_text = f", {_describe_target(target, obj, named)}" if len(targets) > 1 else ""
             place = obj.source.position(obj.node.start).line
-            yield from wrapped(f"line {place}: {name}{each}", look.width, "  ", "      ")
-    beside = sorted({source.path for source in context} - set(of_file))
-    if beside:
+            yield from wrapped(f"line {place}: {name}{target_text}", look.width, "  ", "      ")
+    context_paths = sorted({source.path for source in context} - set(of_file))
+    if context_paths:
         yield ""
         yield look.style("Read for what they say of the files above:", bold=True)
-        yield from (f"  {printable(path)}" for path in beside)
+        yield from (f"  {printable(path)}" for path in context_paths)
     if left:
         yield ""
         yield look.style("Not read:", bold=True)
@@ -92,11 +92,11 @@ def _describe_target(target: Target, obj: Object, named: bool) -> str:
 
 
 def _describe_choice(chosen: Chosen) -> str:
-    said = f"for Karpenter {chosen.karpenter}, {_describe_evidence(chosen)}"
+    text = f"for Karpenter {chosen.karpenter}, {_describe_evidence(chosen)}"
     if chosen.kubernetes is None:
-        return said
+        return text
     line = chosen.kubernetes_from
-    return f"{said}; Kubernetes {chosen.kubernetes}" + (f", by {line.place} ({line.by})" if line is not None else "")
+    return f"{text}; Kubernetes {chosen.kubernetes}" + (f", by {line.place} ({line.by})" if line is not None else "")
 
 
 def _describe_evidence(chosen: Chosen) -> str:
@@ -140,7 +140,7 @@ def _describe_value(name: str, value: object, settings: Settings) -> str:
     if isinstance(value, (frozenset, tuple)):
         return printable(", ".join(map(str, sorted(value)))) or "none"
     if isinstance(value, Mapping):
-        pairs = [f"{key}: {', '.join(map(str, sorted(each)))}" for key, each in value.items()]
+        pairs = [f"{key}: {', '.join(map(str, sorted(item)))}" for key, item in value.items()]
         return printable("; ".join(pairs)) or "none"
     if value is None or isinstance(value, bool):
         return "none" if value is None else "yes" if value else "no"

@@ -106,7 +106,7 @@ def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
             for number, also in enumerate(finding.also, 1)
         ]
     value["partialFingerprints"] = {NAME: mark}
-    offered = [(each.name, each.edits) for each in finding.suggestions]
+    offered = [(suggestion.name, suggestion.edits) for suggestion in finding.suggestions]
     if finding.edits:
         offered.insert(0, (_SAFETY[result.safety], finding.edits))
     if offered:

@@ -49,18 +49,18 @@ def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequen
 
     `in_part` are the objects of which a value that decides is not known.
     """
-    asked = {id(obj) for obj in report.objects}
+    object_ids = {id(obj) for obj in report.objects}
     groups: dict[str, list[tuple[str, Object | None]]] = {"not judged": [], "not judged in full": []}
     for skip in report.skipped:
         if skip.object is not None or skip.path:
-            passed_over = skip.rule is None and (skip.object is None or id(skip.object) not in asked)
+            passed_over = skip.rule is None and (skip.object is None or id(skip.object) not in object_ids)
             groups["not judged" if passed_over else "not judged in full"].append((skip.path, skip.object))
     groups["not judged in full"] += [(obj.source.path, obj) for obj in in_part]
-    said = [f"{_counts(things)} {how}" for how, things in groups.items() if things]
-    said += [f"{_files(each)} not {'rendered' if each.way in _RENDERED else 'read'}" for each in unread]
+    parts = [f"{_counts(things)} {how}" for how, things in groups.items() if things]
+    parts += [f"{_files(place)} not {'rendered' if place.way in _RENDERED else 'read'}" for place in unread]
     if report.unbuilt:
-        said.append(f"{counted(len(report.unbuilt), 'remark')} on overlays")
-    return ", ".join(said)
+        parts.append(f"{counted(len(report.unbuilt), 'remark')} on overlays")
+    return ", ".join(parts)
 
 
 def in_part_text(objects: Sequence[Object]) -> str:
@@ -74,36 +74,41 @@ def gaps_text(report: Report, unread: Sequence[Unread] = ()) -> str:
 
     coverage = cover(report)
     left_out = [(path, None) for path, *_ in coverage.not_judged]
-    said = [f"{_counts(left_out)} not judged"] if left_out else []
-    said += [in_part_text(coverage.in_part)] if coverage.in_part else []
+    parts = [f"{_counts(left_out)} not judged"] if left_out else []
+    parts += [in_part_text(coverage.in_part)] if coverage.in_part else []
     if not coverage.not_judged and report.unjudged:
-        said.append(f"{counted(report.unjudged, 'document')} not read")
-    said += [f"{_files(each)} not read" for each in unread if each.kind != "chart"]
-    return ", ".join(said)
+        parts.append(f"{counted(report.unjudged, 'document')} not read")
+    parts += [f"{_files(place)} not read" for place in unread if place.kind != "chart"]
+    return ", ".join(parts)
 
 
 def unread_lines(unread: Sequence[Unread]) -> list[str]:
     """What was not read or rendered, and what judges it."""
     lines = []
-    programs = [each for each in unread if each.way is None and each.kind not in (*_PLACES, *_FORMS)]
-    for each in unread:
-        one = len(each.files) == 1
-        if each.way in _RENDERED:
-            what = f"{_files(each)} {_DOES[each.kind][not one]} Karpenter objects{_INSTEAD.get(each.kind, '')}"
-            lines.append(f"Not rendered: {what}; {each.way} judges the result.")
-        elif each.way is not None:
-            objects = counted(each.objects, "Karpenter object")
-            lines.append(f"Not read: {_files(each)} {'holds' if one else 'hold'} {objects}; {each.way} reads them.")
-        elif each.kind in _FORMS:
-            objects = counted(each.objects, "Karpenter object")
-            holds = f"{_files(each)} {'holds' if one else 'hold'} {objects} {_FORMS[each.kind]}"
-            lines.append(f"Not read: {holds}: {_list_files(each.files)}.")
-        elif each.kind in _PLACES:
-            objects, what = counted(each.objects, "Karpenter object"), "that is" if each.objects == 1 else "that are"
-            holds = f"{_files(each)} {'holds' if one else 'hold'} {objects}"
-            lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[each.kind]}: {_list_files(each.files)}.")
+    programs = [place for place in unread if place.way is None and place.kind not in (*_PLACES, *_FORMS)]
+    for place in unread:
+        single = len(place.files) == 1
+        if place.way in _RENDERED:
+            what = f"{_files(place)} {_DOES[place.kind][not single]} Karpenter objects{_INSTEAD.get(place.kind, '')}"
+            lines.append(f"Not rendered: {what}; {place.way} judges the result.")
+        elif place.way is not None:
+            objects = counted(place.objects, "Karpenter object")
+            lines.append(
+                f"Not read: {_files(place)} {'holds' if single else 'hold'} {objects}; {place.way} reads them."
+            )
+        elif place.kind in _FORMS:
+            objects = counted(place.objects, "Karpenter object")
+            holds = f"{_files(place)} {'holds' if single else 'hold'} {objects} {_FORMS[place.kind]}"
+            lines.append(f"Not read: {holds}: {_list_files(place.files)}.")
+        elif place.kind in _PLACES:
+            objects, what = (
+                counted(place.objects, "Karpenter object"),
+                "that is" if place.objects == 1 else "that are",
+            )
+            holds = f"{_files(place)} {'holds' if single else 'hold'} {objects}"
+            lines.append(f"Not read: {holds} {what} not YAML in {_PLACES[place.kind]}: {_list_files(place.files)}.")
     if programs:
-        objects = counted(sum(each.objects for each in programs), "Karpenter object")
+        objects = counted(sum(unread.objects for unread in programs), "Karpenter object")
         where = ", ".join(map(_files, programs))
         lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
     return lines
@@ -125,8 +130,8 @@ def _counts(things: Sequence[tuple[str, Object | None]]) -> str:
             seen.setdefault(_word(obj.kind), set()).add((path, obj.label, place.start))
         else:
             seen.setdefault("file", set()).add(path)
-    said = [_several(len(each), word) for word, each in seen.items()]
-    return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]]))
+    parts = [_several(len(members), word) for word, members in seen.items()]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _word(kind: str) -> str:

@@ -154,8 +154,8 @@ def differences(a: Snapshot, b: Snapshot) -> list[SnapshotDifference]:
         if old.account != new.account:
             change = (("account", old.account, new.account),)
             found.append(SnapshotDifference(name, "account", "changed", new.account or "unknown", change))
-        for field, what, told in _TABLES:
-            found += _of_tables(name, what, getattr(old, field), getattr(new, field), told)
+        for field, what, describe in _TABLES:
+            found += _of_tables(name, what, getattr(old, field), getattr(new, field), describe)
         found += _of_answers(name, old, new)
     columns = (*a.labels, *a.resources), (*b.labels, *b.resources)
     types = [{row[0]: (*row[1], *row[2]) for row in s.rows} for s in (a, b)]
@@ -175,19 +175,21 @@ def diff_text(found: Sequence[SnapshotDifference]) -> str:
     """Differences by region and kind: + new, - gone, ~ changed."""
     lines: list[str] = []
     groups: dict[tuple[str, str], list[SnapshotDifference]] = {}
-    for each in found:
-        groups.setdefault((each.region, each.what), []).append(each)
+    for difference in found:
+        groups.setdefault((difference.region, difference.what), []).append(difference)
     last = None
     for (region, what), its in groups.items():
         if region != last:
             lines.append(region or "everywhere")
             last = region
         lines.append(f"  {what}")
-        for each in its:
-            fields = ", ".join(f"{name} {_value_text(old)} -> {_value_text(new)}" for name, old, new in each.fields)
-            sign = {"new": "+", "gone": "-", "unknown": "?"}.get(each.how, "~")
-            said = f"  {each.says}" if each.says else ""
-            lines.append(f"    {sign} {each.name}{said}{': ' + fields if fields else ''}")
+        for difference in its:
+            fields = ", ".join(
+                f"{name} {_value_text(old)} -> {_value_text(new)}" for name, old, new in difference.fields
+            )
+            sign = {"new": "+", "gone": "-", "unknown": "?"}.get(difference.how, "~")
+            remark = f"  {difference.says}" if difference.says else ""
+            lines.append(f"    {sign} {difference.name}{remark}{': ' + fields if fields else ''}")
     return "\n".join(map(printable, lines)) if lines else "The facts are the same."
 
 
@@ -197,13 +199,13 @@ def diff_json(found: Sequence[SnapshotDifference]) -> dict[str, Any]:
         "version": 1,
         "differences": [
             {
-                "region": each.region or None,
-                "what": each.what,
-                "how": each.how,
-                "name": each.name,
-                "fields": [{"name": name, "old": old, "new": new} for name, old, new in each.fields],
+                "region": difference.region or None,
+                "what": difference.what,
+                "how": difference.how,
+                "name": difference.name,
+                "fields": [{"name": name, "old": old, "new": new} for name, old, new in difference.fields],
             }
-            for each in found
+            for difference in found
         ],
     }
 
@@ -231,16 +233,16 @@ def _count_found(region: Region, kind: FactKind, good: Sequence[tuple[Question, 
     nothing = sum(not answer.found for _, answer in good)
     if not things:
         return f"nothing, by {counted(len(good), 'question')}"
-    said = f"{things:,} by {counted(len(good), 'question')}"
+    text = f"{things:,} by {counted(len(good), 'question')}"
     if left:
-        said += f", {left:,} older ones left out"
-    return said + (f", {nothing} of which found nothing" if nothing else "")
+        text += f", {left:,} older ones left out"
+    return text + (f", {nothing} of which found nothing" if nothing else "")
 
 
 def _question_text(question: Question) -> str:
-    said = " ".join(f"{name}={value}" for name, value in question.filters)
+    fields = " ".join(f"{name}={value}" for name, value in question.filters)
     owners = f" of {', '.join(question.owners)}" if question.owners else ""
-    return f"{WORDS[question.kind]}{' ' + said if said else ''}{owners}"
+    return f"{WORDS[question.kind]}{' ' + fields if fields else ''}{owners}"
 
 
 def _outcome(region: Region, question: Question, answer: Answer) -> str:
@@ -262,11 +264,11 @@ def _total(region: Region, question: Question, answer: Answer) -> int:
 
 def _age(question: Question, answer: Answer, now: datetime, limits: Mapping[FactKind, timedelta]) -> str:
     age = now - moment(answer.at)
-    said = f"asked {utc(answer.at)}, {span(age)} ago"
+    text = f"asked {utc(answer.at)}, {span(age)} ago"
     limit = limits.get(question.kind)
     if answer.failed is not None or limit is None:
-        return said
-    return f"{said}, expired" if age > limit else f"{said}, good for {span(limit - age)}"
+        return text
+    return f"{text}, expired" if age > limit else f"{text}, good for {span(limit - age)}"
 
 
 def _expired(question: Question, answer: Answer, now: datetime, limits: Mapping[FactKind, timedelta]) -> bool:
@@ -281,7 +283,7 @@ def _things(region: Region, question: Question, answer: Answer, now: datetime) -
             yield id
             continue
         record = getattr(region, table)[id]
-        line: Callable[[Any], str] = next(told for field, _, told in _TABLES if field == table)
+        line: Callable[[Any], str] = next(describe for field, _, describe in _TABLES if field == table)
         age = ""
         if isinstance(record, MachineImage):
             age = f"  {span(now - moment(record.created))} old"
@@ -341,13 +343,13 @@ def _question_json(question: Question) -> dict[str, Any]:
 
 
 def _of_tables(
-    region: str, what: str, old: Mapping[str, Any], new: Mapping[str, Any], told: Callable[[Any], str]
+    region: str, what: str, old: Mapping[str, Any], new: Mapping[str, Any], describe: Callable[[Any], str]
 ) -> Iterator[SnapshotDifference]:
     for id in sorted({*old, *new}):
         if id not in old:
-            yield SnapshotDifference(region, what, "new", id, says=told(new[id]))
+            yield SnapshotDifference(region, what, "new", id, says=describe(new[id]))
         elif id not in new:
-            yield SnapshotDifference(region, what, "gone", id, says=told(old[id]))
+            yield SnapshotDifference(region, what, "gone", id, says=describe(old[id]))
         elif old[id] != new[id]:
             fields = _fields(old[id]._asdict(), new[id]._asdict())
             yield SnapshotDifference(region, what, "changed", id, fields, getattr(new[id], "name", None) or "")

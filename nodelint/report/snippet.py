@@ -86,17 +86,17 @@ def _rows(line: str, marks: Sequence[_MarkOnLine], room: int, look: TextStyle) -
 
 def _marked(marks: Sequence[tuple[_MarkOnLine, int, int]], room: int, look: TextStyle) -> Iterator[str]:
     """One row with the marks that need no label and the last of the others; a row for each further label."""
-    ordered = sorted(marks, key=lambda each: (each[1], each[2]))
-    bare = [each for each in ordered if not each[0].mark.label]
-    named = [each for each in ordered if each[0].mark.label]
-    if named and all(each[2] < named[-1][1] for each in bare):
+    ordered = sorted(marks, key=lambda mark: (mark[1], mark[2]))
+    bare = [mark for mark in ordered if not mark[0].mark.label]
+    named = [mark for mark in ordered if mark[0].mark.label]
+    if named and all(mark[2] < named[-1][1] for mark in bare):
         together, named = [*bare, named[-1]], named[:-1]
     else:
         together = bare
     if together:
         yield from _row(together, room, look)
-    for each in reversed(named):
-        yield from _row([each], room, look)
+    for mark in reversed(named):
+        yield from _row([mark], room, look)
 
 
 def _row(marks: Sequence[tuple[_MarkOnLine, int, int]], room: int, look: TextStyle) -> Iterator[str]:

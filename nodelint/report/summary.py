@@ -88,12 +88,12 @@ def summary_text(
 def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
     """The releases that a run judged for, and the lines that state them."""
     if report.target.choose is None:
-        said = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
-        return said + (f", Kubernetes {report.target.kubernetes}" if report.target.kubernetes else ""), []
-    said = versions_text(report)
+        text = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
+        return text + (f", Kubernetes {report.target.kubernetes}" if report.target.kubernetes else ""), []
+    text = versions_text(report)
     if assumed(report):
-        said = said.replace(str(report.target.karpenter), f"{report.target.karpenter} (newest known)")
-    return said, [printable(line) for line in target_lines(report)]
+        text = text.replace(str(report.target.karpenter), f"{report.target.karpenter} (newest known)")
+    return text, [printable(line) for line in target_lines(report)]
 
 
 def _fixable(results: Sequence[Result]) -> str:
@@ -130,7 +130,7 @@ def missing_lines(skipped: Sequence[Skipped]) -> list[str]:
         names = lines.setdefault(f"missing {skip.fact}: {skip.reason} ({passes})", [])
         if skip.rule and skip.rule not in names:
             names.append(skip.rule)
-    return [f"{said}; wanted by {', '.join(names)}" for said, names in lines.items()]
+    return [f"{line}; wanted by {', '.join(names)}" for line, names in lines.items()]
 
 
 def _skips(skipped: Sequence[Skipped]) -> Iterator[str]:

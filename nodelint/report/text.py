@@ -156,7 +156,7 @@ def _places(entry: FindingGroup, look: TextStyle) -> Iterator[str]:
     yield "  also at:"
     for path, results in list(places.items())[:_FILES]:
         at = [result.span.source.position(result.span.start) for result in results]
-        spots = ", ".join(f"{each.line}:{each.column}" for each in at)
+        spots = ", ".join(f"{position.line}:{position.column}" for position in at)
         yield from wrapped(f"{path}: {spots}", look.width, "    ", "      ")
     if len(places) > _FILES:
         yield f"    … and {counted(len(places) - _FILES, 'more file')}; --format concise lists every place"

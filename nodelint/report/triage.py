@@ -64,8 +64,8 @@ def _head(read: Triage, path: str) -> Iterator[str]:
         span = "without times"
     else:
         span = f"{_day(read.first)} to {_until(read.last, read.first)} UTC"
-    one, many = _READ.get(read.kind, _READ_OBJECTS)
-    yield f"{where}: {read.read:,} {one if read.read == 1 else many} of Karpenter {releases}, {span}"
+    singular, many = _READ.get(read.kind, _READ_OBJECTS)
+    yield f"{where}: {read.read:,} {singular if read.read == 1 else many} of Karpenter {releases}, {span}"
     if read.unread:
         cut = [which for which, is_cut in (("first", read.cut_first), ("last", read.cut_last)) if is_cut]
         lines = counted(read.unread, "line")
@@ -89,8 +89,8 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
     first, *more = wrapped(what, look.width, f"{sign}  ", "  ")
     titles = [f"{look.style(sign, fg=colour, bold=True)}  {look.style(first[len(sign) + 2 :], bold=True)}"]
     titles += [look.style(row, bold=True) for row in more]
-    beside = cells([first, *more][-1] + name) <= look.width
-    yield from [*titles[:-1], titles[-1] + name] if beside else [*titles, name]
+    fits_beside = cells([first, *more][-1] + name) <= look.width
+    yield from [*titles[:-1], titles[-1] + name] if fits_beside else [*titles, name]
     yield from fitted(f"  {_times(group, read)}", look)
     if group.cause is None:
         yield from wrapped(f"like: {printable(group.title)}", *margin)

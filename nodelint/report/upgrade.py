@@ -40,8 +40,8 @@ class _PrintedChange(NamedTuple):
 def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = PAGE) -> str:
     """The steps, what is to be done when, what changes, and the findings that appear or go away."""
     lines = [look.style(headline(outcome), bold=True), ""]
-    for each in steps(outcome):
-        lines += wrapped(each, look.width, "  ", "  ")
+    for step in steps(outcome):
+        lines += wrapped(step, look.width, "  ", "  ")
     for when, title in _PARTS:
         entries = _entries(outcome, when)
         if entries:
@@ -140,14 +140,14 @@ def _entry(entry: _PrintedChange, everything: bool, look: TextStyle) -> Iterator
         yield f"      {printable(format_location(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
     if len(places) > len(shown):
         yield f"      and {counted(len(places) - len(shown), 'more place')}"
-    for each in findings if everything else findings[:_PLACES]:
-        news = "new" if each.appears else "gone"
-        yield from fitted(f"      {news}: {each.result.rule.name}: {_message(each)}{_fix(each)}", look)
+    for change in findings if everything else findings[:_PLACES]:
+        news = "new" if change.appears else "gone"
+        yield from fitted(f"      {news}: {change.result.rule.name}: {_message(change)}{_fix(change)}", look)
 
 
 def _findings(outcome: Upgrade) -> Iterator[tuple[str, list[Shifted]]]:
     for appears, title in ((True, "Findings of check that appear"), (False, "Findings of check that go away")):
-        found = [each for each in outcome.shifted if each.appears == appears]
+        found = [change for change in outcome.shifted if change.appears == appears]
         if found:
             yield title, found
 
@@ -155,9 +155,9 @@ def _findings(outcome: Upgrade) -> Iterator[tuple[str, list[Shifted]]]:
 def _alike(findings: Sequence[Shifted]) -> list[list[Shifted]]:
     """Findings of one rule, severity and release, the gravest first."""
     groups: dict[tuple[int, str, Version], list[Shifted]] = {}
-    for each in findings:
-        key = (SEVERITIES.index(each.result.severity), each.result.rule.name, each.release)
-        groups.setdefault(key, []).append(each)
+    for change in findings:
+        key = (SEVERITIES.index(change.result.severity), change.result.rule.name, change.release)
+        groups.setdefault(key, []).append(change)
     return [groups[key] for key in sorted(groups)]
 
 
@@ -166,20 +166,22 @@ def _group(group: Sequence[Shifted], everything: bool, look: TextStyle) -> Itera
     name = look.style(group[0].result.rule.name, bold=True)
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {name} (from {group[0].release} on)"
     shown = group if everything else group[:_PLACES]
-    for each in shown:
-        yield from fitted(f"    {printable(format_location(each.result.span))}: {_message(each)}{_fix(each)}", look)
+    for change in shown:
+        yield from fitted(
+            f"    {printable(format_location(change.result.span))}: {_message(change)}{_fix(change)}", look
+        )
     if len(group) > len(shown):
         yield f"    and {counted(len(group) - len(shown), 'more place')}"
 
 
-def _message(each: Shifted) -> str:
-    return printable(each.result.finding.message)
+def _message(change: Shifted) -> str:
+    return printable(change.result.finding.message)
 
 
-def _fix(each: Shifted) -> str:
-    if each.early is None:
+def _fix(change: Shifted) -> str:
+    if change.early is None:
         return ""
-    return "; its fix may be made before" if each.early else "; its fix has to wait for the upgrade"
+    return "; its fix may be made before" if change.early else "; its fix has to wait for the upgrade"
 
 
 def format_location(span: Span) -> str:
@@ -203,7 +205,7 @@ def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
     """The same for a pull request: the verdict first, what is only to be known folded."""
     from nodelint.report.markdown import code, inline
 
-    parts = [f"### {headline(outcome)}", "", "".join(f"- {inline(each)}\n" for each in steps(outcome))]
+    parts = [f"### {headline(outcome)}", "", "".join(f"- {inline(step)}\n" for step in steps(outcome))]
     for when, title in _PARTS:
         entries = _entries(outcome, when)
         if entries:
@@ -211,9 +213,9 @@ def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
             parts.append(_folded(title, len(entries), body) if when is None else f"#### {title}\n\n{body}")
     for title, findings in _findings(outcome):
         rows = "".join(
-            f"- {code(format_location(each.result.span))} {each.result.severity} {each.result.rule.name}:"
-            f" {inline(_message(each))} (from {each.release} on{_fix(each)})\n"
-            for each in findings
+            f"- {code(format_location(change.result.span))} {change.result.severity} {change.result.rule.name}:"
+            f" {inline(_message(change))} (from {change.release} on{_fix(change)})\n"
+            for change in findings
         )
         parts.append(_folded(title, len(findings), rows))
     if everything and outcome.unseen:
@@ -235,7 +237,7 @@ def _item(entry: _PrintedChange, everything: bool) -> str:
     lines += [f"  - {code(format_location(place.span))} {inline(printable(place.label))}".rstrip() for place in shown]
     if len(places) > len(shown):
         lines.append(f"  - and {counted(len(places) - len(shown), 'more place')}")
-    lines += [f"  - {each.result.rule.name}: {inline(_message(each))}{_fix(each)}" for each in findings]
+    lines += [f"  - {change.result.rule.name}: {inline(_message(change))}{_fix(change)}" for change in findings]
     return "\n".join(lines) + "\n"
 
 
@@ -266,7 +268,7 @@ def upgrade_json(outcome: Upgrade) -> dict[str, Any]:
         },
         "changes": [_note_json(note) for note in outcome.notes],
         "settings": [_shift_json(shift) for shift in outcome.settings],
-        "findings": [_shifted_json(each) for each in outcome.shifted],
+        "findings": [_shifted_json(change) for change in outcome.shifted],
         "unseen": [_change_json(change, release) for change, release in outcome.unseen],
         "summary": {**{severity: outcome.number_of(severity) for severity in SEVERITIES}, "unchanged": outcome.stay},
     }
@@ -295,7 +297,7 @@ def _note_json(note: Note) -> dict[str, Any]:
         "when": note.change_time,
         "drift": note.change.drift,
         "places": [{**_position_json(place.span), "object": place.label or None} for place in note.places],
-        "findings": [_shifted_json(each) for each in note.findings],
+        "findings": [_shifted_json(change) for change in note.findings],
     }
 
 
@@ -314,16 +316,16 @@ def _shift_json(shift: Shift) -> dict[str, Any]:
     }
 
 
-def _shifted_json(each: Shifted) -> dict[str, Any]:
-    result = each.result
+def _shifted_json(change: Shifted) -> dict[str, Any]:
+    result = change.result
     return {
         "rule": result.rule.name,
         "severity": result.severity,
         "message": result.finding.message,
-        "release": str(each.release),
-        "appears": each.appears,
+        "release": str(change.release),
+        "appears": change.appears,
         "fixable": result.fixable,
-        "fixBefore": each.early,
+        "fixBefore": change.early,
         "object": result.object.label if result.object else None,
         **_position_json(result.span),
     }

@@ -78,7 +78,8 @@ def is_script(text: str) -> bool:
     if not inside:
         return False
     outside = [
-        text[a:b] for a, b in pairwise([0, *(at for each in inside for at in (each.start, each.end)), len(text)])
+        text[a:b]
+        for a, b in pairwise([0, *(at for embedded in inside for at in (embedded.start, embedded.end)), len(text)])
     ]
     rest = "".join(outside[::2])
     return re.match(_FIRST_LINE, rest) is None and re.search(r"(?m)^(?:apiVersion|kind)[ \t]*:", rest) is None
@@ -140,8 +141,8 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
-        held = groups.search(text, node.start, node.end) is not None or says_values(text, node.start, node.end)
-        if target is None and not held:
+        is_grouped = groups.search(text, node.start, node.end) is not None or says_values(text, node.start, node.end)
+        if target is None and not is_grouped:
             continue
         keys = _keys_above(node)
         body = text.find("\n", node.start, node.end) + 1
@@ -213,7 +214,7 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
         begin = _comments_above(text, at)
         found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
     for node in read_encoded(source, words):  # values of a chart, where they hold no manifest
-        if all(each.end <= node.start or node.end <= each.start for each in found):
+        if all(reading.end <= node.start or node.end <= reading.start for reading in found):
             found.append(Reading(node, node.start, node.end, EmbeddedYaml(node.start, node.start, "hcl"), False, ""))
     yield from sorted(found, key=lambda reading: reading.start)
 

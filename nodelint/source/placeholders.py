@@ -80,7 +80,7 @@ def holds_placeholder(text: str) -> bool:
 def _in_angles(form: str, text: str) -> re.Match[str] | None:
     """The first `<x>` of a text that is no tag: `<powershell>` is one where `</powershell>` closes it."""
     closed = set(re.findall(r"</([A-Za-z0-9][^<>\s]*)", text)) if "</" in text else ()
-    found = (each for each in re.finditer(form, text) if each[0].strip("<>").partition(" ")[0] not in closed)
+    found = (match for match in re.finditer(form, text) if match[0].strip("<>").partition(" ")[0] not in closed)
     return next(found, None)
 
 
@@ -194,11 +194,11 @@ def _hcl_code(text: str) -> list[tuple[int, int]]:
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Those of some spans in order that begin behind the end of the one before."""
-    kept: list[tuple[int, int]] = []
+    separate: list[tuple[int, int]] = []
     for span in spans:
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return kept
+        if not separate or span[0] >= separate[-1][1]:
+            separate.append(span)
+    return separate
 
 
 def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -235,7 +235,7 @@ def alternatives(text: str, starts: list[int]) -> list[int]:
         return found
     # For each open condition: is there an item in this branch, and in one before it? The first is open already.
     open_ = [[False, False]]
-    for _, word in sorted([*events, *((start, str(n)) for n, start in enumerate(starts))], key=lambda each: each[0]):
+    for _, word in sorted([*events, *((start, str(n)) for n, start in enumerate(starts))], key=lambda span: span[0]):
         if word.isdigit():
             if any(before for _, before in open_):
                 found.append(int(word))
@@ -280,7 +280,7 @@ def branches(text: str, start: int, end: int) -> list[BranchSpan]:
                 found += [BranchSpan(marks[0], n, marks[n], marks[n + 1]) for n in range(len(marks) - 1)]
         elif word != "end" and not word.startswith("el"):
             open_.append([match.start()])
-    return sorted(found, key=lambda each: each.start)
+    return sorted(found, key=lambda branch_span: branch_span.start)
 
 
 def unmask(value: str, masked: str, original: str) -> str:

@@ -133,13 +133,13 @@ class _Tee:
 
     def whole(self) -> str:
         """All of it. NoLog where it is too large."""
-        held, size = [], 0
+        chunks, size = [], 0
         for line in self._lines:
-            held.append(line)
+            chunks.append(line)
             size += len(line)
             if size > _MOST_WHOLE:
                 raise NoLog(f"is larger than {_MOST_WHOLE >> 20} MiB: give fewer events or objects at a time")
-        return b"".join(held).decode("utf-8", "replace").removeprefix("\ufeff")
+        return b"".join(chunks).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def text(self) -> list[str]:
         """The lines that were kept."""
@@ -151,17 +151,17 @@ _NOTHING = "holds no line of a Karpenter controller's log, and no event or condi
 
 def _of_objects(tee: _Tee, release: Version | None) -> Triage:
     try:
-        found, said = of_objects(tee.whole())
+        found, has_message = of_objects(tee.whole())
     except ValueError as error:
         raise NoLog(str(error)) from None
-    if not said:
+    if not has_message:
         raise NoLog(_NOTHING)
     return _of_entries(found, 0, release)
 
 
 def _of_text(tee: _Tee, release: Version | None) -> Triage:
-    found, unread, said = of_text(tee.text())
-    if not said:
+    found, unread, has_message = of_text(tee.text())
+    if not has_message:
         raise NoLog(_NOTHING)
     return _of_entries(found, unread, release)
 

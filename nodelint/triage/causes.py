@@ -72,16 +72,16 @@ class Cause(NamedTuple):
 
     def case_of_any_release(self, start: Start) -> Case:
         """What it means where the release is not known: the case of every release, or that they differ."""
-        told: dict[Case, list[Version]] = {}
+        releases_of: dict[Case, list[Version]] = {}
         for release in RELEASES:
-            told.setdefault(self.case(release, start), []).append(release)
-        if len(told) == 1:
-            return next(iter(told))
-        verdicts = {case.verdict for case in told}
-        means = " ".join(_of_releases(releases, case.means) for case, releases in told.items())
+            releases_of.setdefault(self.case(release, start), []).append(release)
+        if len(releases_of) == 1:
+            return next(iter(releases_of))
+        verdicts = {case.verdict for case in releases_of}
+        means = " ".join(_of_releases(releases, case.means) for case, releases in releases_of.items())
         return Case(
             "",
-            start if any(case.start == "within" for case in told) else None,
+            start if any(case.start == "within" for case in releases_of) else None,
             verdicts.pop() if len(verdicts) == 1 else "unclear",
             f"It depends on the release, which is not known here. {means}",
             "Name the release with --karpenter-version.",
@@ -112,8 +112,8 @@ def cause_named(name: str) -> Cause:
 @cache
 def words_below_warning() -> tuple[str, ...]:
     """Words of lines below a warning that matter: failures told there, starts, and the release."""
-    told = [words[0] for cause in causes() if cause.info for words in cause.says]
-    return (*told, *table("triage")["starts"], *table("triage")["launches"].values(), RELEASE_MESSAGE)
+    first_words = [words[0] for cause in causes() if cause.info for words in cause.says]
+    return (*first_words, *table("triage")["starts"], *table("triage")["launches"].values(), RELEASE_MESSAGE)
 
 
 RELEASE_MESSAGE = "discovered karpenter version"
@@ -131,8 +131,8 @@ def recognise(text: str, below_warning: bool = False) -> Cause | None:
 @cache
 def _alternatives(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]:
     """Each alternative of each cause, flat: a log of failures asks for all of them at every line."""
-    asked = [cause for cause in causes() if cause.info or not below_warning]
-    return tuple((words[0], words[1:], cause) for cause in asked for words in cause.says)
+    searched = [cause for cause in causes() if cause.info or not below_warning]
+    return tuple((words[0], words[1:], cause) for cause in searched for words in cause.says)
 
 
 # What a pod asks for with the daemons: `resources {"cpu":"280m",…}` before 1.5, `resources={"cpu":…}` since.
@@ -173,7 +173,7 @@ def call_of(text: str) -> str:
 
 def starts(message: str) -> bool:
     """Whether the controller says this only while it starts."""
-    return any(message.startswith(said) for said in table("triage")["starts"])
+    return any(message.startswith(start) for start in table("triage")["starts"])
 
 
 START_TAKES = float(table("triage")["start-takes"])
@@ -227,7 +227,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
     return Cause(
         id=entry["id"],
         title=entry["title"],
-        says=tuple((said,) if isinstance(said, str) else tuple(said) for said in entry["says"]),
+        says=tuple((texts,) if isinstance(texts, str) else tuple(texts) for texts in entry["says"]),
         info=entry.get("info", False),
         quiet=float(entry.get("quiet", 0)),
         lasts=float(entry.get("lasts", 0)),

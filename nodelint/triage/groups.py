@@ -319,10 +319,10 @@ def object_names(entry: LogLine) -> list[tuple[str, str]]:
     for kind in KINDS:
         value = fields.get(kind, fields.get(kind.lower()))
         values = value if isinstance(value, list) else [value]
-        for each in values[:20]:
-            name = each.get("name") if isinstance(each, dict) else each
+        for listed in values[:20]:
+            name = listed.get("name") if isinstance(listed, dict) else listed
             if isinstance(name, str) and name:
-                space = each.get("namespace") if isinstance(each, dict) else None
+                space = listed.get("namespace") if isinstance(listed, dict) else None
                 found[kind, f"{space}/{name}" if isinstance(space, str) and space else name] = None
     own_kind, own = fields.get("controllerKind"), fields.get("name")
     if isinstance(own_kind, str) and own_kind in KINDS and isinstance(own, str) and own:

@@ -67,13 +67,15 @@ def conditions_of(obj: dict[str, Any], number: int) -> list[LogLine]:
     if kind not in _OWN or not isinstance(conditions, list):
         return []
     name = _text(obj.get("metadata"), "name")
-    stated = {_text(each, "type"): each for each in conditions if isinstance(each, dict)}
-    unmet = {key: each for key, each in stated.items() if _text(each, "status") in ("False", "Unknown")}
+    stated = {_text(condition, "type"): condition for condition in conditions if isinstance(condition, dict)}
+    unmet = {
+        key: condition for key, condition in stated.items() if _text(condition, "status") in ("False", "Unknown")
+    }
     open_steps = [step for step in _STEPS if step in unmet]
-    told = [key for key in unmet if key not in _NOT_FAULTS and key not in open_steps[1:]]
-    if not told and "Ready" in unmet:
-        told = ["Ready"]
-    return [_condition(kind, name, unmet[key], number) for key in told]
+    reasons = [key for key in unmet if key not in _NOT_FAULTS and key not in open_steps[1:]]
+    if not reasons and "Ready" in unmet:
+        reasons = ["Ready"]
+    return [_condition(kind, name, unmet[key], number) for key in reasons]
 
 
 def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> LogLine:
@@ -83,8 +85,8 @@ def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> Log
     message = {"EC2NodeClass": of_class, "NodePool": reason or what}.get(
         kind, f"{what}: {reason}" if reason else what
     )
-    said = _text(stated, "message")
-    error = "" if said in (_text(stated, "type"), reason) else said
+    stated_message = _text(stated, "message")
+    error = "" if stated_message in (_text(stated, "type"), reason) else stated_message
     time = instant(_text(stated, "lastTransitionTime"))
     about = {kind: {"name": name}} if name else {}
     return LogLine(number, "ERROR", time, message, error, about, "", source="object")
@@ -117,12 +119,12 @@ _TRANSITION = re.compile(
 
 def _transition(message: str, kind: str, name: str, number: int) -> LogLine | None:
     """The condition that an event says has become False; None where it says something else."""
-    told = _TRANSITION.match(message)
-    if told is None or told[2] != "False":
+    match = _TRANSITION.match(message)
+    if match is None or match[2] != "False":
         return None
-    stated = {"type": told[1], "status": told[2], "reason": told[3], "message": (told[4] or "").strip()}
+    stated = {"type": match[1], "status": match[2], "reason": match[3], "message": (match[4] or "").strip()}
     own = kind_of_condition(stated)
-    if not own or told[1] in _NOT_FAULTS:
+    if not own or match[1] in _NOT_FAULTS:
         return None
     return _condition(kind if kind in _OWN else own, name, stated, number)
 
@@ -185,12 +187,12 @@ def _event(obj: dict[str, Any], number: int) -> LogLine | None:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    for each in _json(text) if text.lstrip()[:1] in ("{", "[") else _yaml(text):
-        for one in each if isinstance(each, list) else [each]:
-            if not isinstance(one, dict):
+    for document in _json(text) if text.lstrip()[:1] in ("{", "[") else _yaml(text):
+        for obj in document if isinstance(document, list) else [document]:
+            if not isinstance(obj, dict):
                 continue
-            items = one.get("items")
-            yield from (item for item in items if isinstance(item, dict)) if isinstance(items, list) else [one]
+            items = obj.get("items")
+            yield from (item for item in items if isinstance(item, dict)) if isinstance(items, list) else [obj]
 
 
 def _json(text: str) -> Iterator[Any]:

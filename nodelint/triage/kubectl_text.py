@@ -51,14 +51,14 @@ def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
         row = _ROW.fullmatch(line)
         if row is None:
             continue
-        space, times, kind, reason, object_kind, name, said = row.groups()
+        space, times, kind, reason, object_kind, name, message = row.groups()
         if "SOURCE" in starts:
             cell = {key: line[begin:end].strip() for key, (begin, end) in starts.items()}
             if cell["SOURCE"] and "karpenter" not in cell["SOURCE"]:
                 continue
-            said = cell.get("MESSAGE", said)
+            message = cell.get("MESSAGE", message)
             times = cell.get("COUNT") or times
-        entry = event(object_kind, name, space or "", reason, said, kind == "Warning", number)
+        entry = event(object_kind, name, space or "", reason, message, kind == "Warning", number)
         if entry is not None:
             found.append(entry._replace(times=int(times) if times and times.isdigit() else 1))
     return found
@@ -127,23 +127,23 @@ class _Described:
         if self._conditions:
             conditions = [
                 {
-                    "type": each.get("Type", ""),
-                    "status": each.get("Status", ""),
-                    "reason": each.get("Reason", ""),
-                    "message": each.get("Message", ""),
-                    "lastTransitionTime": each.get("Last Transition Time", ""),
+                    "type": condition.get("Type", ""),
+                    "status": condition.get("Status", ""),
+                    "reason": condition.get("Reason", ""),
+                    "message": condition.get("Message", ""),
+                    "lastTransitionTime": condition.get("Last Transition Time", ""),
                 }
-                for each in self._conditions
+                for condition in self._conditions
             ]
             obj: dict[str, Any] = {"kind": self._kind, "metadata": {"name": self._name}}
             self.found += conditions_of({**obj, "status": {"conditions": conditions}}, self._number or number)
         self._conditions, self._condition, self._within = [], {}, -1
 
     def _event(self, number: int, row: re.Match[str]) -> None:
-        kind, reason, times, source, said = row.groups()
+        kind, reason, times, source, message = row.groups()
         if "karpenter" not in source:
             return
-        entry = event(self._kind or "Pod", self._name, self._space, reason, said, kind == "Warning", number)
+        entry = event(self._kind or "Pod", self._name, self._space, reason, message, kind == "Warning", number)
         if entry is not None:
             self.found.append(entry._replace(times=int(times or 1)))
 
@@ -158,8 +158,8 @@ def _events_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
         row = _ALONE.fullmatch(line)
         if row is None:
             continue
-        kind, reason, times, source, said = row.groups()
-        entry = event("Node", "", "", reason, said, kind == "Warning", number)
+        kind, reason, times, source, message = row.groups()
+        entry = event("Node", "", "", reason, message, kind == "Warning", number)
         if entry is not None and "karpenter" in (source or "karpenter"):
             found.append(entry._replace(times=int(times or 1), fields={}))
     return found
@@ -185,7 +185,7 @@ def _conditions_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
         if key == "type":
             conditions.append(stated)
             stated = {}
-    kind = next((kind for each in conditions if (kind := kind_of_condition(each))), "")
+    kind = next((kind for condition in conditions if (kind := kind_of_condition(condition))), "")
     return conditions_of({"kind": kind, "status": {"conditions": conditions}}, first) if kind else []
 
 
@@ -205,4 +205,6 @@ def _bare(rows: list[tuple[int, str]]) -> tuple[list[LogLine], int]:
         known = [(rows[0][0], whole)]
     if not known and rows and _CONCERNS.search(whole):
         return [LogLine(rows[0][0], "ERROR", None, whole, "", {}, "", source="text")], 0
-    return [LogLine(n, "ERROR", None, said, "", {}, "", source="text") for n, said in known], len(rows) - len(known)
+    return [LogLine(n, "ERROR", None, message, "", {}, "", source="text") for n, message in known], len(rows) - len(
+        known
+    )

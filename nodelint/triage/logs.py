@@ -274,12 +274,12 @@ class Reader:
 
     def _joined(self, stream: str, piece: str, ends: bool) -> str | None:
         """A line whole again once its last piece is there."""
-        held = self._pieces.pop(stream, [])
+        pieces = self._pieces.pop(stream, [])
         if ends:
-            return "".join([*held, piece])
-        if len(held) < _MOST_PIECES and len(self._pieces) < _MOST_STREAMS:
-            held.append(piece)
-        self._pieces[stream] = held
+            return "".join([*pieces, piece])
+        if len(pieces) < _MOST_PIECES and len(self._pieces) < _MOST_STREAMS:
+            pieces.append(piece)
+        self._pieces[stream] = pieces
         return None
 
     def _console(self, line: str, columns: re.Match[str], stream: str) -> LogLine:
@@ -421,7 +421,7 @@ def _wrapped(found: dict[str, Any]) -> str | dict[str, Any] | None:
 def _error(fields: dict[str, Any]) -> str:
     # The last is the message for a skipped pool, on a line of level info.
     for key in ("error", "err", "minValuesIncompatibleErr"):
-        said = fields.get(key)
-        if isinstance(said, str):
-            return said
+        message = fields.get(key)
+        if isinstance(message, str):
+            return message
     return ""

@@ -56,10 +56,10 @@ def _parts(line: bytes, stream: BinaryIO) -> Iterator[bytes]:
 
 def _lines_of_utf16(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    held = ""
+    rest = ""
     for chunk in chain([start], iter(lambda: stream.read(1 << 16), b"")):
-        *whole, held = (held + decoder.decode(chunk)).split("\n")
+        *whole, rest = (rest + decoder.decode(chunk)).split("\n")
         for text in whole:
             yield f"{text}\n".encode("utf-8", "replace")
-        held = held[:LONGEST_LINE]
-    yield held.encode("utf-8", "replace")
+        rest = rest[:LONGEST_LINE]
+    yield rest.encode("utf-8", "replace")

@@ -66,13 +66,13 @@ class Upgrade(NamedTuple):
     def number_of(self, severity: Severity) -> int:
         """How many notes and findings that appear have a severity; a flag that ends is an error."""
         count = sum(note.severity == severity for note in self.notes)
-        count += sum(each.appears and each.result.severity == severity for each in self.shifted)
+        count += sum(change.appears and change.result.severity == severity for change in self.shifted)
         count += sum(severity_of(shift) == severity for shift in self.settings)
         return count + (len(self.route.trouble) if severity == "error" else 0)
 
     def at_or_above(self, severity: Severity) -> bool:
         """Whether anything is as grave as `severity` or graver."""
-        return any(self.number_of(each) for each in SEVERITIES[: SEVERITIES.index(severity) + 1])
+        return any(self.number_of(severity_above) for severity_above in SEVERITIES[: SEVERITIES.index(severity) + 1])
 
 
 def severity_of(shift: Shift) -> Severity:
@@ -111,8 +111,8 @@ class _Move:
         self._settings = ControllerSettings([*inventory.files, *request.context_sources])
         self._runs = Runs(inventory.files, request, judge)
         results = inventory.sources
-        held = [obj for source in (*results, *request.context_sources) for obj in objects(source)]
-        context = Context(held, request.target._replace(karpenter=self._old), rule_names=tuple(request.rules))
+        judged = [obj for source in (*results, *request.context_sources) for obj in objects(source)]
+        context = Context(judged, request.target._replace(karpenter=self._old), rule_names=tuple(request.rules))
         self._places = Matcher(results, context, self._settings)
 
     def summarize(self) -> Upgrade:
@@ -123,8 +123,8 @@ class _Move:
             note = self._note(change, release, left)
             if note is not None:
                 notes.append(note)
-                told = {id(each) for each in note.findings}
-                left = [each for each in left if id(each) not in told]
+                noted = {id(change) for change in note.findings}
+                left = [change for change in left if id(change) not in noted]
         return Upgrade(
             self._target._replace(karpenter=self._start),
             self._target,
@@ -162,7 +162,7 @@ class _Move:
         )
         if not places:
             return None
-        findings = [each for each in shifted if _same(each, change, release, places)]
+        findings = [finding for finding in shifted if _same(finding, change, release, places)]
         return Note(change, release, tuple(places), tuple(findings))
 
     def _in_files(self, places: Sequence[Site]) -> list[Site]:

@@ -38,11 +38,11 @@ _OBJECTS = ("NodePool", "EC2NodeClass", "NodeOverlay", "CapacityBuffer", "Custom
 class Matcher:
     """What conditions find among some manifests. `context` is that of the release that is left."""
 
-    def __init__(self, asked: Sequence[Source], context: Context, settings: ControllerSettings) -> None:
-        self._asked = asked
+    def __init__(self, sources: Sequence[Source], context: Context, settings: ControllerSettings) -> None:
+        self._asked = sources
         self._context = context
         self._settings = settings
-        paths = {source.path for source in asked}
+        paths = {source.path for source in sources}
         self._held = [obj for obj in context.objects if obj.source.path in paths]
 
     def find_places(self, condition: Condition) -> list[Site]:
@@ -239,10 +239,10 @@ def _name(node: Node) -> Node:
 
 
 def _lines(thing: ClusterResource, condition: Condition) -> list[Site]:
-    asked = _pod_asks(thing) if thing.kind == "Pod" else _asks(thing)
+    field_requests = _pod_asks(thing) if thing.kind == "Pod" else _asks(thing)
     return [
         Site(at, thing.label)
-        for at, key, operator, values in asked
+        for at, key, operator, values in field_requests
         if _requirement_matches(key, operator, values, condition)
     ]
 

@@ -98,15 +98,15 @@ class Runs:
     def _tried(self, shifted: Sequence[Shifted], before: Report) -> Iterator[Shifted]:
         known = _count_findings(before)
         tried = 0
-        for each in shifted:
+        for change in shifted:
             # A fix of a file shows in what is rendered when that is rendered anew: it is not tried.
-            if each.appears and each.result.fixable and tried < _MOST_TRIED and self._judge is None:
+            if change.appears and change.result.fixable and tried < _MOST_TRIED and self._judge is None:
                 tried += 1
-                after = self.report_for(before.target.karpenter, self._fixed(each.result))
+                after = self.report_for(before.target.karpenter, self._fixed(change.result))
                 # A hazard that shows only in the converted object was there before: an error alone has to wait.
                 worse = any(severity == "error" for _, _, severity in _count_findings(after) - known)
-                each = each._replace(early=not worse)
-            yield each
+                change = change._replace(early=not worse)
+            yield change
 
     def _fixed(self, result: Result) -> list[Source]:
         edits: dict[int, list[Edit]] = {}

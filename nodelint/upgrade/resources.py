@@ -99,11 +99,11 @@ def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Site
 
     With `lacks`, nothing where one of the files has that text.
     """
-    asked = [source for source in sources if not source.path.lower().endswith(_PROSE)]
-    if "lacks" in condition and any(condition["lacks"] in source.text for source in asked):
+    yaml_sources = [source for source in sources if not source.path.lower().endswith(_PROSE)]
+    if "lacks" in condition and any(condition["lacks"] in source.text for source in yaml_sources):
         return
     pattern = re.compile(condition["is"])
-    for source in asked:
+    for source in yaml_sources:
         yield from (Site(Span(source, *found.span())) for found in pattern.finditer(source.text))
 
 

@@ -63,8 +63,8 @@ def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> R
     return Route(left, reached, common, tuple(sorted(stops)), tuple(trouble), support)
 
 
-def _common(one: KubernetesRange, other: KubernetesRange) -> KubernetesRange | None:
-    low, high = max(one.least, other.least), min(one.most, other.most)
+def _common(range_: KubernetesRange, other: KubernetesRange) -> KubernetesRange | None:
+    low, high = max(range_.least, other.least), min(range_.most, other.most)
     return KubernetesRange(low, high) if low <= high else None
 
 
@@ -75,7 +75,7 @@ def _early_stops(old: Version) -> Iterator[Stop]:
         yield Stop(
             lasts[1], "1.0 takes objects from 0.33 to 0.37; Provisioner and AWSNodeTemplate are gone from here on"
         )
-    elif (last := next((each for each in lasts if each[:2] == old[:2]), old)) > old:
+    elif (last := next((release for release in lasts if release[:2] == old[:2]), old)) > old:
         yield Stop(last, f"the last patch of {last.major}.{last.minor}; only from here is there a way back from 1.0")
 
 

@@ -71,8 +71,8 @@ class ControllerSettings:
                 continue
             if "value" in condition:
                 leaves = [chart_leaf(*leaf) for leaf in chart_leaves(chart)]
-                found = [each for each in leaves if re.fullmatch(condition["value"], each.name)]
-                yield from (_place(each) for each in found if each.value or "beside" not in condition)
+                found = [setting for setting in leaves if re.fullmatch(condition["value"], setting.name)]
+                yield from (_place(setting) for setting in found if setting.value or "beside" not in condition)
             elif "env" in condition:
                 yield from (_place(s) for s in own if (s.kind, s.name) == ("variable", condition["env"]))
             else:

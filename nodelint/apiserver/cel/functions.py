@@ -92,13 +92,13 @@ def _of_texts_and_lists(types: _Types) -> list[Any]:
         member("findAll", (texts, [text, text], find_all), (texts, [text, text, number], find_all)),
         member(
             "first_index",
-            *((number, [any_list, one], index_of) for one in scalars),
+            *((number, [any_list, scalar], index_of) for scalar in scalars),
             (number, [text, text], str.find),
             (number, [text, text, number], str.find),
         ),
         member(
             "last_index",
-            *((number, [any_list, one], last_index_of) for one in scalars),
+            *((number, [any_list, scalar], last_index_of) for scalar in scalars),
             (number, [text, text], str.rfind),
             (number, [text, text, number], lambda s, part, at: s.rfind(part, 0, at + len(part))),
         ),

@@ -174,7 +174,7 @@ def _within(span: Span, node: Node, written: Node) -> Node | Span:
     here = text[begin : end if end >= 0 else len(text)]
     if not line or line >= len(lines) or lines[line].strip() != here.strip() or "\n" in text[span.start : span.end]:
         return written
-    start = written.start + sum(len(each) + 1 for each in lines[:line])
+    start = written.start + sum(len(text_line) + 1 for text_line in lines[:line])
     shift = (len(lines[line]) - len(lines[line].lstrip())) - (len(here) - len(here.lstrip()))
     return Span(written.source, start + span.start - begin + shift, start + span.end - begin + shift)
 
@@ -196,10 +196,10 @@ class _Graph:
     def find_tops(self) -> list[str]:
         """The folders that were asked for and that no other takes in, but for Components; one of each circle."""
         inner = {below for folder in list(self._below) for below in self._below[folder][0]}
-        asked = [folder for folder in self._asked if folder not in self._components]
-        tops = [folder for folder in asked if folder not in inner]
+        requested = [folder for folder in self._asked if folder not in self._components]
+        tops = [folder for folder in requested if folder not in inner]
         reached = {below for folder in tops for below in self._reach(folder)}
-        for folder in asked:
+        for folder in requested:
             if folder not in reached:
                 tops.append(folder)
                 reached |= self._reach(folder)
@@ -217,8 +217,8 @@ class _Graph:
 
     def concerns_karpenter(self, folder: str, marked: Collection[str] | None) -> bool:
         """Whether a file that an overlay consists of has a word of Karpenter's."""
-        for each in sorted(self._reach(folder)):
-            found = self._read(each)
+        for directory in sorted(self._reach(folder)):
+            found = self._read(directory)
             paths = found[1] if found is not None else []
             if any(path in marked if marked is not None else self._is_marked(path) for path in paths):
                 return True

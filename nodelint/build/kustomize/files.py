@@ -78,7 +78,7 @@ class Files:
             if value.kind == "scalar" and value.value is None:
                 continue
             as_read = len(roots) == 1 and value.text("kind") == "List"
-            found += (Resource(each, source, marked) for each in _unfold(value, root, as_read))
+            found += (Resource(tree, source, marked) for tree in _unfold(value, root, as_read))
         return found
 
 

@@ -69,8 +69,8 @@ def _copy(target: YamlTree, operation: Operation) -> None:
     else:
         value = holder.get(step)
     copied = value.copy() if value is not None else YamlTree("scalar", operation.at)
-    for each in copied.walk():
-        each.exact = False
+    for tree in copied.walk():
+        tree.exact = False
     _insert(target, operation, operation.path, copied)
 
 

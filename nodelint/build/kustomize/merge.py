@@ -131,10 +131,12 @@ def _take_directive(patch: YamlTree | None) -> str:
     found = patch.fields.pop(DIRECTIVE, None) if patch is not None else None
     if found is None:
         return "merge"
-    said = found.value.value
-    if said not in ("delete", "replace", "merge"):
-        raise BuildError(found.value.at, f"`{said}` is not a directive of a patch: delete, merge and replace are")
-    return str(said)
+    directive = found.value.value
+    if directive not in ("delete", "replace", "merge"):
+        raise BuildError(
+            found.value.at, f"`{directive}` is not a directive of a patch: delete, merge and replace are"
+        )
+    return str(directive)
 
 
 def _have_names(sequence: YamlTree) -> bool:

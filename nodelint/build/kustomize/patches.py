@@ -164,14 +164,16 @@ def _merge(
         return  # kustomize makes a copy of the patch, and goes on with the object as it was
     if resource.is_native and own.text("kind") not in _SAFE_TO_MERGE:
         resource.doubtful = True
-    held = [(path, _field(own, path)) for path in (("kind",), ("metadata", "name"), ("metadata", "namespace"))]
+    named_fields = [
+        (path, _field(own, path)) for path in (("kind",), ("metadata", "name"), ("metadata", "namespace"))
+    ]
     merge = Merge(keyed=resource.is_native)
     name = resource.id.name
     merged = merge.apply(own, value)
     if merged is None:
         resources.remove(resource)
         return
-    for path, field in held:
+    for path, field in named_fields:
         allowed = patch.changes_kind if path == ("kind",) else patch.renames if path[-1] == "name" else False
         if not allowed:
             _restore(merged, path, field)
@@ -211,8 +213,8 @@ def _restore(value: YamlTree, path: tuple[str, ...], field: TreeField | None) ->
 
 def _find_lost(replaced: list[ReplacedList], kind: str, name: str) -> Iterator[LostItems]:
     for path, new, old in replaced:
-        kept = [item.plain() for item in new.items]
-        lost = tuple(item.at for item in old.items if item.at is not None and item.plain() not in kept)
+        items_left = [item.plain() for item in new.items]
+        lost = tuple(item.at for item in old.items if item.at is not None and item.plain() not in items_left)
         if lost and new.at is not None and old.at is not None:
             yield LostItems(kind, name, path, new.at, old.at, lost)
 

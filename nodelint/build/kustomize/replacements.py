@@ -68,7 +68,9 @@ def _apply(run: OverlayRun, resources: list[Resource], replacement: YamlTree) ->
 
 
 def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -> Resource:
-    found = [resource for resource in resources if any(_is_selected(each, source) for each in resource.ids())]
+    found = [
+        resource for resource in resources if any(_is_selected(resource_id, source) for resource_id in resource.ids())
+    ]
     if len(found) == 1:
         if found[0].doubtful:
             raise BuildError(source.at, "what a patch made of the object is not known", fails=False)
@@ -95,8 +97,8 @@ def _read_source(resource: Resource, source: YamlTree) -> YamlTree:
     if found is None or found.is_null or (found.kind != "scalar" and not (found.items or found.fields)):
         raise BuildError(source.at, f"`{'.'.join(path)}` is missing in the source of the replacement")
     value = found.copy()
-    for each in value.walk():
-        each.exact = False
+    for tree in value.walk():
+        tree.exact = False
     options = source.get("options")
     delimiter = options.text("delimiter") if options is not None else ""
     if delimiter and options is not None:
@@ -126,7 +128,9 @@ def _apply_to(
     rejects = rejected.items if rejected is not None else []
     for resource in resources:
         ids = resource.ids()
-        if not any(_is_selected(each, selector) for each in ids) or not _fits_labels(resource, selector):
+        if not any(_is_selected(resource_id, selector) for resource_id in ids) or not _fits_labels(
+            resource, selector
+        ):
             continue
         if any(_rejects(resource, ids, reject) for reject in rejects):
             continue
@@ -147,7 +151,7 @@ def _rejects(resource: Resource, ids: list[Id], reject: YamlTree) -> bool:
     if by_label and _fits_labels(resource, reject):
         return True
     named = any(reject.text(field) for field in ("group", "version", "kind", "name", "namespace"))
-    return named and any(_is_selected(each, reject) for each in ids)
+    return named and any(_is_selected(resource_id, reject) for resource_id in ids)
 
 
 def _copy_to(resource: Resource, path: str, value: YamlTree, options: YamlTree | None, at: Node | None) -> None:

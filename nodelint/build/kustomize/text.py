@@ -97,16 +97,16 @@ class _Printer:
 def _scalar(value: YamlTree, indent: int) -> str:
     if value.kind != "scalar":
         return "{}" if value.kind == "mapping" else "[]"
-    said = value.value
-    if said is None:
+    text = value.value
+    if text is None:
         return "null"
-    if isinstance(said, bool):
-        return "true" if said else "false"
-    if isinstance(said, str):
-        if "\n" in said.rstrip("\n") and said.strip() and not said[0].isspace() and _BLOCK.fullmatch(said):
-            return _block(said, indent)
-        return _quote(said)
-    return value.raw if value.raw is not None and not reads_as_text(value.raw) else repr(said)
+    if isinstance(text, bool):
+        return "true" if text else "false"
+    if isinstance(text, str):
+        if "\n" in text.rstrip("\n") and text.strip() and not text[0].isspace() and _BLOCK.fullmatch(text):
+            return _block(text, indent)
+        return _quote(text)
+    return value.raw if value.raw is not None and not reads_as_text(value.raw) else repr(text)
 
 
 def _block(text: str, indent: int) -> str:

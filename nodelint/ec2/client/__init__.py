@@ -290,28 +290,28 @@ class Account:
         sold: Sequence[Sold] = brought.get(EVERYWHERE[0], ())
         zones: Mapping[str, tuple[str, ...]] = dict(brought.get(EVERYWHERE[1], ()))
         tables["offerings"] = {
-            each.row[0]: Offering(each.row[0], zones[each.row[0]], each.capacity)
-            for each in sold
-            if each.row[0] in zones
+            offering.row[0]: Offering(offering.row[0], zones[offering.row[0]], offering.capacity)
+            for offering in sold
+            if offering.row[0] in zones
         }
-        return Reply(Region(region, self._account(), answers, **tables), tuple(each.row for each in sold))
+        return Reply(Region(region, self._account(), answers, **tables), tuple(offering.row for offering in sold))
 
     def _answer(self, question: Question, found: Sequence[Any], tables: dict[str, dict[str, Any]]) -> Answer:
         field = TABLE_OF.get(question.kind)
         if question in EVERYWHERE:
             return Answer(self._now, total=len(found))
         if field is None:
-            unusable = next((each for each in found if isinstance(each, UnusableAnswer)), None)
+            unusable = next((record for record in found if isinstance(record, UnusableAnswer)), None)
             if unusable is not None:
                 return Answer(self._now, failed=str(unusable))
             return Answer(self._now, tuple(found), len(found))
-        records = [self._owned(each, question) for each in found]
-        kept = kept_images(records, self._now) if question.kind == "images" else records
+        records = [self._owned(record, question) for record in found]
+        images = kept_images(records, self._now) if question.kind == "images" else records
         table = tables.setdefault(field, {})
-        for record in kept:
+        for record in images:
             if record.id not in table or getattr(record, "owner", "") == "self":
                 table[record.id] = record
-        return Answer(self._now, tuple(record.id for record in kept), len(records))
+        return Answer(self._now, tuple(record.id for record in images), len(records))
 
     def _owned(self, found: OwnedRecord, question: Question) -> Any:
         """A record that says `self` where it is the account's own."""

@@ -243,20 +243,20 @@ def kept_images(images: Iterable[MachineImage], now: str) -> list[MachineImage]:
     deprecation the ten newest are kept: enough to tell what is taken and what will be next.
     """
     left: dict[tuple[object, ...], int] = {}
-    kept = []
+    newest = []
     for image in sorted(images, key=lambda i: (i.created, i.id), reverse=True):
         group = _group(image, now)
         left[group] = left.get(group, _PER_GROUP) - 1
         if left[group] >= 0:
-            kept.append(image)
-    return kept
+            newest.append(image)
+    return newest
 
 
-def pruned_owners(kept: Iterable[MachineImage], now: str) -> set[str]:
+def pruned_owners(images: Iterable[MachineImage], now: str) -> set[str]:
     """The owners of whom `kept_images` may have left some out."""
     counts: dict[tuple[object, ...], int] = {}
     owners = set()
-    for image in kept:
+    for image in images:
         group = _group(image, now)
         counts[group] = counts.get(group, 0) + 1
         if counts[group] == _PER_GROUP:

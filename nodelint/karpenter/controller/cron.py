@@ -122,9 +122,9 @@ def _in_utc(fields: list[str]) -> list[tuple[str, str]]:
         return []
     found = [("the same hours in UTC", " ".join(five))]
     hours = five[1].split(",")
-    for hour, when in _offsets(zone) if all(each.isdecimal() for each in hours) else ():
-        moved = [int(each) - hour for each in hours]
-        if all(0 <= each < 24 for each in moved):
+    for hour, when in _offsets(zone) if all(hour.isdecimal() for hour in hours) else ():
+        moved = [int(hour_text) - hour for hour_text in hours]
+        if all(0 <= hour < 24 for hour in moved):
             shown = ",".join(map(str, moved))
             found.append((f"the hours of {zone} {when}", " ".join([five[0], shown, *five[2:]])))
     return found

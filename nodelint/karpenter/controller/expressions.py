@@ -109,20 +109,20 @@ def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -
 
     All expressions of the class have to compile. `names` are gone through in their order.
     """
-    asked = sorted(expressions(node_class), key=lambda each: each.field != "maxPods")
+    checked = sorted(expressions(node_class), key=lambda expression: expression.field != "maxPods")
     failed: dict[int, list[tuple[str, str]]] = {}
     for name in names:
         variables = _variables(node_class, name, catalog)
-        for index, each in enumerate(asked):
+        for index, expression in enumerate(checked):
             try:
-                value = _value(each, variables)
+                value = _value(expression, variables)
             except NoNumber as error:
                 failed.setdefault(index, []).append((name, str(error)))
                 break  # the controller looks no further
-            if each.field == "maxPods":  # what the reservations see as max_pods
+            if expression.field == "maxPods":  # what the reservations see as max_pods
                 variables["max_pods"] = None if value is None else _per_core(node_class, value, variables["vcpus"])
     for index, found in sorted(failed.items()):
-        yield ExpressionFailure(asked[index], *found[0], len(found))
+        yield ExpressionFailure(checked[index], *found[0], len(found))
 
 
 def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
@@ -164,9 +164,9 @@ def _variables(node_class: EC2NodeClass, name: str, catalog: Catalog) -> dict[st
 
 def _per_core(node_class: EC2NodeClass, pods: int, vcpus: int) -> int:
     node = node_class.node.find("spec", "kubelet", "podsPerCore")
-    each = node.value if node is not None else None
-    if isinstance(each, int) and each > 0 and family_of(node_class) != "Bottlerocket":
-        return min(each * vcpus, pods)
+    per_core = node.value if node is not None else None
+    if isinstance(per_core, int) and per_core > 0 and family_of(node_class) != "Bottlerocket":
+        return min(per_core * vcpus, pods)
     return pods
 
 
@@ -174,8 +174,8 @@ def _without_addresses(node_class: EC2NodeClass) -> int:
     """Interfaces of the default card that carry no addresses for pods."""
     interfaces = node_class.node.find("spec", "networkInterfaces")
     kinds = [
-        (each.get("networkCardIndex"), each.get("interfaceType"))
-        for each in (interfaces.items if interfaces is not None else ())
+        (node.get("networkCardIndex"), node.get("interfaceType"))
+        for node in (interfaces.items if interfaces is not None else ())
     ]
     return sum(
         1

@@ -43,8 +43,8 @@ def family_of(node_class: EC2NodeClass) -> str | None:
     family = node_class.ami_family
     if family is not None:
         return family if isinstance(family, str) else None
-    asked = alias_of(node_class)
-    row = alias_families().get(asked.alias.family) if asked is not None else None
+    alias = alias_of(node_class)
+    row = alias_families().get(alias.alias.family) if alias is not None else None
     return None if row is None else str(row["amiFamily"])
 
 

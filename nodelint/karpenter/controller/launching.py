@@ -156,12 +156,12 @@ def _all_hold(terms: Sequence[SelectorTerm], first: str, others: Sequence[str]) 
 def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     terms = obj.node.find("spec", "capacityReservationSelectorTerms")
     items = [item for item in terms.items if item.kind == "mapping"] if terms is not None else []
-    beside = ("tags", "ownerID", "instanceMatchCriteria")
-    every = all(_is_set(item, "id") and any(_is_set(item, name) for name in beside) for item in items)
+    other_fields = ("tags", "ownerID", "instanceMatchCriteria")
+    every = all(_is_set(item, "id") and any(_is_set(item, name) for name in other_fields) for item in items)
     for item in items:
         tags = item.get("tags")
         if _is_set(item, "id"):
-            for name in beside:
+            for name in other_fields:
                 node = item.key(name)
                 if node is not None and _is_set(item, name) and not every:
                     narrows = name != "ownerID" or _is_set(item, "tags") or _is_set(item, "instanceMatchCriteria")
@@ -242,13 +242,13 @@ def _is_set(node: Node, name: str) -> bool:
     return value is not None and not (value.kind == "scalar" and value.value is None)
 
 
-def _ignored(term: SelectorTerm, name: str, beside: str) -> ControllerProblem:
+def _ignored(term: SelectorTerm, name: str, other_fields: str) -> ControllerProblem:
     return ControllerProblem(
         term.node.key(name) or term.node,
-        f"`{name}` is ignored beside `{beside}`",
+        f"`{name}` is ignored beside `{other_fields}`",
         "ignored-field",
         "warning",
-        f"the controller reads `{beside}` alone",
+        f"the controller reads `{other_fields}` alone",
     )
 
 

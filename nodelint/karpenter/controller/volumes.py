@@ -49,8 +49,8 @@ def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[ControllerProblem]:
     """A root volume below the size of the snapshot that it is made of, for images that AWS publishes."""
-    asked = alias_of(obj)
-    row = alias_families().get(asked.alias.family) if asked is not None else None
+    alias = alias_of(obj)
+    row = alias_families().get(alias.alias.family) if alias is not None else None
     facts = table("volumes")["devices"].get(row["amiFamily"]) if row is not None else None
     node, size = ebs.get("volumeSize"), _gib(ebs)
     if facts is None or node is None or size is None or device != facts["root"] or ebs.get("snapshotID") is not None:
@@ -95,30 +95,30 @@ def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
 
 def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[ControllerProblem]:
     """Numbers out of the range of a volume type, or too large for what they depend on."""
-    asked: dict[str, int] = {}
+    requested: dict[str, int] = {}
     for field, unit in (("iops", "IOPS"), ("throughput", "MiB/s")):
         node = ebs.get(field)
         if node is None or field not in limits or isinstance(node.value, bool) or not isinstance(node.value, int):
             continue
         least, most = limits[field]
         if least <= node.value <= most:
-            asked[field] = node.value
+            requested[field] = node.value
             continue
         message = f"a `{kind}` volume has {least:,} to {most:,} {unit}, not {node.value:,}"
         yield _unlaunchable(node, message, "volume-range")
     iops, size = ebs.get("iops"), _gib(ebs)
-    if iops is not None and "iops" in asked and size is not None:
+    if iops is not None and "iops" in requested and size is not None:
         most = max(limits["iopsPerGiB"] * size, limits["iops"][0])
-        if asked["iops"] > most:
-            message = f"a `{kind}` volume of {size:,.4g} GiB has at most {most:,.0f} IOPS, not {asked['iops']:,}"
+        if requested["iops"] > most:
+            message = f"a `{kind}` volume of {size:,.4g} GiB has at most {most:,.0f} IOPS, not {requested['iops']:,}"
             yield _unlaunchable(iops, message, "volume-range")
     throughput = ebs.get("throughput")
-    if throughput is not None and "throughput" in asked and (iops is None or "iops" in asked):
-        have = asked.get("iops", limits["iops"][0])
+    if throughput is not None and "throughput" in requested and (iops is None or "iops" in requested):
+        have = requested.get("iops", limits["iops"][0])
         most = limits["throughputPerIops"] * have
-        if asked["throughput"] > most:
+        if requested["throughput"] > most:
             message = (
-                f"a `{kind}` volume with {have:,} IOPS has at most {most:,.0f} MiB/s, not {asked['throughput']:,}"
+                f"a `{kind}` volume with {have:,} IOPS has at most {most:,.0f} MiB/s, not {requested['throughput']:,}"
             )
             yield _unlaunchable(throughput, message, "volume-range")
 

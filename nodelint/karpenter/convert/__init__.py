@@ -50,16 +50,16 @@ def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
     if not is_old(obj):
         return {id(obj): Conversion()}
     pair = relations.pair(obj)
-    found = {id(each): _single(each, relations) for each in pair}
-    stuck = next((each for each in pair if found[id(each)].blocked is not None), None)
+    found = {id(obj): _single(obj, relations) for obj in pair}
+    stuck = next((obj for obj in pair if found[id(obj)].blocked is not None), None)
     if stuck is not None:
-        for each in pair:
-            own = found[id(each)]
+        for pair_object in pair:
+            own = found[id(pair_object)]
             if own.blocked is None:
                 why = f"it has to become v1 together with {stuck.label}, which cannot: {found[id(stuck)].blocked}"
-                found[id(each)] = Conversion(blocked=why, alone=own.edits)
+                found[id(pair_object)] = Conversion(blocked=why, alone=own.edits)
     elif len(pair) > 1:
-        edits = _joined(pair, [found[id(each)].edits for each in pair], relations)
+        edits = _joined(pair, [found[id(obj)].edits for obj in pair], relations)
         found = {key: own._replace(edits=edits) for key, own in found.items()}
     elif obj.kind == "Provisioner" and not obj.partial and not relations.classes_of(obj):
         name = plain_with_placeholders(obj.node.find(*reference_path(obj), "name") or obj.node)
@@ -127,7 +127,7 @@ def _unblocked(obj: Object) -> dict[str, Any] | None:
 def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: Relations) -> Sequence[Edit]:
     """The edits of objects that change together: those of each, where they stand in documents of their own."""
     if len({(id(obj.source), obj.document.start) for obj in pair}) == len(pair):
-        return tuple(dict.fromkeys(edit for some in edits for edit in some))
+        return tuple(dict.fromkeys(edit for edits_of_pair in edits for edit in edits_of_pair))
     pool = next((obj for obj in pair if is_pool(obj) and kubelet_to_move(obj)), None)
     cls = relations.class_of(pool) if pool is not None else None
     shared = _shared(pool, cls, relations) if pool is not None and cls is not None else []
@@ -246,5 +246,5 @@ def _shared(pool: Object, cls: Object, relations: Relations, unblocked: dict[str
     return members
 
 
-def _same_object(one: Object, other: Object) -> bool:
-    return one is other or (one.source is other.source and one.node.start == other.node.start)
+def _same_object(obj: Object, other: Object) -> bool:
+    return obj is other or (obj.source is other.source and obj.node.start == other.node.start)

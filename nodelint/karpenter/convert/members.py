@@ -78,7 +78,7 @@ class Member:
         self.moved = moved
 
 
-def together(asked: Object, members: list[Member]) -> Conversion:
+def together(of_object: Object, members: list[Member]) -> Conversion:
     """The edits that change all members, and the notes for the one asked about. Raises Blocked and NotEditable."""
     drafts: dict[tuple[int, int], tuple[Object, str]] = {}
     notes: list[str] = []
@@ -98,7 +98,7 @@ def together(asked: Object, members: list[Member]) -> Conversion:
         if not dialect_of(member.obj.node).MOVES_TEXT and _expressions(draft.node) != _expressions(member.obj.node):
             raise Blocked("an expression of HCL would have to move: convert it by hand")
         drafts[key] = (member.obj, draft.text)
-        if member.obj is asked:
+        if member.obj is of_object:
             notes += [note for note in migration.notes if note not in notes]
     edits: list[Edit] = []
     before = after = ""
@@ -120,7 +120,7 @@ def _path(obj: Object) -> str:
 
 def _expressions(node: Node) -> list[str]:
     """What is worked out elsewhere, in some order that its place does not change."""
-    return sorted(each.text for each in node.walk() if each.value is UNKNOWN)
+    return sorted(descendant.text for descendant in node.walk() if descendant.value is UNKNOWN)
 
 
 def _alone(obj: Object) -> str:

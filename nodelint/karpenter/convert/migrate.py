@@ -148,8 +148,8 @@ def template_metadata(template: Plain, result: Migration) -> None:
     annotations = field(metadata, "annotations")
     for name in _ANNOTATIONS:
         if name in annotations:
-            kept = annotations.pop(name)
-            annotations.setdefault(_DO_NOT_DISRUPT, kept)
+            annotation = annotations.pop(name)
+            annotations.setdefault(_DO_NOT_DISRUPT, annotation)
     if "metadata" in template and not metadata:
         del template["metadata"]
 
@@ -247,7 +247,7 @@ def field(value: Any, name: str, raw: bool = False) -> Any:
 
 def rename_field(mapping: Plain, old: str, new: str, value: Any) -> None:
     """Put a value under a new key, in the place of the old one."""
-    items = [(new, value) if key == old else (key, kept) for key, kept in mapping.items()]
+    items = [(new, value) if key == old else (key, renamed_value) for key, renamed_value in mapping.items()]
     mapping.clear()
     mapping.update(items)
 
@@ -265,7 +265,7 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
     if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(same(one, other) for one, other in zip(a, b, strict=True))
+        return len(a) == len(b) and all(same(first, other) for first, other in zip(a, b, strict=True))
     if isinstance(a, str) and isinstance(b, str):
         return str(a) == str(b)
     return type(a) is type(b) and bool(a == b)

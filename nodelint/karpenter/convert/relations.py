@@ -58,7 +58,7 @@ class Relations:
                 if id(other) not in found and is_old(other) and not other.partial:
                     found[id(other)] = other
                     pending.append(other)
-        return sorted(found.values(), key=lambda each: (each.source.path, each.node.start))
+        return sorted(found.values(), key=lambda obj: (obj.source.path, obj.node.start))
 
     def _beside(self, obj: Object) -> Iterator[Object]:
         """The objects that a retired one names or is named by; for another, those of them that are retired."""

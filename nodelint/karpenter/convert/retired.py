@@ -151,7 +151,7 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
     keys = [line.get("key") for line in written]
     if any(isinstance(key, PlaceholderText) for key in keys):
         raise Blocked("a requirement's key is a placeholder: the defaults of a Provisioner depend on it")
-    kept = [line for line in written if line.get("key") != OLD_LABEL]
+    kept_lines = [line for line in written if line.get("key") != OLD_LABEL]
     filled = [
         default
         for names, defaults in _PROVISIONER_DEFAULTS
@@ -159,9 +159,9 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
         for default in defaults
     ]
     if filled:
-        said = ", ".join(f"{d['key']} {d['operator']} [{', '.join(d['values'])}]" for d in filled)
-        result.notes.append(f"a Provisioner's defaults are written out: {said}")
-    return [*kept, *(copy.deepcopy(default) for default in filled)]
+        listed = ", ".join(f"{d['key']} {d['operator']} [{', '.join(d['values'])}]" for d in filled)
+        result.notes.append(f"a Provisioner's defaults are written out: {listed}")
+    return [*kept_lines, *(copy.deepcopy(default) for default in filled)]
 
 
 def _provisioner_disruption(old: Plain, partial: bool) -> Plain:

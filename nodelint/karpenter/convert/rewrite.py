@@ -149,7 +149,7 @@ class Draft:
     def _comments(self, start: int, end: int) -> list[str]:
         scalars = [node for node in self.node.walk() if node.kind == "scalar"]
         found = _COMMENT.finditer(self._text, start, end)
-        return [m[0].rstrip() for m in found if not any(each.start <= m.start() < each.end for each in scalars)]
+        return [m[0].rstrip() for m in found if not any(scalar.start <= m.start() < scalar.end for scalar in scalars)]
 
     def reach(self, target: Any) -> None:
         """Make the object say `target`. Raises Blocked where no edit can."""

@@ -112,11 +112,11 @@ def _of_spec(
 ) -> ImageSet:
     family = node_class.ami_family
     field = node_class.node.find("spec", "amiSelectorTerms")
-    asked = alias_of(node_class)
-    if asked is not None:
+    alias = alias_of(node_class)
+    if alias is not None:
         from nodelint.karpenter.images.aliases import of_alias
 
-        return of_alias(asked, node_class, version, kubernetes, facts)
+        return of_alias(alias, node_class, version, kubernetes, facts)
     if field is None or (field.kind == "sequence" and not field.items):
         return _without_terms(node_class, family)
     if field.kind == "scalar" and field.value is UNKNOWN:
@@ -149,17 +149,24 @@ def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
         if not isinstance(id, str) or wanted is None or wanted.kind != "sequence":
             continue
         lines = [requirement_line(item) for item in wanted.items if item.kind == "mapping"]
-        asked = [
+        requirements = [
             Requirement.parse(line.key, line.operator, line.texts)
             for line in lines
             if isinstance(line.key, str) and isinstance(line.operator, str) and line.known
         ]
-        arch = next((min(each.values) for each in asked if each.key == ARCH and len(each.values) == 1), None)
-        if arch is None or len(asked) < len(wanted.items):
+        arch = next(
+            (
+                min(requirement.values)
+                for requirement in requirements
+                if requirement.key == ARCH and len(requirement.values) == 1
+            ),
+            None,
+        )
+        if arch is None or len(requirements) < len(wanted.items):
             continue
         named = next((m for m in name_matches(name) if m[0] == arch), None) if isinstance(name, str) else None
         variants, family = (named[1], named[2]) if named else ((), None)
-        yield Image(node.get("id") or node, arch, variants, (Requirements(asked),), family, id=id)
+        yield Image(node.get("id") or node, arch, variants, (Requirements(requirements),), family, id=id)
 
 
 def _unknown(at: Node, reason: str, family: Text | None) -> ImageSet:

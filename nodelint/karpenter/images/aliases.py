@@ -20,13 +20,13 @@ from nodelint.source import UNKNOWN, Node
 
 
 def of_alias(
-    asked: AskedAlias,
+    asked_alias: AskedAlias,
     node_class: EC2NodeClass,
     version: Version,
     kubernetes: KubernetesVersion | None,
     facts: AwsFacts,
 ) -> ImageSet:
-    alias, node, family = asked.alias, asked.node, node_class.ami_family
+    alias, node, family = asked_alias.alias, asked_alias.node, node_class.ami_family
     named = family if isinstance(family, str) else None
     row = alias_families().get(alias.family)
     problems = tuple(alias_problems(alias, node, version, kubernetes))
@@ -36,11 +36,11 @@ def of_alias(
     found = ImageSet((), (), problems, ami_family=ami_family, alias=alias, alias_node=node)
     if any(problem.active for problem in problems):
         return found
-    if not asked.known:
+    if not asked_alias.known:
         notes = ((node, "the alias version is a placeholder; taken for a current one"),)
-        return found._replace(images=_offline(asked, version), notes=notes)
+        return found._replace(images=_offline(asked_alias, version), notes=notes)
     term = next((term for term in node_class.ami_terms if term.alias), None)
-    images, looked_up = _looked_up(asked, term, version, kubernetes, facts)
+    images, looked_up = _looked_up(asked_alias, term, version, kubernetes, facts)
     if not images and looked_up.missing is None and not any(value for _, value in looked_up.parameters):
         found = found._replace(problems=(*problems, _unpublished(alias, node, kubernetes)))
     elif looked_up.missing is not None and alias.version != "latest" and not behaves("deprecated-found", version):
@@ -78,19 +78,19 @@ def alias_problems(
     yield ImageProblem("kubernetes", node, message, kubernetes is not None, border)
 
 
-def _offline(asked: AskedAlias, version: Version) -> tuple[Image, ...]:
-    alias = asked.alias
+def _offline(asked_alias: AskedAlias, version: Version) -> tuple[Image, ...]:
+    alias = asked_alias.alias
     return tuple(
-        _of_row(asked, arch, variants, version)
+        _of_row(asked_alias, arch, variants, version)
         for arch, variants in alias_images(alias.family, version, alias.version)
     )
 
 
-def _of_row(asked: AskedAlias, arch: str, variants: tuple[str, ...], version: Version) -> Image:
+def _of_row(alias: AskedAlias, arch: str, variants: tuple[str, ...], version: Version) -> Image:
     """An image of an alias as it is published, whatever its id."""
-    family = asked.alias.family
+    family = alias.alias.family
     choices = _choices(family, arch, variants, version)
-    return Image(asked.node, arch, variants, choices, family=family, alias=asked.shown)
+    return Image(alias.node, arch, variants, choices, family=family, alias=alias.shown)
 
 
 @cache
@@ -106,7 +106,7 @@ def _unpublished(alias: Alias, node: Node, kubernetes: KubernetesVersion | None)
 
 
 def _looked_up(
-    asked: AskedAlias,
+    asked_alias: AskedAlias,
     term: SelectorTerm | None,
     version: Version,
     kubernetes: KubernetesVersion | None,
@@ -116,10 +116,10 @@ def _looked_up(
 
     A parameter that does not exist, or that may not be read, costs Karpenter one image only.
     """
-    alias, node = asked.alias, asked.node
+    alias, node = asked_alias.alias, asked_alias.node
     if kubernetes is None:
         why = f"which images `{short(alias.family)}` has depends on the Kubernetes version; pass --kubernetes-version"
-        return _offline(asked, version), TermImages(term, node, missing=Missing("parameters", why))
+        return _offline(asked_alias, version), TermImages(term, node, missing=Missing("parameters", why))
     behind: dict[str, tuple[MachineImage, AliasImage]] = {}
     rest, missing = [], None
     parameters: list[tuple[str, str | None]] = []
@@ -131,7 +131,7 @@ def _looked_up(
             behind |= {i.id: (i, row) for i in (facts.images(id_question(id)).images if id else ())}
         except Missing as error:
             missing = missing or error
-            rest.append(_of_row(asked, row.arch, row.variants, version))
+            rest.append(_of_row(asked_alias, row.arch, row.variants, version))
     build, latest = alias_families()[alias.family].get("build"), alias.version == "latest"
     candidates = [
         (variant, Candidate(image, _choice(image.arch, variant, build, version)))
@@ -139,13 +139,17 @@ def _looked_up(
         for variant in row.variants
         if why_unseen(image, version, facts.now, latest=latest) is None
     ]
-    kept = choose((candidate for _, candidate in candidates), version, facts.now)
+    best = choose((candidate for _, candidate in candidates), version, facts.now)
     images = []
-    used = in_order({candidate.image.id: candidate.image for candidate in kept}.values())
+    used = in_order({candidate.image.id: candidate.image for candidate in best}.values())
     for image in used:
-        won = [(variant, each.requirements) for variant, each in candidates if each in kept and each.image == image]
+        won = [
+            (variant, candidate.requirements)
+            for variant, candidate in candidates
+            if candidate in best and candidate.image == image
+        ]
         variants, choices = zip(*won, strict=True)
-        images.append(Image(node, image.arch, variants, choices, alias.family, asked.shown, found=image))
+        images.append(Image(node, image.arch, variants, choices, alias.family, asked_alias.shown, found=image))
     every = in_order(image for image, _ in behind.values())
     passed = passed_over(every, used, version, facts.now, latest=latest)
     looked_up = TermImages(

@@ -80,12 +80,12 @@ def choose(candidates: Iterable[Candidate], version: Version, now: datetime | No
     def rank(image: MachineImage) -> tuple[bool, int, str]:
         return not (ranks_deprecated and is_deprecated(image, now)), _seconds(image.created), image.name
 
-    kept: dict[frozenset[Requirement], Candidate] = {}
+    newest: dict[frozenset[Requirement], Candidate] = {}
     for candidate in sorted(candidates, key=lambda c: c.image.id):
         key = frozenset(candidate.requirements)
-        if key not in kept or rank(candidate.image) > rank(kept[key].image):
-            kept[key] = candidate
-    return list(kept.values())
+        if key not in newest or rank(candidate.image) > rank(newest[key].image):
+            newest[key] = candidate
+    return list(newest.values())
 
 
 def in_order(images: Iterable[MachineImage]) -> list[MachineImage]:

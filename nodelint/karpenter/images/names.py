@@ -52,10 +52,10 @@ def mixture(pattern: str, owner: str | None) -> Mixture | None:
     Images of owners who publish none are their own, whatever their names.
     """
     facts = table("image_names")
-    if (owner is not None and owner not in facts["owners"]) or not any(each in pattern for each in facts["prefixes"]):
+    if (owner is not None and owner not in facts["owners"]) or not any(fact in pattern for fact in facts["prefixes"]):
         return None
-    met = [each for row in facts["names"] for each in row["patterns"] if globs_meet(pattern, each)]
-    several = any(_minors(pattern, each) > 1 for each in met)
+    met = [glob for row in facts["names"] for glob in row["patterns"] if globs_meet(pattern, glob)]
+    several = any(_minors(pattern, glob) > 1 for glob in met)
     by_arch = {arch: variants for arch, variants, _ in _matches("names", pattern)}
     mixed = next((variants for variants in by_arch.values() if "standard" in variants and len(variants) > 1), ())
     return Mixture(several, mixed) if several or mixed else None
@@ -98,7 +98,7 @@ def _matches(kind: str, pattern: str) -> list[Match]:
     ]
 
 
-def globs_meet(one: str, other: str) -> bool:
+def globs_meet(glob: str, other: str) -> bool:
     """Whether some text fits both patterns (`*` any text, `?` any one character).
 
     >>> globs_meet("amazon-eks-node-*", "amazon-eks-node-1.??-v*")
@@ -108,27 +108,27 @@ def globs_meet(one: str, other: str) -> bool:
     """
     # What both begin with is settled by a look; most pairs differ there.
     start = 0
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(glob, other, strict=False):
         if a in "*?" or b in "*?":
             break
         if a != b:
             return False
         start += 1
-    one, other = one[start:], other[start:]
-    # Row by row from the end: row[j] says that `one` from i on can meet `other` from j on.
+    glob, other = glob[start:], other[start:]
+    # Row by row from the end: row[j] says that `glob` from i on can meet `other` from j on.
     width = len(other)
     below: list[bool] = []
-    for i in range(len(one), -1, -1):
+    for i in range(len(glob), -1, -1):
         row = [False] * (width + 1)
         for j in range(width, -1, -1):
-            a = one[i] if i < len(one) else ""
+            a = glob[i] if i < len(glob) else ""
             b = other[j] if j < width else ""
             if not a and not b:
                 row[j] = True
             elif a == "*":
                 row[j] = below[j] or (j < width and row[j + 1])
             elif b == "*":
-                row[j] = row[j + 1] or (i < len(one) and below[j])
+                row[j] = row[j + 1] or (i < len(glob) and below[j])
             elif a and b and (a == b or a == "?" or b == "?"):
                 row[j] = below[j + 1]
         below = row

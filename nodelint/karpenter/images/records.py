@@ -66,8 +66,8 @@ class Image(NamedTuple):
     @property
     def label(self) -> str:
         """What the class calls it: alias, id, name pattern or parameter."""
-        asked = self.alias or self.id or self.name or self.parameter
-        return asked or ("images chosen by tag" if self.at.kind == "mapping" else "images that are not known")
+        requested = self.alias or self.id or self.name or self.parameter
+        return requested or ("images chosen by tag" if self.at.kind == "mapping" else "images that are not known")
 
 
 class TermImages(NamedTuple):

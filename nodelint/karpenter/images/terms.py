@@ -42,7 +42,7 @@ def of_terms(
         for item in field.items
         if item.kind == "scalar" and item.value is UNKNOWN
     ]
-    rest = [Image(each.at, None) for each in unknown]
+    rest = [Image(fact.at, None) for fact in unknown]
     problems: list[ImageProblem] = []
     found: list[tuple[_Read, TermImages]] = []
     for term in terms:
@@ -146,22 +146,22 @@ def _read(term: SelectorTerm) -> _Read:
             reason = f"`{short(value, 48)}` does not tell its architecture"
             return _Read(term, Image(node, None, id=value), (), reason)
         if key == "name":
-            asked, found = Image(node, None, name=value), name_matches(value)
+            image, found = Image(node, None, name=value), name_matches(value)
             reason = f"the image name `{short(value, 48)}` does not tell its architecture"
         else:
-            asked, found = Image(node, None, parameter=value), parameter_matches(value)
+            image, found = Image(node, None, parameter=value), parameter_matches(value)
             reason = f"the parameter `{short(value, 48)}` does not tell its image's architecture"
-        images = tuple(_image_with_types(asked, match) for match in found)
+        images = tuple(_image_with_types(image, match) for match in found)
         # A placeholder beside the name asks for something that only AWS could narrow down.
         hidden = key == "name" and image_question(term) is None
-        return _Read(term, asked, images, None if images else reason, hidden)
+        return _Read(term, image, images, None if images else reason, hidden)
     node = term.node.get("tags") or term.node
     reason = "which images have these tags is known to AWS only"
     return _Read(term, Image(node, None), (), reason, open=image_question(term) is None)
 
 
-def _image_with_types(asked: Image, match: Match) -> Image:
+def _image_with_types(image: Image, match: Match) -> Image:
     """An image whose name shows for which types it is published."""
     arch, variants, family = match
     choices = (of_arch(arch),)
-    return asked._replace(arch=arch, variants=variants, choices=choices, family=family)
+    return image._replace(arch=arch, variants=variants, choices=choices, family=family)

@@ -297,8 +297,12 @@ def _on_enclaves(
     if enabled is not None and enabled.value is True and behaves("checks-enclaves", version):
         yield UnknownFact(enabled, ENCLAVES)
     for line in lines if NITRO_SANDBOX in well_known(version) else ():
-        asked = line.requirement
-        if asked is not None and asked.key == NITRO_SANDBOX and asked.admits("true") != asked.admits("false"):
+        requirement = line.requirement
+        if (
+            requirement is not None
+            and requirement.key == NITRO_SANDBOX
+            and requirement.admits("true") != requirement.admits("false")
+        ):
             yield UnknownFact(line.node, ENCLAVES)
 
 

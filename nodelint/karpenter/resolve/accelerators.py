@@ -33,11 +33,11 @@ def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
     found: dict[str, int] = {}
     whole = having_any_device(catalog)
     for name in catalog.names_in(types - (accelerated(catalog) - whole)):
-        own = [each for each in table("resources")["devices"] if each in catalog.resources(name)]
+        own = [device for device in table("resources")["devices"] if device in catalog.resources(name)]
         if not own:
             return {}
-        for each in own:
-            found[each] = found.get(each, 0) + 1
+        for device in own:
+            found[device] = found.get(device, 0) + 1
     return found
 
 
@@ -96,10 +96,10 @@ class CheaperEquivalent(NamedTuple):
 def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     """Of all shapes, the one with the median saving: its cheapest type in a set and in another; None for no pair."""
     twins = []
-    beside = _by_shape(catalog, others)
+    others_by_shape = _by_shape(catalog, others)
     for shape, (price, name) in _by_shape(catalog, own).items():
-        if shape in beside and price:
-            other, twin = beside[shape]
+        if shape in others_by_shape and price:
+            other, twin = others_by_shape[shape]
             twins.append(CheaperEquivalent(name, twin, 1 - other / price))
     twins.sort(key=lambda twin: (twin.saved, twin.own))
     return twins[len(twins) // 2] if twins else None
@@ -108,6 +108,6 @@ def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEqui
 def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | None], tuple[float, str]]:
     """The cheapest type for each number of CPUs and size of memory."""
     shapes: dict[tuple[str | None, str | None], tuple[float, str]] = {}
-    for each in sorted(_prices(catalog, types)):
-        shapes.setdefault((catalog.label(each[1], CPU), catalog.label(each[1], MEMORY)), each)
+    for price in sorted(_prices(catalog, types)):
+        shapes.setdefault((catalog.label(price[1], CPU), catalog.label(price[1], MEMORY)), price)
     return shapes

@@ -79,10 +79,10 @@ def least_scant(
     if spec is None or ami_family is None or kube is None or not types:
         return None
     pods = _planned_pods(spec, family_facts(ami_family), view)
-    name = min(view.names_in(types), key=lambda each: (pods(each), each))
-    kept = kube + (kept_amount(kubelet, "systemReserved", "memory") or 0)
+    name = min(view.names_in(types), key=lambda resource: (pods(resource), resource))
+    reserved = kube + (kept_amount(kubelet, "systemReserved", "memory") or 0)
     default = overhead.memory_reserved(pods(name))
-    found = UnderReserved(name, kept // ONE // overhead.MIB, default // overhead.MIB)
+    found = UnderReserved(name, reserved // ONE // overhead.MIB, default // overhead.MIB)
     return found if found.kept < found.default else None
 
 
@@ -116,7 +116,9 @@ def _without_memory(
     def spent(name: str) -> bool:
         bytes_ = overhead.memory(int(view.label(name, MEMORY) or "0"), bool(view.only(name) & arm))
         own = overhead.memory_reserved(pods(name)) * ONE if kube is None else kube
-        below = max((threshold_amount(each, bytes_) for each in evict), default=overhead.EVICTION_MEMORY * ONE)
+        below = max(
+            (threshold_amount(threshold, bytes_) for threshold in evict), default=overhead.EVICTION_MEMORY * ONE
+        )
         return bool(own + (system or 0) + below > bytes_ * ONE)
 
     types = view.types_of(name for name in view.names if spent(name))
@@ -146,7 +148,9 @@ def _without_storage(
     def spent(size: int) -> bool:
         bytes_ = -(-size // ONE)
         standard = overhead.ceiling(bytes_ / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
-        return own + system + max((threshold_amount(each, bytes_) for each in evict), default=standard) > size
+        return (
+            own + system + max((threshold_amount(threshold, bytes_) for threshold in evict), default=standard) > size
+        )
 
     policy = spec.get("instanceStorePolicy")
     disks = view.values(LOCAL_NVME) if policy is not None and policy.value == "RAID0" else {}

@@ -42,11 +42,11 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
     version = supply.view.version
     written: list[_Written] = [(line, _read(line, version, pool.provider)) for line in pool.requirements]
     written += [(label, _read(label, version, pool.provider)) for label in pool.template_labels]
-    kept = _remembering(supply)
+    supply_of = _remembering(supply)
     folded = Requirements(requirement for _, requirement in written if requirement is not None)
     telling = _telling(written, supply)
-    by_group, steps = _folding(telling, supply, alive, kept)
-    without = _types_without_line(telling, supply, by_group, alive, kept)
+    by_group, steps = _folding(telling, supply, alive, supply_of)
+    without = _types_without_line(telling, supply, by_group, alive, supply_of)
     final = steps[-1]
     lines = []
     for index, (at, requirement) in enumerate(written):
@@ -59,7 +59,7 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
                 values=values,
                 min_values=min_values,
                 requirement=requirement,
-                kept=supply.view.all_types if requirement is None else kept(requirement),
+                kept=supply.view.all_types if requirement is None else supply_of(requirement),
                 before=steps[index],
                 after=steps[index + 1],
                 without=without.get(index, final),
@@ -94,24 +94,32 @@ def _telling(written: Sequence[_Written], supply: Supply) -> list[Requirement | 
     """
     requirements = [requirement for _, requirement in written]
     by_key: dict[str, list[Requirement]] = {}
-    for each in requirements:
-        if each is not None:
-            by_key.setdefault(each.key, []).append(each)
+    for asked_requirement in requirements:
+        if asked_requirement is not None:
+            by_key.setdefault(asked_requirement.key, []).append(asked_requirement)
     known: dict[str, frozenset[str]] = {}
     for key, each_of_key in by_key.items():
         offered = supply.places is not None and key in supply.places.keys
-        if len(each_of_key) > _LONG and not offered and all(each.only_excludes for each in each_of_key):
+        if len(each_of_key) > _LONG and not offered and all(requirement.only_excludes for requirement in each_of_key):
             known[key] = supply.told_apart(key)
     examples: dict[str, str] = {}
-    for n, each in enumerate(requirements):
-        if each is not None and each.key in known and not each.values <= known[each.key]:
-            other = examples.setdefault(each.key, min(each.values - known[each.key]))
-            requirements[n] = each._replace(values=each.values & known[each.key] | {other})
+    for n, asked_requirement in enumerate(requirements):
+        if (
+            asked_requirement is not None
+            and asked_requirement.key in known
+            and not asked_requirement.values <= known[asked_requirement.key]
+        ):
+            other = examples.setdefault(
+                asked_requirement.key, min(asked_requirement.values - known[asked_requirement.key])
+            )
+            requirements[n] = asked_requirement._replace(
+                values=asked_requirement.values & known[asked_requirement.key] | {other}
+            )
     return requirements
 
 
 def _folding(
-    telling: Sequence[Requirement | None], supply: Supply, alive: TypeSet, kept: Callable[..., TypeSet]
+    telling: Sequence[Requirement | None], supply: Supply, alive: TypeSet, supply_of: Callable[..., TypeSet]
 ) -> tuple[dict[str, TypeSet], list[TypeSet]]:
     """What each group keeps in the end, and what is left before the first requirement and after each."""
     together = supply.places.keys if supply.places is not None else frozenset()
@@ -123,9 +131,9 @@ def _folding(
         if requirement is not None:
             folded.add(requirement)
             group = _group(requirement, supply)
-            keys = (each for each in together if each in folded) if group == _OFFERS else (requirement.key,)
+            keys = (key for key in together if key in folded) if group == _OFFERS else (requirement.key,)
             before = by_group.get(group)
-            types = by_group[group] = kept(*(folded[each] for each in keys))
+            types = by_group[group] = supply_of(*(folded[key] for key in keys))
             if before is None or not types - before:
                 left &= types
             else:  # `Exists` and then `NotIn`: a type without the label is back
@@ -139,7 +147,7 @@ def _types_without_line(
     supply: Supply,
     by_group: Mapping[str, TypeSet],
     alive: TypeSet,
-    kept: Callable[..., TypeSet],
+    supply_of: Callable[..., TypeSet],
 ) -> dict[int, TypeSet]:
     """For each line that counts, the types that are left where it is taken out.
 
@@ -160,7 +168,7 @@ def _types_without_line(
             left = [elsewhere & (by_group[group] if rest is None else supply.keeping((rest,))) for rest in rests]
         else:
             folds = _all_but_one([Requirements([requirement]) for _, requirement in members], _folded)
-            left = [elsewhere if fold is None else elsewhere & kept(*fold) for fold in folds]
+            left = [elsewhere if fold is None else elsewhere & supply_of(*fold) for fold in folds]
         without.update(zip((index for index, _ in members), left, strict=True))
     return without
 

@@ -60,7 +60,7 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
 def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
     """Whether some candidate may be within all limits; quick where one of the first is."""
     catalog, capacity = resolution.catalog, resolution.capacity
-    wanted = [(each.resource, each.amount) for each in limits if each.amount is not None]
+    wanted = [(limit.resource, limit.amount) for limit in limits if limit.amount is not None]
 
     def fits(name: str) -> bool:
         has = [(capacity.amount(resource, name), amount) for resource, amount in wanted]
@@ -202,8 +202,8 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
     amounts = {limit.resource: limit.amount or 0 for limit in counted}
     ratios = sorted(memory / 1024 / cpus for cpus, memory in sizes.values())
     return Growth(
-        min(most, key=lambda each: each.nodes),
-        min(fewest, key=lambda each: each.nodes),
+        min(most, key=lambda reach: reach.nodes),
+        min(fewest, key=lambda reach: reach.nodes),
         amounts.get("memory", 0) / _MIB / 1024 / ratios[0],
         amounts.get("cpu", 0) / ONE * ratios[-1],
         ratios[0],
@@ -225,7 +225,7 @@ def crowding(cpu: Limit, memory: Limit, resolution: Resolution) -> tuple[Reach, 
     cpus = catalog.distinct(CPU, types)
     if len(cpus) != 1 or not all(sizes.values()):
         return None
-    name = max(sizes, key=lambda each: (sizes[each], -(catalog.price(each) or float("inf")), each))
+    name = max(sizes, key=lambda resource: (sizes[resource], -(catalog.price(resource) or float("inf")), resource))
     nodes = int(total / sizes[name])
     allowed = int((cpu.amount or 0) / (int(*cpus) * ONE))
     if nodes * 2 > allowed or total - nodes * sizes[name] >= min(sizes.values()):

@@ -78,7 +78,7 @@ class NodeSizes:
             return self
         twin = copy(self)
         twin._sizes, twin._written, twin._judged, twin._in_effect = {}, {}, {}, in_effect
-        twin._brought = {name: dict(_read_amounts(each)) for name, each in brought.items()}
+        twin._brought = {name: dict(_read_amounts(capacity)) for name, capacity in brought.items()}
         return twin
 
     @cached_property
@@ -99,11 +99,11 @@ class NodeSizes:
                 capacity["vpc.amazonaws.com/PrivateIPv4Address"] = (
                     network.ipv4_per_interface - 1 if network else 0
                 ) * ONE
-            kept = self._overhead(name, capacity)
+            overhead = self._overhead(name, capacity)
             brought = self._brought.get(name, {})
             for resource, amount in brought.items():
                 capacity[resource] = amount if self._in_effect else max(amount, capacity.get(resource, 0))
-            left = {resource: amount - kept.get(resource, 0) for resource, amount in capacity.items()}
+            left = {resource: amount - overhead.get(resource, 0) for resource, amount in capacity.items()}
             if self._in_effect:
                 pages = sum(amount for resource, amount in brought.items() if resource.startswith("hugepages-"))
                 left["memory"] = max(left["memory"] - pages, 0) if pages else left["memory"]
@@ -150,25 +150,25 @@ class NodeSizes:
         if self._pods is None:
             return {}
         counted = self._pods.counted(name) if self._family["memoryByPods"] else self._pods.addresses(name)
-        kept = {
+        reserved = {
             "cpu": overhead.cpu_reserved(1000 * (capacity["cpu"] // ONE)) * ONE // 1000,
             "memory": overhead.memory_reserved(counted) * ONE if counted is not None else 0,
             "ephemeral-storage": overhead.STORAGE_RESERVED * ONE,
         }
-        for resource in kept:
+        for resource in reserved:
             stated = kept_amount(self._kubelet, "kubeReserved", resource)
-            kept[resource] = kept[resource] if stated is None else stated
-            kept[resource] += kept_amount(self._kubelet, "systemReserved", resource) or 0
-        kept["memory"] += self._eviction("memory.available", capacity["memory"], overhead.EVICTION_MEMORY * ONE)
+            reserved[resource] = reserved[resource] if stated is None else stated
+            reserved[resource] += kept_amount(self._kubelet, "systemReserved", resource) or 0
+        reserved["memory"] += self._eviction("memory.available", capacity["memory"], overhead.EVICTION_MEMORY * ONE)
         storage = capacity["ephemeral-storage"]
         usual = overhead.ceiling(-(-storage // ONE) / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
-        kept["ephemeral-storage"] += self._eviction("nodefs.available", storage, usual)
-        return kept
+        reserved["ephemeral-storage"] += self._eviction("nodefs.available", storage, usual)
+        return reserved
 
     def _eviction(self, signal: str, capacity: int, usual: int) -> int:
         """What is kept free: by the highest threshold of those that count, or by default."""
         stated = thresholds(self._kubelet, signal, self._soft)
-        return max((threshold_amount(each, -(-capacity // ONE)) for each in stated), default=usual)
+        return max((threshold_amount(threshold, -(-capacity // ONE)) for threshold in stated), default=usual)
 
 
 def _read_amounts(written: Mapping[str, str]) -> Iterator[tuple[str, int]]:

@@ -32,14 +32,14 @@ class Supply(NamedTuple):
     def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
         types = self.view.all_types
-        asked = []
+        wanted = []
         for written in requirements:
-            each = written.on_claim() if self.static else written
-            if self.places is not None and each.key in self.places.keys:
-                asked.append(each)
+            requirement = written.on_claim() if self.static else written
+            if self.places is not None and requirement.key in self.places.keys:
+                wanted.append(requirement)
             else:
-                types &= self.select(each)
-        return types & self.places.types_meeting(asked) if asked and self.places is not None else types
+                types &= self.select(requirement)
+        return types & self.places.types_meeting(wanted) if wanted and self.places is not None else types
 
     def told_apart(self, key: str) -> frozenset[str]:
         """The values of a key that `select` tells from others, of keys that are not asked of places: no fewer."""

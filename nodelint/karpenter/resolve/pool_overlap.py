@@ -91,7 +91,11 @@ def covers(a: Resolution, b: Resolution) -> bool:
     own = b.folded.keys() - well_known(b.version)
     if not own <= a.folded.keys():
         return False  # pods that ask for the label fit the second pool alone
-    return all(within(b.folded.get(each.key), each) for each in a.folded if each.key not in of_types)
+    return all(
+        within(b.folded.get(requirement.key), requirement)
+        for requirement in a.folded
+        if requirement.key not in of_types
+    )
 
 
 def leading_flex(line: RequirementLine, catalog: Catalog) -> int:

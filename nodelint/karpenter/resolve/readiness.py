@@ -59,5 +59,13 @@ def unmet_by_cheapest(resolution: Resolution) -> list[tuple[MinValues, int]]:
     if resolution.capacity_types != ("on-demand",) or len(resolution.candidates) <= most:
         return []
     cheapest = resolution.cheapest(most)
-    counted = [(each, resolution.distinct(each.key, cheapest)) for each in resolution.min_values if each.met]
-    return [(each, len(values)) for each, values in counted if values is not None and len(values) < each.wanted]
+    counted = [
+        (min_values, resolution.distinct(min_values.key, cheapest))
+        for min_values in resolution.min_values
+        if min_values.met
+    ]
+    return [
+        (min_values, len(values))
+        for min_values, values in counted
+        if values is not None and len(values) < min_values.wanted
+    ]

@@ -173,7 +173,7 @@ class Resolution:
         price = self.catalog.price(name, region)
         changes = self.price_changes.get(name) or (None,)
         prices = [adjust_price(price, change) for change in changes]
-        return min((each for each in prices if each is not None), default=None)
+        return min((price for price in prices if price is not None), default=None)
 
     @cached_property
     def capacity(self) -> NodeCapacity:
@@ -197,14 +197,14 @@ class Resolution:
         """
         if self.places is None or self.places.offered is None:
             return None
-        one = self.catalog.only(name)
-        return tuple(zone for zone, types in self.places.offered.items() if types & one)
+        single_type = self.catalog.only(name)
+        return tuple(zone for zone, types in self.places.offered.items() if types & single_type)
 
     def launchable_in(self, zone: str) -> TypeSet:
         """The launchable types that have an offer in a zone as the pool's requirements want it."""
         if self.places is None:
             return NONE
-        wanted = Requirements(each for each in self.folded if each.key in self.places.keys)
+        wanted = Requirements(requirement for requirement in self.folded if requirement.key in self.places.keys)
         wanted.add(Requirement.parse(ZONE, "In", (zone,)))
         return self.places.types_meeting(wanted) & self.launchable
 
@@ -262,7 +262,9 @@ class Resolution:
             key, wanted = requirement.key, requirement.min_values
             if wanted is None:
                 continue
-            line = next(each for each in self.lines if normalize(each.key) == key and each.min_values == wanted)
+            line = next(
+                effect for effect in self.lines if normalize(effect.key) == key and effect.min_values == wanted
+            )
             found.append(MinValues(line, key, wanted, self._distinct(key, self.candidates)))
         return tuple(found)
 
@@ -406,13 +408,13 @@ class Resolution:
             for key, variant in ((GPU_COUNT, "nvidia"), (ACCELERATOR_COUNT, "neuron")):
                 special = variant in variants and "standard" not in variants
                 offers.append((key, "Exists" if special else "DoesNotExist", ()))
-        offers = [each for each in offers if not self.types_by_image[index] - self._meeting(each)]
+        offers = [offer for offer in offers if not self.types_by_image[index] - self._meeting(offer)]
         for size in range(len(offers) + 1):
-            for asked in combinations(offers, size):
+            for combination in combinations(offers, size):
                 requirements = self.requirements.copy()
-                requirements.add(*(Requirement.parse(*each) for each in asked))
+                requirements.add(*(Requirement.parse(*asked_key) for asked_key in combination))
                 if self._loose(requirements) == (index,):
-                    return list(asked)
+                    return list(combination)
         return None
 
 

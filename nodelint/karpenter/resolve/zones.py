@@ -86,12 +86,16 @@ class LaunchPlaces(NamedTuple):
         A type with reservations has to have one that meets what is asked of reservations, even where it is
         another offer that is taken.
         """
-        asked = list(requirements)
-        types = union(offer.types for offer in self.offers if all(meets_label(each, offer.labels) for each in asked))
-        for each in asked:
-            if each.key in RESERVATION_KEYS and self.reserved:
-                fitting = union(one.types for one in self.reserved if meets_label(each, one.labels))
-                types -= union(one.types for one in self.reserved) - fitting
+        wanted = list(requirements)
+        types = union(
+            offer.types
+            for offer in self.offers
+            if all(meets_label(requirement, offer.labels) for requirement in wanted)
+        )
+        for requirement in wanted:
+            if requirement.key in RESERVATION_KEYS and self.reserved:
+                fitting = union(offer.types for offer in self.reserved if meets_label(requirement, offer.labels))
+                types -= union(offer.types for offer in self.reserved) - fitting
         return types
 
     def values(self, key: str, types: TypeSet) -> frozenset[str] | None:
@@ -134,7 +138,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
     if facts.region is None:
         return None
     subnets, unknown = _subnets(node_class, facts)
-    zones = None if subnets is None else {each.zone: each.zoneId for each in subnets}
+    zones = None if subnets is None else {subnet.zone: subnet.zoneId for subnet in subnets}
     try:
         sold: _Sold | None = _sold(facts, view)
     except Missing as missing:
@@ -159,7 +163,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
         offered=None if sold is None else offered,
         keys=keys,
         offers=tuple(offers),
-        reserved=tuple(each.offer for each in reserved or ()),
+        reserved=tuple(reserve.offer for reserve in reserved or ()),
         removed=() if sold is None else tuple(_removed(facts.region.name, view, sold, offered, offers)),
         unknown=tuple(unknown),
         notes=tuple(_notes(node_class, view, facts.region, zones, reserved)),
@@ -170,7 +174,7 @@ _ZoneLabels = Mapping[str, Mapping[str, "Label"]]
 
 
 def _zone_labels(zones: Iterable[str], region: Region) -> _ZoneLabels:
-    ids = {each.zone: each.zoneId for each in region.subnets.values()}
+    ids = {subnet.zone: subnet.zoneId for subnet in region.subnets.values()}
     return {zone: {ZONE: zone, ZONE_ID: ids.get(zone, OPEN)} for zone in sorted(zones)}
 
 
@@ -195,10 +199,10 @@ def _by_reservation(
     if reserved is None:
         unseen: dict[str, Label] = {CAPACITY_TYPE: "reserved", **dict.fromkeys(keys & RESERVATION_KEYS, OPEN)}
         yield from (Offer({**common[zone], **unseen}, types) for zone, types in offered.items() if types)
-    for each in reserved or ():
-        zone = each.reservation.zone
-        if each.offer.types & offered.get(zone, NONE) and not each.ending:
-            yield Offer({**common[zone], **each.offer.labels}, each.offer.types)
+    for reserve in reserved or ():
+        zone = reserve.reservation.zone
+        if reserve.offer.types & offered.get(zone, NONE) and not reserve.ending:
+            yield Offer({**common[zone], **reserve.offer.labels}, reserve.offer.types)
 
 
 def _notes(
@@ -221,11 +225,14 @@ def _about_reservations(terms: Node, reserved: Sequence[_Reserved], view: Catalo
     if not behaves("reserves-by-default", view.version):
         off = f"in Karpenter {view.version} it is off by default"
         yield terms, f"the feature gate ReservedCapacity is taken to be on; {off}"
-    for each in reserved:
-        what = f"`{each.reservation.id}` ({each.reservation.type}, {each.reservation.zone})"
-        if each.ending:
-            yield terms, f"the reservation {what} ends at {each.reservation.ends}: nothing is launched in it any more"
-        elif not each.reservation.free:
+    for reserve in reserved:
+        what = f"`{reserve.reservation.id}` ({reserve.reservation.type}, {reserve.reservation.zone})"
+        if reserve.ending:
+            yield (
+                terms,
+                f"the reservation {what} ends at {reserve.reservation.ends}: nothing is launched in it any more",
+            )
+        elif not reserve.reservation.free:
             yield terms, f"the reservation {what} had no free instance: none is launched in it until one is free"
 
 
@@ -242,8 +249,8 @@ def _sold(facts: AwsFacts, view: Catalog) -> _Sold:
     if not facts.offerings:
         raise Missing("offerings", "AWS names no instance type that the region offers")
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for each in facts.offerings.values():
-        alike.setdefault((each.zones, each.capacity), []).append(each.type)
+    for offering in facts.offerings.values():
+        alike.setdefault((offering.zones, offering.capacity), []).append(offering.type)
     offered: dict[str, TypeSet] = {}
     by_kind: dict[tuple[str, str], TypeSet] = {}
     for (zones, capacity), names in alike.items():
@@ -260,14 +267,14 @@ def _removed(
 ) -> Iterable[tuple[TypeSet, str]]:
     """The types that no pool of the class can have, each with the first reason."""
     alive = view.all_types
-    for kept, reason in (
+    for types, reason in (
         (union(sold.offered.values()), f"not offered in {region}"),
         (union(offered.values()), "not offered in the zones of the class's subnets"),
         (union(offer.types for offer in offers), f"neither on demand nor spot in {region}"),
     ):
-        if alive - kept:
-            yield alive - kept, reason
-        alive &= kept
+        if alive - types:
+            yield alive - types, reason
+        alive &= types
 
 
 def _subnet_terms(node_class: EC2NodeClass | None) -> Node | None:
@@ -326,11 +333,17 @@ def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
         return None
     ours = RESERVATION_KEYS & well_known(view.version)
     reserved = []
-    for each in found:
-        labels: dict[str, Label] = {RESERVATION_ID: each.id, RESERVATION_TYPE: each.kind, INTERRUPTIBLE: OPEN}
+    for reservation in found:
+        labels: dict[str, Label] = {
+            RESERVATION_ID: reservation.id,
+            RESERVATION_TYPE: reservation.kind,
+            INTERRUPTIBLE: OPEN,
+        }
         labels = {CAPACITY_TYPE: "reserved", **{key: labels[key] for key in sorted(ours)}}
-        if each.match in (None, "open", "targeted"):
-            reserved.append(_Reserved(each, Offer(labels, view.only(each.type)), _ending(each, view, facts)))
+        if reservation.match in (None, "open", "targeted"):
+            reserved.append(
+                _Reserved(reservation, Offer(labels, view.only(reservation.type)), _ending(reservation, view, facts))
+            )
     return reserved
 
 

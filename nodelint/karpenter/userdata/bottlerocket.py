@@ -53,14 +53,14 @@ def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]
         if type(value) is not _SCALARS[wanted]:
             yield (), f"{'an' if wanted == 'integer' else 'a'} {wanted}{_unquoted_text(value, wanted)}"
     elif wanted == "list":
-        if not isinstance(value, list) or any(not isinstance(each, str) for each in value):
+        if not isinstance(value, list) or any(not isinstance(item, str) for item in value):
             yield (), "a list of strings"
     elif not isinstance(value, dict):
         yield (), "a table"
     else:
         below = {"strings": "string", "lists": "list"}.get(wanted, "")
-        for key, each in value.items() if below else ():
-            yield from (((key, *path), kind) for path, kind in _mismatches(each, below))
+        for key, item in value.items() if below else ():
+            yield from (((key, *path), kind) for path, kind in _mismatches(item, below))
 
 
 def _unquoted_text(value: Any, wanted: str) -> str:

@@ -145,10 +145,10 @@ class CustomUserData(UserData):
             yield UserDataProblem(*first_line(self, self.parts[0]), message, _NO_JOIN, help=_way_out(self.image))
 
     def _without_cluster(self, configs: list[tuple[Part, Node]]) -> Iterator[UserDataProblem]:
-        told = {key for _, root in configs for key in _keys(root.find("spec", "cluster"))}
-        lacking = [key for key in table("nodeconfig")["joins"] if key not in told]
+        stated_keys = {key for _, root in configs for key in _keys(root.find("spec", "cluster"))}
+        lacking = [key for key in table("nodeconfig")["joins"] if key not in stated_keys]
         part, root = configs[0]
-        if lacking and None not in told:
+        if lacking and None not in stated_keys:
             spec = root.get("spec")
             at = spec.key("cluster") if spec is not None else None
             start, end = first_line(self, part) if at is None else (part.start + at.start, part.start + at.end)

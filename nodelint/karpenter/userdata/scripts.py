@@ -142,7 +142,7 @@ class Script(CustomUserData):
             if match is not None and (system["kubelet"] or not re.search(_JOINED_IN, self.text)):
                 own = bool(system.get("own"))
                 found.append(Joining(system["name"], system["providerID"], system["kubelet"], own, *match.span()))
-        return min(found, key=lambda each: each.start, default=None)
+        return min(found, key=lambda joining: joining.start, default=None)
 
     def downloads(self) -> list[ScriptAction]:
         """What scripts fetch from the internet and do not pin, kind by kind."""
@@ -151,7 +151,7 @@ class Script(CustomUserData):
     def waits(self) -> list[ScriptAction]:
         """What delays the start of the node up to where it joins its cluster, kind by kind."""
         join = min((call.start for call in self.calls()), default=len(self.text))
-        return [each for each in self._find_actions("waits") if each.start < join]
+        return [action for action in self._find_actions("waits") if action.start < join]
 
     def _find_actions(self, kind: str) -> list[ScriptAction]:
         found: list[ScriptAction] = []
@@ -160,7 +160,7 @@ class Script(CustomUserData):
             for match in re.finditer(fact["pattern"], self.code):
                 if unless is not None and re.search(unless, match[0]):
                     continue
-                if not any(each.start < match.end() and match.start() < each.end for each in found):
+                if not any(action.start < match.end() and match.start() < action.end for action in found):
                     found.append(ScriptAction(fact["what"], *match.span()))
         return found
 
@@ -174,7 +174,7 @@ class Script(CustomUserData):
                 value = groups.get("value")
                 if value is not None and not self._is_secret(value, facts["notSecret"]):
                     continue
-                if not any(each.start < match.end() and match.start() < each.end for each in found.values()):
+                if not any(secret.start < match.end() and match.start() < secret.end for secret in found.values()):
                     found[match.start()] = Secret(fact["what"], groups.get("name"), *match.span())
         return [found[at] for at in sorted(found)]
 

@@ -75,7 +75,7 @@ class NodeLabel(NamedTuple):
         if not domain.endswith((".kubernetes.io", ".k8s.io")) and domain not in ("kubernetes.io", "k8s.io"):
             return False
         free = ("kubelet.kubernetes.io", "node.kubernetes.io")
-        own = domain in free or domain.endswith(tuple(f".{each}" for each in free))
+        own = domain in free or domain.endswith(tuple(f".{setting}" for setting in free))
         return not own and self.key not in table("nodeconfig")["kubeletLabels"]
 
 

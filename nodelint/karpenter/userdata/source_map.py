@@ -24,7 +24,7 @@ class ScalarPlaces:
         self.node = node
         self.text = text
         offsets = _offsets(node, text)
-        self._offsets = None if offsets is None else [each - node.start for each in offsets]
+        self._offsets = None if offsets is None else [offset - node.start for offset in offsets]
 
     def locate(self, start: int, end: int) -> Node | Span:
         """Where a range of the text stands; the scalar itself where that is not known."""

@@ -123,7 +123,7 @@ def _replace_unchanged(temporary: str, real: str, old: Old) -> None:
     raise OSError(errno.EBUSY, _CHANGED)
 
 
-def exchange(one: str, other: str) -> bool:
+def exchange(path: str, other: str) -> bool:
     """Let two files change names at once; False where the system cannot. Raises OSError where one is not there.
 
     That is renameat2(2) with RENAME_EXCHANGE, which Python does not offer.
@@ -135,7 +135,7 @@ def exchange(one: str, other: str) -> bool:
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
-    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+    if rename(_AT_FDCWD, os.fsencode(path), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
         return True
     code = ctypes.get_errno()
     if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
@@ -177,8 +177,8 @@ class Old(NamedTuple):
             if not stat.S_ISREG(about.st_mode):
                 raise OSError(errno.EINVAL, "not a regular file", path)
             inode, mode = (about.st_dev, about.st_ino), stat.S_IMODE(about.st_mode)
-            kept = _attributes(handle)
-            return cls(inode, file.read(), about.st_uid, about.st_gid, mode, about.st_nlink, kept)
+            attributes = _attributes(handle)
+            return cls(inode, file.read(), about.st_uid, about.st_gid, mode, about.st_nlink, attributes)
 
     def hold_to(self, before: bytes) -> None:
         """Raise OSError where the file is not what was read, or has other names."""

@@ -239,12 +239,12 @@ def _display_path(file: str) -> str:
     return file.replace(os.sep, "/") if file != "-" else "./-"
 
 
-def context(asked: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
+def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
     """The other manifests of the repositories that the sources stand in; of none where they stand in none."""
-    asked = list(asked)
-    folders = {os.path.dirname(os.path.abspath(source.path)) for source in asked}
+    sources = list(sources)
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
-    have = {os.path.realpath(source.path) for source in asked}
+    have = {os.path.realpath(source.path) for source in sources}
     found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
 

@@ -37,7 +37,7 @@ class GitIndex:
             self._read()
         wanted = os.fsencode(path) + (b"/" if folder else b"")
         if self._paths:
-            found = any(each.startswith(wanted) if folder else each == wanted for each in self._paths)
+            found = any(path.startswith(wanted) if folder else path == wanted for path in self._paths)
         else:
             found = self._lists(wanted, folder)
         if found and folder:

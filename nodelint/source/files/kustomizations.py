@@ -117,8 +117,8 @@ def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
     if text is None:
         return frozenset(), ()
     named = _listed(text, _WHOLES, r"""[^\s"'\[\]{},:]+""")
-    folders = (os.path.normpath(os.path.join(folder, each)) for each in named if each != "-")
-    return _files(text, folder, _WHOLES), tuple(each for each in folders if os.path.isdir(each))
+    folders = (os.path.normpath(os.path.join(folder, name)) for name in named if name != "-")
+    return _files(text, folder, _WHOLES), tuple(folder for folder in folders if os.path.isdir(folder))
 
 
 def _text(folder: str) -> str | None:
@@ -135,7 +135,7 @@ def _text(folder: str) -> str | None:
 def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
     """What looks like a file under some of the top fields."""
     named = _listed(text, fields, r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""")
-    return frozenset(os.path.normpath(os.path.join(folder, each)) for each in named)
+    return frozenset(os.path.normpath(os.path.join(folder, name)) for name in named)
 
 
 def _listed(text: str, fields: tuple[str, ...], word: str) -> list[str]:

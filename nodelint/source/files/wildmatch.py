@@ -100,8 +100,8 @@ def _steps(text: str) -> list[_Step]:
                 at += 1
             pieces, piece = [*pieces, piece], b""
         else:
-            one, at = _character(text, at)
-            piece += one
+            start, at = _character(text, at)
+            piece += start
 
 
 def _part(pieces: list[bytes]) -> bytes:

@@ -108,14 +108,14 @@ def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes | None]:
     """The content of each blob; None for one that a shallow or partial clone does not have."""
     try:
         out = _contents(where, names)
-        held = None
+        known_ids = None
     except GitError:  # older gits stop at a blob that they would fetch from elsewhere
         listed = ask(where, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
-        held = set(listed.split())
-        out = _contents(where, [name for name in names if name in held])
+        known_ids = set(listed.split())
+        out = _contents(where, [name for name in names if name in known_ids])
     position = 0
     for name in names:
-        if held is not None and name not in held:
+        if known_ids is not None and name not in known_ids:
             yield None
             continue
         end = out.index(b"\n", position)

@@ -66,8 +66,8 @@ def vendored_chart(path: str) -> VendoredChart | None:
     name = _name(own)
     around = _root(os.path.join(outer, CHART))
     listed = around.get("dependencies") if around is not None else None
-    mine = [each for each in (listed.items if listed is not None else ()) if _name(each) == name]
-    names = tuple(_name(each, "alias") or name for each in mine) or (name,)
+    mine = [node for node in (listed.items if listed is not None else ()) if _name(node) == name]
+    names = tuple(_name(item, "alias") or name for item in mine) or (name,)
     values, given = os.path.join(chart, _VALUES), os.path.join(outer, _VALUES)
     return VendoredChart(names, values if os.path.isfile(values) else None, given if os.path.isfile(given) else None)
 
@@ -106,7 +106,7 @@ def more_values(path: str) -> list[Node]:
         except OSError:
             continue
         found += [os.path.join(folder, name) for name in names if re.fullmatch(pattern, name)]
-    roots = (_root(each) for each in found[:_MOST_VALUES])
+    roots = (_root(path) for path in found[:_MOST_VALUES])
     return [root for root in roots if root is not None]
 
 
@@ -164,7 +164,7 @@ def definitions_of(path: str) -> Definitions:
                 other, first = found.setdefault(part.name, (text, part))
                 if other[first.start : first.end] != text[part.start : part.end]:
                     twice.add(part.name)
-    return {name: each for name, each in found.items() if name not in twice}
+    return {name: definition for name, definition in found.items() if name not in twice}
 
 
 def _may_define(path: str) -> bool:

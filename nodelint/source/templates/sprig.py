@@ -117,7 +117,7 @@ def _coalesce(*values: object) -> object:
 
 
 def _eq(value: object, *others: object) -> bool:
-    if any(plain(each) is None for each in (value, *others)):
+    if any(plain(other) is None for other in (value, *others)):
         raise Unresolved  # whoever installs the chart gives it
     return any(plain(value) == plain(other) for other in others)
 
@@ -132,8 +132,8 @@ def _get(mapping: object, key: object) -> object:
     return mapping.get(str(plain(key))) if isinstance(mapping, Node | dict) else None
 
 
-def _has_item(item: object, some: object) -> bool:
-    values = plain(some)
+def _has_item(item: object, items: object) -> bool:
+    values = plain(items)
     return isinstance(values, list) and plain(item) in values
 
 
@@ -168,12 +168,14 @@ def _length(value: object) -> int:
 
 
 def _semver_compare(wanted: object, version: object) -> bool:
-    asked = re.fullmatch(r"(>=|<=|>|<|=?)\s*v?(\d+(?:\.\d+){0,2})(?:-0)?", str(printed(wanted)))
+    match = re.fullmatch(r"(>=|<=|>|<|=?)\s*v?(\d+(?:\.\d+){0,2})(?:-0)?", str(printed(wanted)))
     given = re.fullmatch(r"v?(\d+(?:\.\d+){0,2})", str(printed(version)))
-    if asked is None or given is None:
+    if match is None or given is None:
         raise Unresolved
-    one, other = ([*map(int, text.split(".")), 0, 0][:3] for text in (given[1], asked[2]))
-    return {">": one > other, "<": one < other, ">=": one >= other, "<=": one <= other}.get(asked[1], one == other)
+    left, other = ([*map(int, text.split(".")), 0, 0][:3] for text in (given[1], match[2]))
+    return {">": left > other, "<": left < other, ">=": left >= other, "<=": left <= other}.get(
+        match[1], left == other
+    )
 
 
 def _kind_is(kind: object, value: object) -> bool:
@@ -184,8 +186,8 @@ def _kind_is(kind: object, value: object) -> bool:
     return str(plain(kind)) == found
 
 
-def _join(between: object, some: object) -> object:
-    values = plain(some)
+def _join(between: object, items: object) -> object:
+    values = plain(items)
     if not isinstance(values, list) or not values:
         raise Unset
     return Rope([(str(between).join(go_text(value) for value in values), None)])

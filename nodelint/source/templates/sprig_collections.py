@@ -149,11 +149,11 @@ def _of_numbers(change: Callable[[int, int], int]) -> Callable[..., object]:
     return function
 
 
-def _divided(one: int, other: int) -> int:
+def _divided(dividend: int, other: int) -> int:
     if not other:
         raise Unresolved
-    made = abs(one) // abs(other)
-    return made if (one < 0) == (other < 0) else -made
+    made = abs(dividend) // abs(other)
+    return made if (dividend < 0) == (other < 0) else -made
 
 
 def _text(value: object) -> str:
@@ -170,7 +170,7 @@ def _truncated(length: object, value: object) -> object:
 
 
 COLLECTIONS: dict[str, Callable[..., object]] = {
-    "add": _of_numbers(lambda one, other: one + other),
+    "add": _of_numbers(lambda left, other: left + other),
     "append": _append,
     "concat": _concat,
     "contains": lambda part, text: _text(part) in _text(text),
@@ -186,7 +186,7 @@ COLLECTIONS: dict[str, Callable[..., object]] = {
     "merge": _merge,
     "mergeOverwrite": _merge_overwrite,
     "min": _of_numbers(min),
-    "mul": _of_numbers(lambda one, other: one * other),
+    "mul": _of_numbers(lambda left, other: left * other),
     "mustMerge": _merge,
     "mustMergeOverwrite": _merge_overwrite,
     "omit": _omit,
@@ -194,7 +194,7 @@ COLLECTIONS: dict[str, Callable[..., object]] = {
     "prepend": _prepend,
     "sortAlpha": _sorted,
     "splitList": lambda between, text: list(_text(text).split(_text(between))),
-    "sub": _of_numbers(lambda one, other: one - other),
+    "sub": _of_numbers(lambda left, other: left - other),
     "trunc": _truncated,
     "tuple": lambda *values: list(values),
     "uniq": _unique,

@@ -270,7 +270,7 @@ class _Filler:
         pairs: list[tuple[object, object]]
         if value.kind == "mapping":
             named = [(entry.name, entry) for entry in value.entries if entry.name is not None]
-            pairs = [(Rope([(name, e.key)]), e.value) for name, e in sorted(named, key=lambda each: each[0])]
+            pairs = [(Rope([(name, e.key)]), e.value) for name, e in sorted(named, key=lambda entry: entry[0])]
         else:
             pairs = list(enumerate(value.items))
         for key, item in pairs:

@@ -40,17 +40,17 @@ def guarded(text: str) -> list[Guarded]:
         branch = block.branches[0]
         if len(block.branches) > 1 or branch.word != "if" or branch.expression is None:
             continue
-        asked = _path(branch.expression) if branch.expression.kind == "field" else None
-        given = [each for each in _own(branch.body, text) if each[1] is not None]
+        guard = _path(branch.expression) if branch.expression.kind == "field" else None
+        given = [use for use in _own(branch.body, text) if use[1] is not None]
         inside = re.findall(_KEY, text[branch.code.end : block.end.start])
-        if asked is None or len(given) != 1 or len(inside) != 1:
+        if guard is None or len(given) != 1 or len(inside) != 1:
             continue
         key, value, at = given[0]
         if value is not None:
-            alike = value[:-1] == asked[:-1] and key == value[-1]
-            used = (asked[-1], asked) in names
-            place = _place(text, branch, asked)
-            found.append(Guarded(key, _path_text(asked), _path_text(value), place, at, alike, used))
+            alike = value[:-1] == guard[:-1] and key == value[-1]
+            used = (guard[-1], guard) in names
+            place = _place(text, branch, guard)
+            found.append(Guarded(key, _path_text(guard), _path_text(value), place, at, alike, used))
     return found
 
 

@@ -114,12 +114,12 @@ class Scopes:
         """The names of the fields that are used of what a path leads to."""
         depth = len(path)
         paths = (*(use.path for use in self.uses), *self._named)
-        return {each[depth] for each in paths if len(each) > depth and each[:depth] == path}
+        return {longer[depth] for longer in paths if len(longer) > depth and longer[:depth] == path}
 
     def prints_whole(self, path: Path) -> bool:
         """Whether what a path leads to may be printed as a whole, or is part of what is."""
-        whole = (*(use.path for use in self.uses if use.whole), *(each for each, all in self._named.items() if all))
-        return any(each == path[: len(each)] for each in whole)
+        whole = (*(use.path for use in self.uses if use.whole), *(path for path, all in self._named.items() if all))
+        return any(whole_path == path[: len(whole_path)] for whole_path in whole)
 
     def loops_over(self, path: Path) -> bool:
         """Whether a loop runs over all fields of what a path leads to."""
@@ -137,9 +137,9 @@ class Scopes:
             for use in self.uses
             if use.path[:-1] == path
             and not any(
-                asked[: len(path)] == path
+                guard[: len(path)] == path
                 for region in self.within(use.code.start, use.code.end)
-                for asked in region.asked
+                for guard in region.asked
             )
         ]
 
@@ -157,10 +157,10 @@ class Scopes:
             if len(around) < 2 or around[0].expression is None or around[1].expression is None:
                 continue
             outer, inner = around
-            either, one = around[0].expression, around[1].expression
-            fields = either.value == "or" and all(each.kind == "field" for each in either.args)
+            either, pipeline = around[0].expression, around[1].expression
+            fields = either.value == "or" and all(pipeline.kind == "field" for pipeline in either.args)
             first = outer.word == "if" and outer.head[0] == outer.around[0] >= begin
-            alone = inner.only and inner.word in ("if", "with") and one.kind == "field"
+            alone = inner.only and inner.word in ("if", "with") and pipeline.kind == "field"
             elsewhere = all(outer.end <= other < outer.around[1] for other in places if other != at)
             if fields and first and alone and elsewhere and set(inner.asked) < set(outer.asked):
                 return inner, outer
@@ -195,13 +195,13 @@ class Scopes:
         around = block.branches[0].code.start, block.end.end
         for branch, end in zip(block.branches, ends, strict=True):
             of = self._path(branch.expression) if branch.expression is not None else None
-            asked = self._head(branch, of)
+            guards = self._head(branch, of)
             items = (*of, EACH) if branch.word == "range" and of is not None else None
             only = len(block.branches) == 1
             start = branch.code.end
             head = branch.code.start, start
             self.regions.append(
-                Branched(branch.word, start, end, head, around, branch.expression, items, asked, only)
+                Branched(branch.word, start, end, head, around, branch.expression, items, guards, only)
             )
             self._body(branch, of, items)
 
@@ -257,7 +257,9 @@ class Scopes:
             return None
         base, *texts = expression.args
         path = self._path(base)
-        names = tuple(each.value for each in texts if each.kind == "value" and isinstance(each.value, str))
+        names = tuple(
+            pipeline.value for pipeline in texts if pipeline.kind == "value" and isinstance(pipeline.value, str)
+        )
         return None if path is None or len(names) < len(texts) else (*path, *names)
 
     def _path(self, expression: Pipeline) -> Path | None:

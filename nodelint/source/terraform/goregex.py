@@ -67,7 +67,7 @@ def _is_bounded(tokens: list[re.Match[str]], number: int) -> bool:
             return True
         if match["item"] is None or own == "." or match["item"] == ".":
             return False
-        mine, theirs = (re.compile(each, re.ASCII) for each in (own, match["item"]))
+        mine, theirs = (re.compile(quantifier, re.ASCII) for quantifier in (own, match["item"]))
         if any(mine.fullmatch(chr(n)) and theirs.fullmatch(chr(n)) for n in range(256)):
             return False
         return match["times"] not in ("*", "?")

@@ -166,8 +166,8 @@ class ExpressionReader:
                 end = self.take("*").end
                 if sign == "[":
                     end = self.close("]").end
-                each = self.steps(HclExpression("name", end, end, "*"), depth + 1)
-                return HclExpression("splat", of.start, each.end, None, (of, each))
+                expression = self.steps(HclExpression("name", end, end, "*"), depth + 1)
+                return HclExpression("splat", of.start, expression.end, None, (of, expression))
             elif sign == "[":
                 self.brackets += 1
                 index = self.expression(depth + 1)

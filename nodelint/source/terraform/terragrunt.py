@@ -112,7 +112,9 @@ class _TerragruntFile:
         return given
 
     def _body(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        return {each.name: each.value for each in attributes_of(self.words, block) if not each.depth}
+        return {
+            attribute.name: attribute.value for attribute in attributes_of(self.words, block) if not attribute.depth
+        }
 
     def _text(self, expression: HclExpression | None) -> str | None:
         value = self.evaluator.value(expression).value if expression is not None else None

@@ -87,7 +87,7 @@ class EvaluationBudget:
 
 def is_known(node: Node) -> bool:
     """Whether nothing in a value is unknown."""
-    return all(each.value is not UNKNOWN for each in node.walk())
+    return all(descendant.value is not UNKNOWN for descendant in node.walk())
 
 
 def is_unknown(node: Node) -> bool:
@@ -230,7 +230,7 @@ class ExpressionEvaluator:
         return self.member(value, text_of(index.value), expression)
 
     def _eval_splat(self, expression: HclExpression) -> Node:
-        of, each = expression.parts
+        of, part = expression.parts
         value = self.strict(of)
         if is_unknown(value):
             return self.place(expression)
@@ -239,7 +239,7 @@ class ExpressionEvaluator:
             items = value.items
         elif value.kind == "scalar" and value.value is None:
             items = []
-        return sequence(self.place(expression), [self.inside({"*": item}).part(each) for item in items])
+        return sequence(self.place(expression), [self.inside({"*": item}).part(part) for item in items])
 
     def inside(self, names: Mapping[str, Node]) -> Self:
         """The same with more names."""
@@ -405,16 +405,16 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
     """What an operation of numbers comes to."""
     if len(numbers) == 1:
         return -numbers[0]
-    one, other = numbers
+    left, other = numbers
     if sign in ("<", ">", "<=", ">="):
-        return {"<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other}[sign]
+        return {"<": left < other, ">": left > other, "<=": left <= other, ">=": left >= other}[sign]
     if sign in ("/", "%") and not other:
         raise EvaluationFailure
     try:
         if sign == "%":
-            made: int | float = one - other * int(one / other)
+            made: int | float = left - other * int(left / other)
         else:
-            made = {"+": one + other, "-": one - other, "*": one * other, "/": one / other if other else 0}[sign]
+            made = {"+": left + other, "-": left - other, "*": left * other, "/": left / other if other else 0}[sign]
     except (OverflowError, ValueError):  # beyond a float, or nothing at all
         return UNKNOWN
     if isinstance(made, float) and (made - made != 0 or abs(made) > 1e300):

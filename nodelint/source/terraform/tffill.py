@@ -193,7 +193,7 @@ class FileFiller:
             writer.copy_to(block.start)
             self.declares = block.kind == "locals"
             given = list(attributes_of(self.words, block))
-            outer = {each.name: each.value for each in given if not each.depth}
+            outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
             given_names = instances(outer, self.evaluator)[:MOST_INSTANCES]
             for n, names in enumerate(given_names):
                 writer.at = block.start

@@ -181,7 +181,7 @@ def _set_product(at: Node, *args: Node) -> object:
 
 
 def _index_of(at: Node, value: Node, item: Node) -> object:
-    found = [same_form(each) for each in take_items(value)]
+    found = [same_form(item) for item in take_items(value)]
     if same_form(item) not in found:
         raise EvaluationFailure
     return found.index(same_form(item))
@@ -204,7 +204,7 @@ def _chunk_list(at: Node, value: Node, size: Node) -> object:
 
 
 def _contains(at: Node, value: Node, item: Node) -> object:
-    return same_form(item) in [same_form(each) for each in take_items(value)]
+    return same_form(item) in [same_form(item) for item in take_items(value)]
 
 
 def _sort(at: Node, value: Node) -> object:
@@ -315,7 +315,7 @@ _OF_KNOWN: dict[str, Function] = {
     "min": lambda at, *args: min(map(take_number, args)),
     "range": _range,
     "replace": _replace,
-    "setintersection": _set_of(lambda item, lists: all(item in each for each in lists)),
+    "setintersection": _set_of(lambda item, lists: all(item in items for items in lists)),
     "setproduct": _set_product,
     "setsubtract": _set_of(lambda item, lists: item in lists[0] and item not in lists[-1]),
     "setunion": _set_of(lambda item, lists: True),

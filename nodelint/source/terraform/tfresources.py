@@ -33,7 +33,7 @@ def manifest_resource(outer: Mapping[str, HclExpression], evaluator: Evaluator) 
         if any(key is None or not isinstance(key.value, str) for key in keys):
             return None
         return mapping(
-            at, ((str(key.value), key, one) for key, one in zip(keys, made, strict=True) if key is not None)
+            at, ((str(key.value), key, node) for key, node in zip(keys, made, strict=True) if key is not None)
         )
     index = given[0]["count"].get("index") if given else None
     return None if index is None or not isinstance(index.value, int) else sequence(at, made)

@@ -56,7 +56,9 @@ class TerraformFile:
 
     def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
         """What a block itself sets."""
-        return {each.name: each.value for each in attributes_of(self.words, block) if not each.depth}
+        return {
+            attribute.name: attribute.value for attribute in attributes_of(self.words, block) if not attribute.depth
+        }
 
 
 class TerraformModule:
@@ -227,7 +229,7 @@ class Modules:
         self.settled = settled
         self._listed: dict[str, tuple[list[str], list[str]]] = {}
         self._near: dict[str, list[str]] = {}
-        self._sources: dict[str, Source | None] = {os.path.abspath(each.path): each for each in sources}
+        self._sources: dict[str, Source | None] = {os.path.abspath(source.path): source for source in sources}
         self._files: dict[str, TerraformFile] = {}
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
@@ -241,8 +243,8 @@ class Modules:
             around = folder
             for _ in range(_LEVELS):
                 below = self._list(around)[0]
-                for each in (around, *(below if len(below) <= _MOST_FOLDERS else ())):
-                    found.update(dict.fromkeys(self._list(each)[1]))
+                for near_folder in (around, *(below if len(below) <= _MOST_FOLDERS else ())):
+                    found.update(dict.fromkeys(self._list(near_folder)[1]))
                 above = os.path.dirname(around)
                 if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
                     break

@@ -42,9 +42,9 @@ def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[s
         return
     words = Text(source.text, 0, len(source.text))
     nothing = NameScope(source, {}, lambda word, name: None, lambda e, name, args, at: unknown(at), "")
-    for each in attributes_of(words, TerraformBlock("", (), tuple(words.tokens), 0, len(source.text))):
-        if not each.depth:
-            yield each.name, Evaluator(nothing, budget).value(each.value)
+    for attribute in attributes_of(words, TerraformBlock("", (), tuple(words.tokens), 0, len(source.text))):
+        if not attribute.depth:
+            yield attribute.name, Evaluator(nothing, budget).value(attribute.value)
 
 
 def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:

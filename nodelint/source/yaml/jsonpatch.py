@@ -37,8 +37,8 @@ def target(node: Node) -> Node | None:
     if named is None or kind is None or not isinstance(kind.value, str) or kind.value not in API_VERSIONS:
         return None
     group, _, version = API_VERSIONS[kind.value].partition("/")
-    said = [(named.get("group"), group), (named.get("version"), version)]
-    return kind if all(one is None or one.value == meant for one, meant in said) else None
+    fields = [(named.get("group"), group), (named.get("version"), version)]
+    return kind if all(node is None or node.value == meant for node, meant in fields) else None
 
 
 def part(root: Node, kind: Node | None) -> Node | None:

@@ -165,8 +165,8 @@ class _Parts:
         self._characters += len(data) if data.isascii() else len(data.decode("utf-8", "replace"))
 
     def _refuse(self) -> None:
-        said = f"a document of more than {_LONGEST_DOCUMENT >> 20} MiB mentions Karpenter, which no manifest is"
-        raise OSError(errno.EFBIG, said)
+        text = f"a document of more than {_LONGEST_DOCUMENT >> 20} MiB mentions Karpenter, which no manifest is"
+        raise OSError(errno.EFBIG, text)
 
 
 def _is_marked(data: bytes) -> bool:
