@@ -74,7 +74,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
     newest = {o: targets[-1] for o in judged if isinstance(o, NodePool) and (targets := target.for_object(o))}
-    pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
+    pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     if nodepool is not None:
         pools = _called(nodepool, pools)
     from nodelint.report import explain as report
@@ -83,10 +83,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay)]
     world = [*judged, *context_objects, *overlays]
-    contexts = {
-        chosen_target.releases: Context(world, chosen_target._replace(facts=facts))
-        for chosen_target in newest.values()
-    }
+    contexts = {chosen.releases: Context(world, chosen._replace(facts=facts)) for chosen in newest.values()}
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))

@@ -153,19 +153,16 @@ def lint(
         return (share_objects(jobs, objects, shared) if memory is None else None) or judge_in_turn(pause)
 
     made = judge_objects(setup, requested, context_objects, sources, share, memory)
-    raw_results, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
+    raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
     unread = [skip for source in sources for skip in _not_read(source)]
     skipped += [*_not_looked_at(requested), *unread]
     if built:
         more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))
-        raw_results, skipped, requested = (
-            more.told,
-            [*replacement.kept_skips(skipped, rules), *more.skipped],
-            more.objects,
-        )
+        skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
+        raw, requested = more.told, more.objects
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
-    results = apply_suppressions(raw_results, sources, setup.running, reporting, made.context)
+    results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in requested if not obj.of_cluster)
     seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours

@@ -152,10 +152,8 @@ def _looked_up(
         images.append(Image(node, image.arch, variants, choices, alias.family, asked_alias.shown, found=image))
     every = in_order(image for image, _ in behind.values())
     passed = passed_over(every, used, version, facts.now, latest=latest)
-    looked_up = TermImages(
-        term, node, None, tuple(parameters), tuple(every), len(every), tuple(used), passed, missing
-    )
-    return (*images, *rest), looked_up
+    looked_at = tuple(parameters), tuple(every), len(every)
+    return (*images, *rest), TermImages(term, node, None, *looked_at, tuple(used), passed, missing)
 
 
 def _choice(arch: str, variant: str, build: str | None, version: Version) -> Requirements:
