@@ -211,6 +211,7 @@ LINKED = {
     "values-leak.yaml": "chart",
     "charts/sub/templates/leak.yaml": "chart",
     "files/leak.txt": None,
+    "crds/leak.yaml": None,
 }
 
 

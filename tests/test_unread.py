@@ -25,6 +25,9 @@ const nodeClassRef = { apiVersion: "karpenter.k8s.aws/v1beta1", kind: "EC2NodeCl
 """
 PYTHON = 'POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}}\n'
 CUE = 'pool: {\n\tapiVersion: "karpenter.sh/v1"\n\tkind: "NodePool"\n\tmetadata: name: "a"\n}\n'
+PULUMI = 'CustomResource("a", api_version="karpenter.sh/v1", kind="NodePool", metadata={"name": "a"})\n'
+PULUMI_YAML = "resources:\n  a:\n    type: kubernetes:karpenter.sh/v1:NodePool\n"
+KIND_FIRST = '{ kind = "NodePool"; # a pool\n  apiVersion = "karpenter.sh/v1"; metadata.name = "a"; }\n'
 GO = "const pool = `\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\n`\n"
 
 
@@ -73,6 +76,19 @@ REMOTE = {
             ],
         ),
         (
+            {"a.py": PULUMI, "b.nix": KIND_FIRST, "c.jsonnet": KIND_FIRST, "d.k": KIND_FIRST},
+            "1 Python file not read, 1 Jsonnet file not read, 1 Nix file not read, 1 KCL file not read",
+            [
+                "Not read: 4 Karpenter objects in 1 Python file, 1 Jsonnet file, 1 Nix file, 1 KCL file; "
+                "pipe what they generate into `nodelint check -`."
+            ],
+        ),
+        (
+            {"Pulumi.yaml": PULUMI_YAML},
+            "1 file not read",
+            ["Not read: 1 file holds 1 Karpenter object in a form that is not read: Pulumi.yaml."],
+        ),
+        (
             REMOTE,
             "1 file not judged",
             [],
@@ -112,7 +128,7 @@ REMOTE = {
         ({"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS, "notes.md": "karpenter.sh/v1 NodePool\n"}, "", []),
     ],
     ids=[
-        *("scripts", "Markdown", "programs", "overlay", "chart"),
+        *("scripts", "Markdown", "programs", "other programs", "other YAML", "overlay", "chart"),
         *("capitals and comments", "YAML called shell", "no pool and no class", "no block", "nothing"),
     ],
 )  # fmt: skip
@@ -125,8 +141,9 @@ def test_what_is_not_read_or_rendered_is_said(
     assert rest == lines
     if not {"prod/heavier.yaml", "c/Chart.yaml"} & files.keys():
         (tmp_path / "class.yaml").unlink()
+        number = "1 file" if "Pulumi.yaml" in files else "0 files"
         assert nodelint("check", ".").stdout == "\n".join(
-            ["Nothing to check: no NodePool or EC2NodeClass in 0 files.", *lines, ""]
+            [f"Nothing to check: no NodePool or EC2NodeClass in {number}.", *lines, ""]
         )
 
 

@@ -32,6 +32,11 @@ _PROGRAMS = {
     "C#": (".cs",),
     "Jsonnet": (".jsonnet", ".libsonnet"),
     "Ruby": (".rb",),
+    "Nix": (".nix",),
+    "KCL": (".k",),
+    "Pkl": (".pkl",),
+    "Starlark": (".star",),
+    "Rust": (".rs",),
 }
 _TOOLS = frozenset(
     {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
@@ -42,12 +47,23 @@ _MOST_HIDDEN = 2000
 _LARGEST = 4 << 20
 """Bytes of a text or program that somebody wrote."""
 
-# An object as YAML or as a literal of a language; a reference of v1beta1 to a class goes on with its name.
+# An object as YAML or as a literal of a language, in either order; a reference of v1beta1 to a class goes on with its
+# name. Programs for Pulumi write `api_version`, and its YAML names both in one type.
+_KIND = rb"(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b"
+_GROUP = rb"karpenter\.(?:sh|k8s\.aws)/v\w+"
+_GAP = rb"\s*+ (?: (?:\#|//) [^\n]*+ \s*+ )*+"
 _OBJECT = rb"""(?x)
-    apiVersion ["'`]? \s* [:=] \s* ["'`]? karpenter\.(?:sh|k8s\.aws)/v\w+ ["'`]? ,? \s*+ (?: \# [^\n]*+ \s*+ )*+
-    ["'`]? kind ["'`]? \s* [:=] \s* ["'`]? (?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b
+    api_?[vV]ersion ["'`]? \s* [:=] \s* ["'`]? %(group)s ["'`]? [,;]? %(gap)s
+    ["'`]? kind ["'`]? \s* [:=] \s* ["'`]? %(kind)s
     ["'`]?+ ,?+ (?! \s* ["'`]?+ name\b)
-"""
+    | \b kind ["'`]? \s* [:=] \s* ["'`]? %(kind)s ["'`]? [,;]? %(gap)s
+    ["'`]? api_?[vV]ersion ["'`]? \s* [:=] \s* ["'`]? %(group)s \b
+    ["'`]?+ ,?+ (?! \s* ["'`]?+ name\b)
+    | \b kubernetes: %(group)s : %(kind)s
+""" % {b"group": _GROUP, b"gap": _GAP, b"kind": _KIND}
+
+
+_WORD = re.compile("kind|kubernetes:karpenter")
 
 
 def unread(
@@ -73,7 +89,7 @@ def _missed(found: Discovery) -> Iterator[Unread]:
 
     counts = {}
     for source in found.sources:
-        known = source.problems or source.set_aside or source.path == "-" or "kind" not in source.text
+        known = source.problems or source.set_aside or source.path == "-" or not _WORD.search(source.text)
         if (
             known
             or any(True for _ in objects(source, foreign=True, more=True))

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     Named = TypeVar("Named", bound=Object)
 
-_CODE = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
-_OF_ROUND = re.compile(r"\{\{.*(?:(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b)|\b(?:each|count|self)\.", re.DOTALL)
-"""What differs from one round of a loop to the next: a field of an item, a variable, `each.key`."""
+_CODE = re.compile(r"\{\{([^{}]*)\}\}")
+_OF_LOOP = re.compile(r"\b(?:each|count|self)\.")
+_OF_ROUND = re.compile(r"(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b")
+"""What differs from one round of a loop to the next: `each.key`; in a template a field of an item, or a variable."""
 
 
 def canonical_code(text: str) -> str:
@@ -29,8 +30,10 @@ def canonical_code(text: str) -> str:
 
 
 def _spell(code: str) -> str:
-    code = re.sub(r"\$(?=[.\s)]|\Z)\.?", ".", " ".join(code.split()))
-    return re.sub(r"(?: ?\| ?s?quote)+\Z", "", code)
+    code = re.sub(r"\$(?=[.\s)]|\Z)\.?", ".", " ".join(code.strip("-").split()))
+    while code.endswith(("| quote", "|quote", "| squote", "|squote")):
+        code = code.rpartition("|")[0].rstrip()
+    return code
 
 
 def _folder_filled(path: str) -> str:
@@ -60,7 +63,8 @@ def namesakes_of(name: Node, by_their_code: Mapping[str, Sequence[Named]]) -> li
     same = by_their_code.get(code, ())
     if cluster:  # a file that is not built stands beside what is built of the others
         same = [obj for obj in same if obj.source.cluster in ("", cluster)]
-    folder, differs = _folder_filled(name.source.path), _OF_ROUND.search(code) is not None
+    folder = _folder_filled(name.source.path)
+    differs = _OF_LOOP.search(code) is not None or ("{{" in code and _OF_ROUND.search(code) is not None)
     return [
         obj
         for obj in same

@@ -35,7 +35,7 @@ SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in _WOR
 # Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
 _TEXTS = (
     *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", *SET_ASIDE),
+    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _WORKFLOWS = ".github"
@@ -316,7 +316,8 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
     if read == _GLANCE:
         found.glanced.add(path)
     if entry.is_symlink() and (what := _leads_out(path, top)):
-        if read != _GLANCE:
+        # Helm installs what is in `crds` as it is; definitions are no manifests.
+        if read != _GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
             found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
         return False
     return True
