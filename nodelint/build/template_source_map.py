@@ -354,7 +354,7 @@ class Back:
             raise NotEditable("the template has a part in it")
         over = self._over(node.start, node.end)
         code = over[0][0].code
-        bare = isinstance(new, str) and node.style == "plain" and not isinstance(node.value, str)
+        bare = node.style == "plain" and not isinstance(node.value, str) and new == node.text
         if bare and code is not None and re.fullmatch(r"[$.\w]+", code.text):
             end = self.template.text.index(code.text, code.start) + len(code.text)
             return [Edit(self.template, end, end, " | quote")], False

@@ -279,7 +279,7 @@ class _World:
         return None if changed & self._shared else edits
 
     def _lead_suggestions(self, finding: Finding, at: Node | Span, built: Built) -> Iterator[Suggestion]:
-        for suggestion in finding.suggestions if not built.by_default else ():
+        for suggestion in finding.suggestions:
             edits = self._lead_edits(finding._replace(edits=suggestion.edits), at, built)
             if edits is not None:
                 yield suggestion._replace(edits=edits.edits)
