@@ -99,6 +99,10 @@ FIXED = {
         CLASS + AMI.replace("al2023@v20250403", "windows2022@v20250403") + SUBNETS + GROUPS,
         "alias: windows2022@latest",
     ),
+    "no time": (
+        pool("disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 0}"),
+        "consolidateAfter: 0s}",
+    ),
     "bytes": (pool("limits: {memory: 1600}"), "limits: {memory: 1600Gi}"),
 }
 

@@ -21,6 +21,8 @@ def candidates(text: str, form: str | None) -> Sequence[str]:
     bare = "".join(text.split())
     form = form or ""
     if "duration" in form:
+        if re.fullmatch("0+", bare):
+            return ["0s"]
         if re.fullmatch(r"[1-9][0-9]{0,8}", bare):
             return [bare + unit for unit in "smh"]
         if "hours and minutes" in form and (minutes := _whole_minutes(text)):
