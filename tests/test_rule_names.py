@@ -192,3 +192,13 @@ def test_the_fix_of_a_reminder_mends_all_pools(rules: dict[str, Rule]) -> None:
     sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in "abcd"]
     done = fix(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"node-churn"}))))
     assert all("consolidateAfter: 5m" in source.text for source in done.sources)
+
+
+def test_a_word_lists_the_rules_about_it(nodelint: Run) -> None:
+    """By the name, the subject or the sentence of a rule, as a whole word."""
+    listed = {rule["name"]: rule for rule in json.loads(nodelint("rule", "gpu", "--format", "json").stdout)}
+    assert {"gpu-image-gap", "accelerator-by-accident", "small-volume"} <= listed.keys()
+    assert not {"spot-only", "wildcard-value"} & listed.keys()
+    assert nodelint("rule", "GPUs").stdout.startswith("GPUs: ")
+    done = nodelint("rule", "gp")
+    assert (done.returncode, done.stdout) == (2, "") and "there is no rule `gp`" in done.stderr

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +12,9 @@ from nodelint.commands import echo, echo_json, output_format, say, session_of, s
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files, rule_names
 from nodelint.commands._terminal import colour_option, look
+
+if TYPE_CHECKING:
+    from nodelint.lint.rule import Rule
 
 
 @click.command(cls=GroupedCommand)
@@ -37,6 +42,8 @@ from nodelint.commands._terminal import colour_option, look
 def command(name: str | None, subject: str | None, form: str, **flags: Any) -> None:
     """List the rules by subject, with your own and policies, or print one rule's page.
 
+    A word that names no rule lists those about it: `nodelint rule gpu`.
+
     \b
     Groups, and the profiles in which they run:
       correctness  refused, never ready, cannot launch, or silently dropped
@@ -58,9 +65,10 @@ def command(name: str | None, subject: str | None, form: str, **flags: Any) -> N
         if today is not None:
             say(f"the rule `{name}` is named `{today}` today")
             name = today
-    if name is None:
+    found = [] if name is None or name in rules else _rules_about(name, rules.values())
+    if name is None or found:
         named = None if subject is None else _subject_named(subject)
-        chosen = sorted(rules.values(), key=lambda rule: rule.name)
+        chosen = sorted(found or rules.values(), key=lambda rule: rule.name)
         if form == "json":
             echo_json([rule_data(chosen_rule) for chosen_rule in chosen if named in (None, chosen_rule.subject)])
             return
@@ -79,6 +87,12 @@ def command(name: str | None, subject: str | None, form: str, **flags: Any) -> N
     style = look(page=True)
     head = fitted(header(page), style)
     echo("\n".join([style.style(page.name, bold=True), *head, "", *page_lines(whole, style)]))
+
+
+def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
+    """The rules with a word in their name, their subject or the sentence that says what they find."""
+    whole_word = re.compile(rf"\b{re.escape(word)}s?\b", re.IGNORECASE)
+    return [rule for rule in rules if whole_word.search(f"{rule.name} {rule.subject} {rule.summary}")]
 
 
 def _subject_named(subject: str) -> str:
