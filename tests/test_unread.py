@@ -28,6 +28,7 @@ CUE = 'pool: {\n\tapiVersion: "karpenter.sh/v1"\n\tkind: "NodePool"\n\tmetadata:
 PULUMI = 'CustomResource("a", api_version="karpenter.sh/v1", kind="NodePool", metadata={"name": "a"})\n'
 PULUMI_YAML = "resources:\n  a:\n    type: kubernetes:karpenter.sh/v1:NodePool\n"
 KIND_FIRST = '{ kind = "NodePool"; # a pool\n  apiVersion = "karpenter.sh/v1"; metadata.name = "a"; }\n'
+TERRAFORM = 'manifest = {\n  apiVersion = "karpenter.sh/v1"\n  kind       = "NodePool"\n}\n'
 GO = "const pool = `\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\n`\n"
 
 
@@ -206,6 +207,11 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
             {"class.yaml.bak": CLASS},
             ["."],
             "Not read: 1 set-aside file holds 1 Karpenter object that no tool applies by this name: class.yaml.bak.",
+        ),
+        (
+            {"pool.tf.disabled": TERRAFORM},
+            ["."],
+            "Not read: 1 set-aside file holds 1 Karpenter object that no tool applies by this name: pool.tf.disabled.",
         ),
         (
             {"main.tf": 'locals {\n  text = join("", [<<-A\n' + CLASS + "  B\n  , 1])\n}\n"},

@@ -29,7 +29,7 @@ _STATING = (
     *(".env", ".envrc", ".tfvars", ".hcl", "Chart.lock", ".toml", ".conf", ".ini", ".cfg"),
 )
 _WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
-SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in _WORDS)
+SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml", "tf", "tofu") for word in _WORDS)
 """How manifests end that somebody has set aside: no tool applies them."""
 
 # Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
