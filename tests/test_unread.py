@@ -209,9 +209,9 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
             "Not read: 1 set-aside file holds 1 Karpenter object that no tool applies by this name: class.yaml.bak.",
         ),
         (
-            {"pool.tf.disabled": TERRAFORM},
+            {"a.tf.disabled": TERRAFORM},
             ["."],
-            "Not read: 1 set-aside file holds 1 Karpenter object that no tool applies by this name: pool.tf.disabled.",
+            "Not read: 1 set-aside file holds 1 Karpenter object that no tool applies by this name: a.tf.disabled.",
         ),
         (
             {"main.tf": 'locals {\n  text = join("", [<<-A\n' + CLASS + "  B\n  , 1])\n}\n"},
@@ -220,7 +220,7 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
         ),
         ({".git/class.yaml": CLASS, ".terraform/class.yaml": CLASS}, ["."], None),
     ],
-    ids=["a hidden folder", "a copy", "a heredoc without an end", "folders of tools"],
+    ids=["a hidden folder", "a copy", "a copy of Terraform", "a heredoc without an end", "folders of tools"],
 )
 def test_what_holds_objects_and_is_passed_over_is_named(
     nodelint: Run, tmp_path: Path, files: dict[str, str], paths: list[str], line: str | None
