@@ -212,7 +212,7 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
         return remedies.list_suggestions([(f"evict after 2m of {', '.join(periods)}", added)])
     if problem.severity != "error" or problem.suggestion is not None:
         return []
-    return remedies.drop_refused(obj, problem.node, partial(controller.check, version=context.karpenter))
+    return remedies.drop_refused(obj, problem.node, partial(controller.check, release=context.karpenter))
 
 
 def _dropped(name: str, node: Node | None) -> list[Suggestion]:

@@ -119,7 +119,7 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
         ways.insert(0, ("drop it: no weight is the least", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
         ways.append((f"limit cpu to {node.value} cores", edits.if_editable(edits.replace, node, {"cpu": node.value})))
-    judge = partial(apiserver.check, version=context.karpenter, schemas=context.schemas)
+    judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
     return remedies.list_suggestions(ways) or remedies.drop_refused(obj, node, judge)
 
 

@@ -204,7 +204,7 @@ def _read_line(line: manifest.RequirementLine, context: Context) -> requirement.
         return None
     if line.operator not in requirement.OPERATORS or not (line.values or line.operator in ("Exists", "DoesNotExist")):
         return None
-    return requirement.Requirement.parse(key, line.operator, line.texts, version=context.karpenter)
+    return requirement.Requirement.parse(key, line.operator, line.texts, release=context.karpenter)
 
 
 def _render_line(line: manifest.RequirementLine) -> str:

@@ -51,7 +51,7 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "validation":
                 advice, offers = _ways(obj, problem, context)
-                judge = partial(apiserver.check, version=context.karpenter, schemas=context.schemas)
+                judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
                 suggestions = remedies.list_suggestions(offers) or remedies.drop_refused(obj, problem.node, judge)
                 yield Finding(at=problem.node, message=problem.message, help=advice, suggestions=suggestions)
             elif problem.layer == "unjudged":

@@ -103,7 +103,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
     if there is None or parent is None or there.parent is parent:
         # What is left beside a field that the schema lacks stays as it is; an empty mapping may be refused.
         alone = parent is None or len(parent.entries) == 1
-        judge = partial(apiserver.check, version=context.karpenter, schemas=context.schemas) if alone else None
+        judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas) if alone else None
         return remedies.drop_refused(obj, problem.node, judge)
     here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)
     ways = [(f"drop it here: {problem.belongs}.{name} is set", drop)]

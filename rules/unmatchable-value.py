@@ -136,10 +136,10 @@ def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings
     reserved = [value for value in line.values if value.text == "reserved"]
     if not reserved or len(line.values) == 1:
         return
-    node_class, version = resolution.node_class, resolution.version
-    if node_class is None or "reserved" in resolve.capacity_types(node_class, version):
+    node_class, release = resolution.node_class, resolution.version
+    if node_class is None or "reserved" in resolve.capacity_types(node_class, release):
         return
-    if releases.behaves("reservation-terms", version):
+    if releases.behaves("reservation-terms", release):
         yield Finding(
             at=reserved[0].node,
             message="`reserved` matches nothing: the class selects no capacity reservation",

@@ -291,7 +291,7 @@ def _version(alias: manifest.Alias) -> str:
 def _hint(
     problem: images.ImageProblem,
     alias: manifest.Alias,
-    karpenter: releases.Version,
+    release: releases.Version,
     kubernetes: releases.KubernetesVersion | None,
 ) -> str | None:
     if problem.kind == "family":
@@ -299,7 +299,7 @@ def _hint(
             version = kubernetes or "<version>"
             name = f'`name: ubuntu-eks/k8s_{version}/images/*`, `owner: "{images.canonical()}"`'
             return f"Ubuntu has no alias: set `amiFamily: AL2`, whose user data it takes, and select {name}"
-        return f"use one of {', '.join(f'`{family}`' for family in images.families(karpenter, kubernetes))}"
+        return f"use one of {', '.join(f'`{family}`' for family in images.families(release, kubernetes))}"
     if problem.kind == "release" and problem.since is not None:
         return f"upgrade to Karpenter {problem.since}"
     if problem.kind == "kubernetes":

@@ -433,7 +433,7 @@ def test_what_is_left_is_what_the_controllers_own_loop_leaves(
     found = run(*lines, spec=RESERVING, version=version, facts=known(sold, served, reservations))
     release = Version.parse(version)
     wanted = Requirements(
-        Requirement.parse(each["key"], each["operator"], each.get("values", ()), version=release) for each in lines
+        Requirement.parse(each["key"], each["operator"], each.get("values", ()), release=release) for each in lines
     )
     expected = [name for name in sorted(TYPES) if launched(name, sold, served, reservations, wanted, release)]
     assert found.catalog.names_in(found.candidates) == expected

@@ -318,7 +318,7 @@ def test_candidates_are_those_that_the_algebra_keeps_type_by_type(lines: list[di
     found = run(*lines, alias="bottlerocket@latest", version=version)
     release = Version.parse(version)
     wanted = Requirements(
-        Requirement.parse(each["key"], each["operator"], each.get("values", ()), version=release) for each in lines
+        Requirement.parse(each["key"], each["operator"], each.get("values", ()), release=release) for each in lines
     )
     for name in found.catalog.names[::9]:
         labels = found.catalog.labels(name)

@@ -83,7 +83,7 @@ def _bundled() -> Schemas:
     return Schemas({}, foreign=False)
 
 
-def check(obj: Object, version: Version, schemas: Schemas, partial: bool = False) -> list[SchemaProblem]:
+def check(obj: Object, release: Version, schemas: Schemas, partial: bool = False) -> list[SchemaProblem]:
     """What the API server of a cluster with this release of Karpenter has against an object.
 
     An empty list means that it takes the object. Unknown fields count as problems, as they do under
@@ -92,53 +92,53 @@ def check(obj: Object, version: Version, schemas: Schemas, partial: bool = False
     """
     if isinstance(obj, Retired) or obj.of_values:
         return []
-    return obj.once(("problems", version, partial), (schemas,), lambda: _check(obj, version, schemas, partial))
+    return obj.once(("problems", release, partial), (schemas,), lambda: _check(obj, release, schemas, partial))
 
 
-def _check(obj: Object, version: Version, schemas: Schemas, partial: bool) -> list[SchemaProblem]:
-    not_served = _not_served(obj, version, schemas)
+def _check(obj: Object, release: Version, schemas: Schemas, partial: bool) -> list[SchemaProblem]:
+    not_served = _not_served(obj, release, schemas)
     if not_served is not None:
         return [not_served]
-    shape = schemas.shape(obj.kind, obj.version, version)
+    shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None:
         return []
     from nodelint.apiserver.walk import Walk
 
-    return list(_sort_problems(Walk(obj, shape, version, partial=partial).run()))
+    return list(_sort_problems(Walk(obj, shape, release, partial=partial).run()))
 
 
-def refuses(obj: Object, version: Version, schemas: Schemas) -> bool:
+def refuses(obj: Object, release: Version, schemas: Schemas) -> bool:
     """Whether the API server refuses an object even where it drops unknown fields: no cluster holds it."""
-    shape = schemas.shape(obj.kind, obj.version, version)
+    shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None:
         return True
     from nodelint.apiserver.walk import Walk
 
-    found = Walk(obj, shape, version, loose=True).run()
+    found = Walk(obj, shape, release, loose=True).run()
     return any(problem.layer in ("structure", "validation") for problem in found)
 
 
-def check_part(obj: Object, node: Node, path: str, shape: SchemaNode, version: Version) -> list[SchemaProblem]:
+def check_part(obj: Object, node: Node, path: str, shape: SchemaNode, release: Version) -> list[SchemaProblem]:
     """What is wrong with a part of an object by a schema of its own, which no API server asks."""
     from nodelint.apiserver.walk import Walk
 
-    return list(_sort_problems(Walk(obj, shape, version).run(node, path)))
+    return list(_sort_problems(Walk(obj, shape, release).run(node, path)))
 
 
-def _not_served(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem | None:
-    served = [v for v in schemas.versions(obj.kind) if _is_served(schemas.shape(obj.kind, v, version), version)]
+def _not_served(obj: Object, release: Version, schemas: Schemas) -> SchemaProblem | None:
+    served = [v for v in schemas.versions(obj.kind) if _is_served(schemas.shape(obj.kind, v, release), release)]
     group = GROUPS.get(obj.kind)
     if obj.kind == OVERLAY_KIND:
-        return _not_yet(obj, version, schemas)
+        return _not_yet(obj, release, schemas)
     if group is None or not served:
         return None
     if obj.group == group and obj.version in served:
         return None
     at = obj.node.get("apiVersion") or obj.node
-    shape = schemas.shape(obj.kind, obj.version, version) if obj.group == group else None
+    shape = schemas.shape(obj.kind, obj.version, release) if obj.group == group else None
     until = shape.window.until if shape is not None else None
     if until is not None:
-        message = f"`{obj.api_version}` is gone since Karpenter {until}, the target is {version}"
+        message = f"`{obj.api_version}` is gone since Karpenter {until}, the target is {release}"
     else:
         meant = " or ".join(f"{group}/{v}" for v in served)
         message = f"there is no {obj.kind} in `{obj.api_version}`; it is in {meant}"
@@ -146,17 +146,17 @@ def _not_served(obj: Object, version: Version, schemas: Schemas) -> SchemaProble
     return SchemaProblem(layer, at, "apiVersion", fit(message), suggestion=f"{group}/{served[0]}", until=until)
 
 
-def _not_yet(obj: Object, version: Version, schemas: Schemas) -> SchemaProblem | None:
+def _not_yet(obj: Object, release: Version, schemas: Schemas) -> SchemaProblem | None:
     """A kind that a release does not have yet."""
-    shape = schemas.shape(obj.kind, obj.version, version)
-    if shape is None or version in shape.window:
+    shape = schemas.shape(obj.kind, obj.version, release)
+    if shape is None or release in shape.window:
         return None
-    message = f"{obj.kind} needs Karpenter {shape.window.since} or newer, the target is {version}"
+    message = f"{obj.kind} needs Karpenter {shape.window.since} or newer, the target is {release}"
     return SchemaProblem("release", obj.node.get("kind") or obj.node, "kind", message)
 
 
-def _is_served(shape: SchemaNode | None, version: Version) -> bool:
-    return shape is not None and version in shape.window
+def _is_served(shape: SchemaNode | None, release: Version) -> bool:
+    return shape is not None and release in shape.window
 
 
 def _sort_problems(found: list[SchemaProblem]) -> Iterator[SchemaProblem]:

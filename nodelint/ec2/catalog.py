@@ -108,12 +108,12 @@ class Catalog:
     def __init__(
         self,
         snapshot: Snapshot,
-        version: Version = NEWEST,
+        release: Version = NEWEST,
         windows_build: str | None = None,
         written: _LabelColumns | None = None,
     ) -> None:
         self._snapshot = snapshot
-        self._version = version
+        self._version = release
         self._windows_build = windows_build
         self._written = _LabelColumns(snapshot) if written is None else written
         self._names = self._written.names
@@ -141,18 +141,18 @@ class Catalog:
         with open(path, "rb") as file:
             return cls(read_bundled(file.read()))
 
-    def for_release(self, version: Version) -> Catalog:
+    def for_release(self, release: Version) -> Catalog:
         """The catalogue as the controller of a release sees it.
 
         A label that the release does not have yet is not a label of any type: requirements on it are
         ignored there, as those on any custom label are. Values that differed (the bandwidth table is
         compiled in, Neuron names changed with 1.1.0) are those of the release.
         """
-        if version == self._version:
+        if release == self._version:
             return self
-        view = self._views.get(version)
+        view = self._views.get(release)
         if view is None:
-            view = self._views[version] = Catalog(self._snapshot, version, self._windows_build, self._written)
+            view = self._views[release] = Catalog(self._snapshot, release, self._windows_build, self._written)
         return view
 
     def on_windows(self, build: str) -> Catalog:

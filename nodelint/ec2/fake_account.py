@@ -85,10 +85,10 @@ class FakeAccount:
         self.now = str(data.get("now", _NOW))
 
     def facts(
-        self, classes: Sequence[EC2NodeClass], karpenter: Version, kubernetes: KubernetesVersion | None = None
+        self, classes: Sequence[EC2NodeClass], release: Version, kubernetes: KubernetesVersion | None = None
     ) -> AwsFacts:
         """What `nodelint refresh` would know of it for some classes."""
-        reply = gather(self.ask, self.region, classes, karpenter, kubernetes)
+        reply = gather(self.ask, self.region, classes, release, kubernetes)
         answered = {q: a for q, a in reply.region.answers.items() if a.failed != ""}
         region = reply.region._replace(answers=answered)
         return AwsFacts(Snapshot("an imagined account", self.now[:10], regions=(region,)), region, moment(self.now))

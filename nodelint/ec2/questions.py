@@ -90,7 +90,7 @@ class FieldQuestion(NamedTuple):
     question: Question | None
 
 
-def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST) -> list[FieldQuestion]:
+def reservation_questions(node_class: EC2NodeClass, release: Version = NEWEST) -> list[FieldQuestion]:
     """What the entries of capacityReservationSelectorTerms ask, in every state (Karpenter uses active ones).
 
     An entry with an id and with tags asks for each by itself. Before 1.8.0 `instanceMatchCriteria` is not known.
@@ -101,7 +101,7 @@ def reservation_questions(node_class: EC2NodeClass, karpenter: Version = NEWEST)
         if node.kind != "mapping":
             continue
         id, owner, match = (text(node.get(key)) for key in ("id", "ownerID", "instanceMatchCriteria"))
-        tags, match = labels(node.get("tags")), match if behaves("reservation-match-terms", karpenter) else None
+        tags, match = labels(node.get("tags")), match if behaves("reservation-match-terms", release) else None
         if id:
             questions.append(
                 FieldQuestion(node, _question_by_name("capacity-reservations", "capacity-reservation-id", id))
@@ -195,28 +195,28 @@ class AliasImage(NamedTuple):
     parameter: str
 
 
-def alias_rows(family: str, karpenter: Version, version: str = "latest") -> list[dict[str, Any]]:
+def alias_rows(family: str, release: Version, version: str = "latest") -> list[dict[str, Any]]:
     """The images of an alias in a release as `data/images.json` has them. KeyError for no alias family."""
     return [
         image
         for image in alias_families()[family]["images"]
-        if releases_match(image.get("releases", ""), karpenter)
+        if releases_match(image.get("releases", ""), release)
         and not (re.fullmatch(r"v\d{8}", version) and version < image.get("published", ""))
     ]
 
 
-def alias_parameters(alias: Alias, karpenter: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
+def alias_parameters(alias: Alias, release: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
     """The images of an alias by their parameters; none for what is not an alias of the release or of Kubernetes."""
     family: dict[str, Any] | None = alias_families().get(alias.family)
     if (
         family is None
-        or not releases_match(family["releases"], karpenter)
+        or not releases_match(family["releases"], release)
         or not kubernetes_match(family["kubernetes"], kubernetes)
         or re.fullmatch(family["versions"], alias.version) is None
     ):
         return []
     found = []
-    for image in alias_rows(alias.family, karpenter, alias.version):
+    for image in alias_rows(alias.family, release, alias.version):
         # Bottlerocket's parameters have no `v` before the version, which Karpenter takes off.
         words = {"kubernetes": kubernetes, "version": alias.version, "bare": alias.version.lstrip("v")}
         pinned: str = image.get("pinned") or family.get("pinned", "")
@@ -236,21 +236,21 @@ def alias_version_behind(image_name: str) -> str | None:
 
 
 def latest_version(
-    family: str, karpenter: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
+    family: str, release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> str | None:
     """The version that an alias stands for at latest; None where facts do not say it, or do not know it by itself."""
     if kubernetes is None:
         return None
-    for image in _alias_found(Alias(family, "latest"), karpenter, kubernetes, facts):
+    for image in _alias_found(Alias(family, "latest"), release, kubernetes, facts):
         version = alias_version_behind(image.name)
         if version is not None:
-            return version if _may_be_published(Alias(family, version), karpenter, kubernetes, facts) else None
+            return version if _may_be_published(Alias(family, version), release, kubernetes, facts) else None
     return None
 
 
-def _may_be_published(alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: AwsFacts) -> bool:
+def _may_be_published(alias: Alias, release: Version, kubernetes: KubernetesVersion, facts: AwsFacts) -> bool:
     try:
-        rows = alias_parameters(alias, karpenter, kubernetes)
+        rows = alias_parameters(alias, release, kubernetes)
         return any(facts.parameter(row.parameter) is not None for row in rows)
     except Missing:
         return True
@@ -273,24 +273,24 @@ def id_question(id: str) -> Question:
 
 
 def _alias_questions(
-    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
+    alias: Alias, release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
     """The parameters of an alias and the images behind them, at latest too, and at the version that latest is now."""
     if kubernetes is None:
         return
     latest = Alias(alias.family, "latest")
     wanted = dict.fromkeys((alias, latest))
-    behind = (alias_version_behind(image.name) for image in _alias_found(latest, karpenter, kubernetes, facts))
+    behind = (alias_version_behind(image.name) for image in _alias_found(latest, release, kubernetes, facts))
     wanted |= {Alias(alias.family, version): None for version in behind if version is not None}
     for wanted_alias in wanted:
-        for row in alias_parameters(wanted_alias, karpenter, kubernetes):
+        for row in alias_parameters(wanted_alias, release, kubernetes):
             yield from _parameter_questions(row.parameter, facts)
 
 
 def _alias_found(
-    alias: Alias, karpenter: Version, kubernetes: KubernetesVersion, facts: AwsFacts
+    alias: Alias, release: Version, kubernetes: KubernetesVersion, facts: AwsFacts
 ) -> Iterator[MachineImage]:
-    for row in alias_parameters(alias, karpenter, kubernetes):
+    for row in alias_parameters(alias, release, kubernetes):
         try:
             id = facts.parameter(row.parameter)
             yield from facts.images(id_question(id)).images if id else ()
@@ -343,7 +343,7 @@ def gather(
     ask: Ask,
     region: str,
     classes: Sequence[EC2NodeClass],
-    karpenter: Version,
+    release: Version,
     kubernetes: KubernetesVersion | None,
     known: Region | None = None,
 ) -> Reply:
@@ -357,7 +357,7 @@ def gather(
     answered = set(found.answers)
     while True:
         facts = AwsFacts(region=found)
-        new = [q for q in dict.fromkeys(questions(classes, karpenter, kubernetes, facts)) if q not in answered]
+        new = [q for q in dict.fromkeys(questions(classes, release, kubernetes, facts)) if q not in answered]
         if not new:
             return Reply(found, rows)
         reply = ask(new)
@@ -367,31 +367,31 @@ def gather(
 
 
 def questions(
-    classes: Sequence[EC2NodeClass], karpenter: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
+    classes: Sequence[EC2NodeClass], release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
     """All that Karpenter would ask for these classes, as far as what is known already allows to say."""
     yield from EVERYWHERE
     for node_class in classes:
         yield from network_questions(node_class)
         yield from (
-            question.question for question in _named_things(node_class, karpenter) if question.question is not None
+            question.question for question in _named_things(node_class, release) if question.question is not None
         )
         alias = alias_of(node_class)
         if alias is not None:
             if alias.known:
-                yield from _alias_questions(alias.alias, karpenter, kubernetes, facts)
+                yield from _alias_questions(alias.alias, release, kubernetes, facts)
             continue
         for term in node_class.ami_terms:
             question = image_question(term)
             if question is not None:
                 yield question
-            elif not term.id and isinstance(term.ssm_parameter, str) and behaves("ssm-parameter-terms", karpenter):
+            elif not term.id and isinstance(term.ssm_parameter, str) and behaves("ssm-parameter-terms", release):
                 yield from _parameter_questions(term.ssm_parameter, facts)
 
 
-def _named_things(node_class: EC2NodeClass, karpenter: Version) -> Iterator[FieldQuestion]:
+def _named_things(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
     """What the release asks for a class beside its network and images."""
-    if behaves("reservation-terms", karpenter):
-        yield from reservation_questions(node_class, karpenter)
-    group = placement_question(node_class) if behaves("checks-placement-group", karpenter) else None
+    if behaves("reservation-terms", release):
+        yield from reservation_questions(node_class, release)
+    group = placement_question(node_class) if behaves("checks-placement-group", release) else None
     yield from (question for question in (group, profile_question(node_class), role_question(node_class)) if question)

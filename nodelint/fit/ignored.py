@@ -45,7 +45,7 @@ def requirements_of(expressions: Iterable[LabelExpression], release: Version) ->
     found = Requirements()
     for expression in expressions:
         try:
-            found.add(Requirement.parse(expression.key, expression.operator, expression.values, version=release))
+            found.add(Requirement.parse(expression.key, expression.operator, expression.values, release=release))
         except ValueError:
             continue
     return found

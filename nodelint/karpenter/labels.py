@@ -191,11 +191,11 @@ def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
 
 
 @lru_cache(maxsize=1 << 15)
-def _near_key(written: str, version: Version) -> NearKey | None:
+def _near_key(written: str, release: Version) -> NearKey | None:
     """The well-known key that a key with a domain was meant to be."""
-    served = _served(version)
+    served = _served(release)
     domain, _, name = written.rpartition("/")
-    same = _same_key(written, version)
+    same = _same_key(written, release)
     kin = _kin(domain, served)
     if kin is None:
         # `karpenter.aws/instance-family`: nobody's own label is called so
@@ -205,7 +205,7 @@ def _near_key(written: str, version: Version) -> NearKey | None:
         return None  # node groups bear labels of this domain: eks.amazonaws.com/capacityType
     if same:
         return NearKey(same[0], True)
-    near = _names(domain, version).nearest(name, abbreviated=kin and len(name) > LEAST_FOR_A_GUESS)
+    near = _names(domain, release).nearest(name, abbreviated=kin and len(name) > LEAST_FOR_A_GUESS)
     if near is not None:
         meant = [key for key in served if name_of(key) == near]
         return NearKey(meant[0], True) if len(meant) == 1 else None
@@ -218,33 +218,33 @@ def _near_key(written: str, version: Version) -> NearKey | None:
 
 
 @cache
-def _served(version: Version) -> tuple[str, ...]:
+def _served(release: Version) -> tuple[str, ...]:
     """The well-known keys of a release that people write."""
-    return tuple(sorted(well_known(version) - {"karpenter.sh/nodepool"}))
+    return tuple(sorted(well_known(release) - {"karpenter.sh/nodepool"}))
 
 
 @cache
-def _by_spelling(version: Version) -> dict[str, list[str]]:
+def _by_spelling(release: Version) -> dict[str, list[str]]:
     """The same keys by name, and by all of their letters and digits."""
     found: dict[str, list[str]] = {}
-    for key in _served(version):
+    for key in _served(release):
         for spelling in {name_of(key), f"/{squash(key)}"}:
             found.setdefault(spelling, []).append(key)
     return found
 
 
-def _same_key(written: str, version: Version) -> list[str]:
+def _same_key(written: str, release: Version) -> list[str]:
     """The keys of this name; of several those that differ in case and separators alone."""
-    spelt = _by_spelling(version)
+    spelt = _by_spelling(release)
     alike = spelt.get(f"/{squash(written)}", [])
     same = sorted({*spelt.get(name_of(written), ()), *alike})
     return same if len(same) <= 1 else alike
 
 
 @lru_cache(maxsize=256)
-def _names(domain: str, version: Version) -> Words:
+def _names(domain: str, release: Version) -> Words:
     """The names that keys of a domain can be near to: short ones count in their own domain alone."""
-    return Words(name_of(key) for key in _served(version) if not _short(key) or key.startswith(f"{domain}/"))
+    return Words(name_of(key) for key in _served(release) if not _short(key) or key.startswith(f"{domain}/"))
 
 
 def installs_driver(script: str, variant: str) -> bool:
@@ -382,9 +382,9 @@ def _form_of(value: str) -> str | None:
 
 
 @cache
-def _of_release(key: str, version: Version) -> frozenset[str]:
+def _of_release(key: str, release: Version) -> frozenset[str]:
     values = _facts()["values"][key]
-    return frozenset(value for value, first in values.items() if Version.parse(first) <= version)
+    return frozenset(value for value, first in values.items() if Version.parse(first) <= release)
 
 
 def _facts() -> dict[str, Any]:

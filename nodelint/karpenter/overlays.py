@@ -175,7 +175,7 @@ def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Req
         if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
             return None
         try:
-            found.add(Requirement.parse(line.key, line.operator, line.texts, version=release))
+            found.add(Requirement.parse(line.key, line.operator, line.texts, release=release))
         except ValueError:
             return None
     return found

@@ -116,24 +116,24 @@ def groups_of(node_class: EC2NodeClass, facts: AwsFacts) -> Finds[SecurityGroup]
     return _finds(node_class, "securityGroupSelectorTerms", terms, facts.groups)
 
 
-def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, karpenter: Version) -> Finds[CapacityReservation]:
+def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version) -> Finds[CapacityReservation]:
     """The capacity reservations that each term of a class finds and Karpenter uses: active and not at their end."""
 
     def usable(question: Question) -> tuple[CapacityReservation, ...]:
         active = [reservation for reservation in facts.reservations(question) if reservation.state == "active"]
         return tuple(r for r in active if r.ends is None or facts.now is None or moment(r.ends) > facts.now)
 
-    terms = reservation_questions(node_class, karpenter) if behaves("reservation-terms", karpenter) else []
+    terms = reservation_questions(node_class, release) if behaves("reservation-terms", release) else []
     return _finds(node_class, "capacityReservationSelectorTerms", terms, usable)
 
 
-def placements_of(node_class: EC2NodeClass, facts: AwsFacts, karpenter: Version) -> Finds[PlacementGroup]:
+def placements_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version) -> Finds[PlacementGroup]:
     """The placement group that a class finds, if it is available: Karpenter passes over others."""
 
     def usable(question: Question) -> tuple[PlacementGroup, ...]:
         return tuple(group for group in facts.placements(question) if group.state == "available")
 
-    asks = placement_question(node_class) if behaves("checks-placement-group", karpenter) else None
+    asks = placement_question(node_class) if behaves("checks-placement-group", release) else None
     return _finds(node_class, "placementGroupSelector", [asks] if asks is not None else [], usable)
 
 

@@ -289,7 +289,7 @@ def _only_names(term: Node) -> bool:
     )
 
 
-def pinnable(term: TermImages, version: Version, now: datetime | None) -> list[MachineImage]:
+def pinnable(term: TermImages, release: Version, now: datetime | None) -> list[MachineImage]:
     """The best image that a term finds for each architecture: available, not deprecated if there is one, newest.
 
     Another account's counts where the term names its owner. None counts that the release would not find.
@@ -298,7 +298,7 @@ def pinnable(term: TermImages, version: Version, now: datetime | None) -> list[M
     named = term.term.owner if term.term is not None else None
     for image in sorted(term.images, key=lambda image: is_deprecated(image, now)):
         trusted = named or image.owner in DEFAULT_OWNERS
-        if trusted and image.state == "available" and why_unseen(image, version, now) is None:
+        if trusted and image.state == "available" and why_unseen(image, release, now) is None:
             found.setdefault(image.arch, image)
     return [found[arch] for arch in sorted(found)]
 
@@ -309,12 +309,12 @@ def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str
     return own or ("al2023" if "al2023" in families else families[0])
 
 
-def served_by(family: str, catalog: Catalog, version: Version) -> TypeSet:
+def served_by(family: str, catalog: Catalog, release: Version) -> TypeSet:
     """The instance types that an alias at `latest` has an image for in a release."""
     served = NONE
-    for arch, variants in alias_images(family, version):
+    for arch, variants in alias_images(family, release):
         for variant in variants:
-            wanted = [Requirement.parse(ARCH, "In", (arch,)), *variant_requirements(variant, version)]
+            wanted = [Requirement.parse(ARCH, "In", (arch,)), *variant_requirements(variant, release)]
             served |= catalog.fitting(wanted)
     return served
 

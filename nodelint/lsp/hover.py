@@ -170,15 +170,15 @@ def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
     yield f"*Karpenter {resolution.version}*"
 
 
-def _about_key(line: LineEffect, version: Version) -> Iterator[str]:
+def _about_key(line: LineEffect, release: Version) -> Iterator[str]:
     """How Karpenter reads the key, and why one that it does not know removes no instance type."""
     key = normalize(line.key)
     if key != line.key:
         yield f"Karpenter reads the key as {code(key)}."
-    if key not in well_known(version):
+    if key not in well_known(release):
         since = well_known_since(key)
         if since is not None:
-            reason = f"Karpenter {version} has no such label, {since} brings it"
+            reason = f"Karpenter {release} has no such label, {since} brings it"
         elif key.startswith(OWN_DOMAINS):
             reason = "Karpenter has no such label, and refuses it"
         else:
@@ -288,10 +288,10 @@ def _in_class(view: View, node_class: EC2NodeClass, offset: int) -> Hover | None
 
 def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written: str) -> Iterator[str]:
     alias = parse_alias(written)
-    version, kubernetes = view.target.karpenter, view.target.kubernetes
-    known = families(version)
+    release, kubernetes = view.target.karpenter, view.target.kubernetes
+    known = families(release)
     if alias.family not in known:
-        yield f"{code(alias.family)} is not an alias of Karpenter {version}; there are {_listed(known)}."
+        yield f"{code(alias.family)} is not an alias of Karpenter {release}; there are {_listed(known)}."
         return
     which = "whatever is newest" if alias.version == "latest" else _plain(alias.version)
     yield f"**{family_title(alias.family)}**, {which}"
@@ -315,7 +315,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
     for problem in found.problems:
         yield problem.message if problem.active else f"Later: {problem.message}"
     on = f", Kubernetes {kubernetes}" if kubernetes else ""
-    yield f"*Karpenter {version}{on}*"
+    yield f"*Karpenter {release}{on}*"
 
 
 def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
@@ -367,8 +367,8 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(code, names))
 
 
-def releases_with(shape: SchemaNode, value: str, version: Version) -> bool:
+def releases_with(shape: SchemaNode, value: str, release: Version) -> bool:
     """Whether a release has a value of a text that came or went with one."""
     window = shape.values.get(value, {})
     since, until = window.get("since"), window.get("until")
-    return (since is None or version >= Version.parse(since)) and (until is None or version < Version.parse(until))
+    return (since is None or release >= Version.parse(since)) and (until is None or release < Version.parse(until))

@@ -101,20 +101,20 @@ def ahead() -> Ahead | None:
     )
 
 
-def is_newer(version: Version) -> bool:
+def is_newer(release: Version) -> bool:
     """Whether a release is newer than all that are known: it may have what none of these has."""
-    return version > NEWEST
+    return release > NEWEST
 
 
-def judged_as(version: Version) -> str | None:
+def judged_as(release: Version) -> str | None:
     """For a release that is not known: whose facts stand for it, in words. None for a release that is known."""
     following = ahead()
-    if following is not None and version >= following.version:
+    if following is not None and release >= following.version:
         return f"next, the main branch of {following.date} (commit {following.commit})"
-    if is_newer(version):
+    if is_newer(release):
         return str(NEWEST)
-    nearest = max(release for release in RELEASES if release <= version)
-    return None if nearest == version else f"{nearest}, the nearest older release known here"
+    nearest = max(release for release in RELEASES if release <= release)
+    return None if nearest == release else f"{nearest}, the nearest older release known here"
 
 
 def target(text: str) -> Version:
@@ -148,19 +148,19 @@ def early(text: str) -> Version | None:
 
 
 @cache
-def releases_match(spec: str, version: Version) -> bool:
+def releases_match(spec: str, release: Version) -> bool:
     """Whether a release meets a spec such as `>=1.0.0,<1.2.2||>=1.3.0`; a comma is and, `||` is or.
 
     A version in a spec may leave out its patch or minor (`<1.4` is `<1.4.0`). An empty spec holds
     for all. A spec that cannot be read is a ValueError.
     """
     return any(
-        all(_one_matches(part.strip(), version) for part in choice.split(",") if part.strip())
+        all(_one_matches(part.strip(), release) for part in choice.split(",") if part.strip())
         for choice in spec.split("||")
     )
 
 
-def _one_matches(part: str, version: Version) -> bool:
+def _one_matches(part: str, release: Version) -> bool:
     for sign in (">=", "<=", "==", ">", "<", "="):
         if part.startswith(sign):
             break
@@ -171,14 +171,14 @@ def _one_matches(part: str, version: Version) -> bool:
         raise ValueError(f"`{part}` is not a release spec such as >=1.4.0")
     other = (*numbers, 0, 0)[:3]
     if sign == ">=":
-        return version >= other
+        return release >= other
     if sign == "<=":
-        return version <= other
+        return release <= other
     if sign == ">":
-        return version > other
+        return release > other
     if sign == "<":
-        return version < other
-    return version == other
+        return release < other
+    return release == other
 
 
 def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
@@ -187,21 +187,21 @@ def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
 
 
 @cache
-def behaves(name: str, version: Version) -> bool:
+def behaves(name: str, release: Version) -> bool:
     """Whether a release has a behaviour, by its name in `data/versions.json`; KeyError for no such name."""
-    return releases_match(table("versions")["behaviour"][name]["releases"], version)
+    return releases_match(table("versions")["behaviour"][name]["releases"], release)
 
 
-def has_defect(name: str, version: Version) -> bool:
+def has_defect(name: str, release: Version) -> bool:
     """Whether a release does wrong with a manifest that reads fine: a defect of `data/versions.json`, by its name."""
-    return releases_match(table("versions")["defects"][name]["releases"], version)
+    return releases_match(table("versions")["defects"][name]["releases"], release)
 
 
-def fixed_for(name: str, version: Version) -> Version:
+def fixed_for(name: str, release: Version) -> Version:
     """The release to go to for the fix of a defect: in the same minor line, else the first above it."""
     fixed = [Version.parse(text) for text in table("versions")["defects"][name]["fixed"]]
-    above = [fix for fix in fixed if fix > version]
-    same = [fix for fix in above if fix[:2] == version[:2]]
+    above = [fix for fix in fixed if fix > release]
+    same = [fix for fix in above if fix[:2] == release[:2]]
     return min(same or above or fixed)
 
 

@@ -101,7 +101,7 @@ class Requirement(NamedTuple):
         operator: str,
         values: Iterable[str] = (),
         min_values: int | None = None,
-        version: Version | None = None,
+        release: Version | None = None,
     ) -> Requirement:
         """A requirement as it is written, read by the core of a Karpenter release (None: the newest).
 
@@ -126,7 +126,7 @@ class Requirement(NamedTuple):
         if first is None:
             raise ValueError(f"`{operator}` needs a value")
         number = _bound(first)
-        exclusive = version is not None and version < INCLUSIVE_BOUNDS
+        exclusive = release is not None and release < INCLUSIVE_BOUNDS
         if exclusive and operator in ("Gte", "Lte"):
             # Such a core has no branch for them: what it makes of them has no bounds.
             return cls(key, True, min_values=min_values)
@@ -343,12 +343,12 @@ def _run_together(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
 
 
 @cache
-def well_known(version: Version | None = None) -> frozenset[str]:
+def well_known(release: Version | None = None) -> frozenset[str]:
     """The label keys that Karpenter on AWS knows itself in a release (None: the newest known).
 
     From `labels.go` of Karpenter core and of the AWS provider at each release tag.
     """
-    return frozenset(key for key, fact in table("labels")["well_known"].items() if _serves(fact, version or NEWEST))
+    return frozenset(key for key, fact in table("labels")["well_known"].items() if _serves(fact, release or NEWEST))
 
 
 @cache
@@ -358,8 +358,8 @@ def well_known_since(key: str) -> Version | None:
     return None if fact is None else Version.parse(fact["since"])
 
 
-def _serves(fact: Mapping[str, Any], version: Version) -> bool:
-    return Version.parse(fact["since"]) <= version and ("until" not in fact or version < Version.parse(fact["until"]))
+def _serves(fact: Mapping[str, Any], release: Version) -> bool:
+    return Version.parse(fact["since"]) <= release and ("until" not in fact or release < Version.parse(fact["until"]))
 
 
 def _within(value: str, lower: int | None, upper: int | None) -> bool:

@@ -72,16 +72,16 @@ def passed_over(images: ImageSet) -> list[Passed]:
     return sorted(found.values(), key=lambda passed: (passed.image.created, passed.image.id), reverse=True)
 
 
-def why_passed(passed: Passed, version: Version) -> str:
+def why_passed(passed: Passed, release: Version) -> str:
     """Why the controller does not take an image."""
     instead = f"; `{passed.by.id}` is taken" if passed.by is not None else ""
     if passed.why == "state":
-        return f"Karpenter {version} takes none that is {passed.image.state}"
+        return f"Karpenter {release} takes none that is {passed.image.state}"
     if passed.why == "deprecated":
         return (
             f"not deprecated ones come first{instead}"
             if instead
-            else f"Karpenter {version} finds none that is deprecated"
+            else f"Karpenter {release} finds none that is deprecated"
         )
     if passed.why == "architecture":
         return f"Karpenter launches nothing on `{passed.image.arch}`"

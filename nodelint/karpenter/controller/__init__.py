@@ -58,46 +58,46 @@ _BUDGET_DURATION = r"(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?"
 _NEGATIVE = r"-[0-9.]*[1-9].*"
 
 
-def check(obj: Object, version: Version) -> list[ControllerProblem]:
+def check(obj: Object, release: Version) -> list[ControllerProblem]:
     """What the controller of a release refuses or cannot use in an object, in the order it is looked at.
 
     Objects of an apiVersion that the release does not serve, and retired kinds, are not judged.
     """
-    if not served(obj, version):
+    if not served(obj, release):
         return []
     if isinstance(obj, NodePool):
-        return list(_node_pool(obj, version))
+        return list(_node_pool(obj, release))
     if isinstance(obj, EC2NodeClass):
-        return [*_name(obj, version), *node_class(obj, version)]
+        return [*_name(obj, release), *node_class(obj, release)]
     if isinstance(obj, NodeOverlay):
-        return list(_overlay(obj, version))
+        return list(_overlay(obj, release))
     return []
 
 
-def _overlay(overlay: NodeOverlay, version: Version) -> Iterator[ControllerProblem]:
+def _overlay(overlay: NodeOverlay, release: Version) -> Iterator[ControllerProblem]:
     """Requirements are held to the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
     for line in overlay.requirements:
-        for problem in _requirement(line, version):
+        for problem in _requirement(line, release):
             refused = problem.consequence == _NEVER_READY
             yield problem._replace(consequence=_OVERLAY_REFUSED) if refused else problem
 
 
-def _node_pool(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:
-    yield from _name(pool, version)
+def _node_pool(pool: NodePool, release: Version) -> Iterator[ControllerProblem]:
+    yield from _name(pool, release)
     for label in pool.template_labels:
-        yield from _template_label(label, version)
+        yield from _template_label(label, release)
     yield from _annotations(pool)
     yield from _taints((*pool.taints, *pool.startup_taints))
     for line in pool.requirements:
-        yield from _requirement(line, version)
-    yield from _durations(pool, version)
+        yield from _requirement(line, release)
+    yield from _durations(pool, release)
     yield from _budgets(pool)
     yield from _limits(pool)
 
 
-def _name(obj: Object, version: Version) -> Iterator[ControllerProblem]:
+def _name(obj: Object, release: Version) -> Iterator[ControllerProblem]:
     # NodeClaims carry the pool's name as a label, and the class's since 1.1.0.
-    if obj.kind == "EC2NodeClass" and version < Version(1, 1, 0):
+    if obj.kind == "EC2NodeClass" and release < Version(1, 1, 0):
         return
     name = obj.name
     if isinstance(name, str) and len(name) > 63:
@@ -110,19 +110,19 @@ def _name(obj: Object, version: Version) -> Iterator[ControllerProblem]:
         )
 
 
-def _template_label(label: Label, version: Version) -> Iterator[ControllerProblem]:
+def _template_label(label: Label, release: Version) -> Iterator[ControllerProblem]:
     key = label.key
     if not isinstance(key, str):
         return
     fault = qualified_name_fault(key)
     if fault is not None:
         yield _refused(label.key_node, f"the label key `{short(key)}` {fault}", "label-key")
-    elif key == _NODE_CLASS_LABEL and version >= Version(1, 1, 0):
+    elif key == _NODE_CLASS_LABEL and release >= Version(1, 1, 0):
         yield _refused(
             label.key_node, f"the label `{key}` is Karpenter's own: nodeClassRef sets it", "restricted-label"
         )
     # Of a requirement the key is normalised before it is judged, of a label it is not.
-    elif version < Version(1, 9, 0) and normalize(key) != key and key.partition("/")[0].endswith("kubernetes.io"):
+    elif release < Version(1, 9, 0) and normalize(key) != key and key.partition("/")[0].endswith("kubernetes.io"):
         yield _refused(
             label.key_node,
             f"the label `{key}` is restricted under that name",
@@ -167,17 +167,17 @@ def _taint_part(taint: Taint, part: str, written: str) -> Iterator[ControllerPro
         yield _refused(node, f"the taint's {part} `{short(written, 30)}` {fault}", f"taint-{part}")
 
 
-def _requirement(line: RequirementLine, version: Version) -> Iterator[ControllerProblem]:
+def _requirement(line: RequirementLine, release: Version) -> Iterator[ControllerProblem]:
     key = line.key
     if isinstance(key, str):
         fault = qualified_name_fault(key)
         if fault is not None and "characters" in fault:
             yield _refused(line.key_node, f"the key `{short(key, 30)}` {fault}", "label-key")
-        if key == _NODE_CLASS_LABEL and version >= Version(1, 1, 0):
+        if key == _NODE_CLASS_LABEL and release >= Version(1, 1, 0):
             yield _refused(
                 line.key_node, f"the key `{key}` is Karpenter's own: nodeClassRef sets it", "restricted-label"
             )
-        yield from _known_values(line, key, version)
+        yield from _known_values(line, key, release)
     for value in line.values:
         if isinstance(value.text, str):
             fault = label_value_fault(value.text)
@@ -201,11 +201,11 @@ def _requirement(line: RequirementLine, version: Version) -> Iterator[Controller
         )
 
 
-def _known_values(line: RequirementLine, key: str, version: Version) -> Iterator[ControllerProblem]:
+def _known_values(line: RequirementLine, key: str, release: Version) -> Iterator[ControllerProblem]:
     if line.operator != "In" or not line.values or not line.known:
         return
     fact = table("labels")["known_values"].get(key)
-    if fact is None or version < Version.parse(fact["since"]):
+    if fact is None or release < Version.parse(fact["since"]):
         return
     known = fact["values"]
     good = [value for value in line.texts if value in known]
@@ -226,8 +226,8 @@ def _known_values(line: RequirementLine, key: str, version: Version) -> Iterator
         )
 
 
-def _durations(pool: NodePool, version: Version) -> Iterator[ControllerProblem]:
-    anchored = version >= Version(1, 4, 0)
+def _durations(pool: NodePool, release: Version) -> Iterator[ControllerProblem]:
+    anchored = release >= Version(1, 4, 0)
     nillable = [("spec", "disruption", "consolidateAfter"), ("spec", "template", "spec", "expireAfter")]
     if pool.version == "v1beta1":
         nillable[1] = ("spec", "disruption", "expireAfter")

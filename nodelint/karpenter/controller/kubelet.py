@@ -33,9 +33,9 @@ _WHOLE = ("AL2023", "Custom")
 """The families that take every field: AL2023 hands the map on, with Custom the user data is the user's own."""
 
 
-def is_open(version: Version) -> bool:
+def is_open(release: Version) -> bool:
     """Whether the API server of a release takes any map as spec.kubelet."""
-    return behaves("open-kubelet", version)
+    return behaves("open-kubelet", release)
 
 
 def family_of(node_class: EC2NodeClass) -> str | None:
@@ -48,12 +48,12 @@ def family_of(node_class: EC2NodeClass) -> str | None:
     return None if row is None else str(row["amiFamily"])
 
 
-def problems(node_class: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     """What the controller refuses in spec.kubelet, less its expressions."""
     kubelet = node_class.node.find("spec", "kubelet")
-    if kubelet is None or kubelet.kind != "mapping" or not is_open(version):
+    if kubelet is None or kubelet.kind != "mapping" or not is_open(release):
         return
-    for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(version), version):
+    for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(release), release):
         if problem.layer == "unjudged":
             continue
         # The fields are those of the library that a release is built with; that of 1.15 was not to be read.
@@ -84,9 +84,9 @@ def _is_null(node: Node | None) -> bool:
 
 
 @cache
-def _shape(version: Version) -> SchemaNode:
+def _shape(release: Version) -> SchemaNode:
     raw = load("kubelet")
-    return SchemaNode(raw, raw, version)
+    return SchemaNode(raw, raw, release)
 
 
 def _suggested_value(problem: SchemaProblem) -> str | None:

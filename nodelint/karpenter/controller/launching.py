@@ -32,18 +32,18 @@ _LONGEST_PROFILE = 128
 """Characters of the names of IAM roles and instance profiles (IAM User Guide, quotas)."""
 
 
-def node_class(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+def node_class(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     """What is wrong with a class, in the order of its fields."""
-    yield from _images(obj, version)
+    yield from _images(obj, release)
     yield from _subnets(obj)
     yield from _security_groups(obj)
     yield from _reservations(obj)
     yield from volumes(obj)
-    yield from _kubelet(obj, version)
+    yield from _kubelet(obj, release)
     yield from _user_data(obj)
     yield from _tags(obj)
     yield from _profile(obj)
-    yield from _role(obj, version)
+    yield from _role(obj, release)
 
 
 def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
@@ -66,7 +66,7 @@ def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
             yield ControllerProblem(node, message, "instance-profile", "error", _NO_LAUNCH)
 
 
-def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     node = obj.node.find("spec", "role")
     role = text(node)
     if node is None or not isinstance(role, str):
@@ -80,7 +80,7 @@ def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
             "error",
             "IAM has no such role: Karpenter creates no instance profile, and the class never becomes ready",
         )
-    elif "/" in role and version < Version(1, 2, 0):
+    elif "/" in role and release < Version(1, 2, 0):
         what = "an ARN" if role.startswith("arn:") else "a role with its path"
         yield ControllerProblem(
             node,
@@ -90,7 +90,7 @@ def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
             "IAM refuses to put it into an instance profile, and the class never becomes ready",
             name or None,
         )
-    elif "/" in role and version >= Version(1, 7, 0):
+    elif "/" in role and release >= Version(1, 7, 0):
         what = "an ARN" if role.startswith("arn:") else "a role with its path"
         yield ControllerProblem(
             node,
@@ -103,7 +103,7 @@ def _role(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
         )
 
 
-def _images(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+def _images(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     for term in obj.ami_terms:
         if isinstance(term.alias, str) and term.alias.count("@") > 1:
             yield ControllerProblem(
@@ -114,7 +114,7 @@ def _images(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
                 "the API server accepts the alias, but the controller fails when it reads it",
             )
         yield from _id(term, "ami", "image")
-        if version >= Version(1, 4, 0) and _is_set(term.node, "ssmParameter"):
+        if release >= Version(1, 4, 0) and _is_set(term.node, "ssmParameter"):
             if _is_set(term.node, "alias"):
                 yield _ignored(term, "ssmParameter", "alias")
             elif _is_set(term.node, "id"):
@@ -252,14 +252,14 @@ def _ignored(term: SelectorTerm, name: str, other_fields: str) -> ControllerProb
     )
 
 
-def _kubelet(obj: EC2NodeClass, version: Version) -> Iterator[ControllerProblem]:
+def _kubelet(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     kubelet = obj.node.find("spec", "kubelet")
     if kubelet is None:
         return
     from nodelint.karpenter.controller.kubelet import lost_fields, problems
 
-    if behaves("open-kubelet", version):
-        yield from problems(obj, version)
+    if behaves("open-kubelet", release):
+        yield from problems(obj, release)
         return
     yield from lost_fields(obj, kubelet)
     for field in ("evictionHard", "evictionSoft"):

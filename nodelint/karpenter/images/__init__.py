@@ -89,7 +89,7 @@ __all__ = [
 
 def images_of(
     node_class: EC2NodeClass,
-    version: Version,
+    release: Version,
     kubernetes: KubernetesVersion | None = None,
     facts: AwsFacts = NOTHING,
 ) -> ImageSet:
@@ -100,7 +100,7 @@ def images_of(
     is not `active`. A fact that is missing leaves a term to what the file says about it. Deprecation is
     judged at `facts.now`.
     """
-    found = _of_spec(node_class, version, kubernetes, facts)
+    found = _of_spec(node_class, release, kubernetes, facts)
     if found.complete or facts:
         return found
     resolved = tuple(_of_status(node_class))
@@ -108,7 +108,7 @@ def images_of(
 
 
 def _of_spec(
-    node_class: EC2NodeClass, version: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
+    node_class: EC2NodeClass, release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> ImageSet:
     family = node_class.ami_family
     field = node_class.node.find("spec", "amiSelectorTerms")
@@ -116,7 +116,7 @@ def _of_spec(
     if alias is not None:
         from nodelint.karpenter.images.aliases import of_alias
 
-        return of_alias(alias, node_class, version, kubernetes, facts)
+        return of_alias(alias, node_class, release, kubernetes, facts)
     if field is None or (field.kind == "sequence" and not field.items):
         return _without_terms(node_class, family)
     if field.kind == "scalar" and field.value is UNKNOWN:
@@ -126,7 +126,7 @@ def _of_spec(
         return _unknown(aliased.node.get("alias") or aliased.node, "the alias is a placeholder", family)
     from nodelint.karpenter.images.terms import of_terms
 
-    return of_terms(field, node_class.ami_terms, version, facts, _text(family))
+    return of_terms(field, node_class.ami_terms, release, facts, _text(family))
 
 
 def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:

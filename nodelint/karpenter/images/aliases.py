@@ -22,14 +22,14 @@ from nodelint.source import UNKNOWN, Node
 def of_alias(
     asked_alias: AskedAlias,
     node_class: EC2NodeClass,
-    version: Version,
+    release: Version,
     kubernetes: KubernetesVersion | None,
     facts: AwsFacts,
 ) -> ImageSet:
     alias, node, family = asked_alias.alias, asked_alias.node, node_class.ami_family
     named = family if isinstance(family, str) else None
     row = alias_families().get(alias.family)
-    problems = tuple(alias_problems(alias, node, version, kubernetes))
+    problems = tuple(alias_problems(alias, node, release, kubernetes))
     if row is None or alias.version.count("@"):
         return ImageSet((), problems=problems, ami_family=named, alias=alias, alias_node=node)
     ami_family = None if family is UNKNOWN else (named or row["amiFamily"])
@@ -38,20 +38,20 @@ def of_alias(
         return found
     if not asked_alias.known:
         notes = ((node, "the alias version is a placeholder; taken for a current one"),)
-        return found._replace(images=_offline(asked_alias, version), notes=notes)
+        return found._replace(images=_offline(asked_alias, release), notes=notes)
     term = next((term for term in node_class.ami_terms if term.alias), None)
-    images, looked_up = _looked_up(asked_alias, term, version, kubernetes, facts)
+    images, looked_up = _looked_up(asked_alias, term, release, kubernetes, facts)
     if not images and looked_up.missing is None and not any(value for _, value in looked_up.parameters):
         found = found._replace(problems=(*problems, _unpublished(alias, node, kubernetes)))
-    elif looked_up.missing is not None and alias.version != "latest" and not behaves("deprecated-found", version):
+    elif looked_up.missing is not None and alias.version != "latest" and not behaves("deprecated-found", release):
         found = found._replace(
-            notes=((node, f"Karpenter {version} finds no image that is deprecated, as old ones are by now"),)
+            notes=((node, f"Karpenter {release} finds no image that is deprecated, as old ones are by now"),)
         )
     return found._replace(images=images, terms=(looked_up,))
 
 
 def alias_problems(
-    alias: Alias, node: Node, version: Version, kubernetes: KubernetesVersion | None = None
+    alias: Alias, node: Node, release: Version, kubernetes: KubernetesVersion | None = None
 ) -> Iterable[ImageProblem]:
     """Why an alias finds no image: family, release, version form or Kubernetes; one reason at most."""
     shown = short(f"{alias.family}@{alias.version}", 48)
@@ -59,7 +59,7 @@ def alias_problems(
     if row is None:
         yield ImageProblem("family", node, f"`{short(alias.family, 48)}` is not an alias family")
         return
-    if not releases_match(row["releases"], version):
+    if not releases_match(row["releases"], release):
         since = Version.parse(row["releases"].removeprefix(">="))
         message = f"the alias `{alias.family}` came with Karpenter {since}"
         yield ImageProblem("release", node, message, since=since)
@@ -78,26 +78,26 @@ def alias_problems(
     yield ImageProblem("kubernetes", node, message, kubernetes is not None, border)
 
 
-def _offline(asked_alias: AskedAlias, version: Version) -> tuple[Image, ...]:
+def _offline(asked_alias: AskedAlias, release: Version) -> tuple[Image, ...]:
     alias = asked_alias.alias
     return tuple(
-        _of_row(asked_alias, arch, variants, version)
-        for arch, variants in alias_images(alias.family, version, alias.version)
+        _of_row(asked_alias, arch, variants, release)
+        for arch, variants in alias_images(alias.family, release, alias.version)
     )
 
 
-def _of_row(alias: AskedAlias, arch: str, variants: tuple[str, ...], version: Version) -> Image:
+def _of_row(alias: AskedAlias, arch: str, variants: tuple[str, ...], release: Version) -> Image:
     """An image of an alias as it is published, whatever its id."""
     family = alias.alias.family
-    choices = _choices(family, arch, variants, version)
+    choices = _choices(family, arch, variants, release)
     return Image(alias.node, arch, variants, choices, family=family, alias=alias.shown)
 
 
 @cache
-def _choices(family: str, arch: str, variants: tuple[str, ...], version: Version) -> tuple[Requirements, ...]:
+def _choices(family: str, arch: str, variants: tuple[str, ...], release: Version) -> tuple[Requirements, ...]:
     """What each variant of a family's image asks of an instance type."""
     build = alias_families()[family].get("build")
-    return tuple(_choice(arch, variant, build, version) for variant in variants)
+    return tuple(_choice(arch, variant, build, release) for variant in variants)
 
 
 def _unpublished(alias: Alias, node: Node, kubernetes: KubernetesVersion | None) -> ImageProblem:
@@ -108,7 +108,7 @@ def _unpublished(alias: Alias, node: Node, kubernetes: KubernetesVersion | None)
 def _looked_up(
     asked_alias: AskedAlias,
     term: SelectorTerm | None,
-    version: Version,
+    release: Version,
     kubernetes: KubernetesVersion | None,
     facts: AwsFacts,
 ) -> tuple[tuple[Image, ...], TermImages]:
@@ -119,11 +119,11 @@ def _looked_up(
     alias, node = asked_alias.alias, asked_alias.node
     if kubernetes is None:
         why = f"which images `{short(alias.family)}` has depends on the Kubernetes version; pass --kubernetes-version"
-        return _offline(asked_alias, version), TermImages(term, node, missing=Missing("parameters", why))
+        return _offline(asked_alias, release), TermImages(term, node, missing=Missing("parameters", why))
     behind: dict[str, tuple[MachineImage, AliasImage]] = {}
     rest, missing = [], None
     parameters: list[tuple[str, str | None]] = []
-    for row in alias_parameters(alias, version, kubernetes):
+    for row in alias_parameters(alias, release, kubernetes):
         try:
             id = facts.parameter(row.parameter)
             parameters.append((row.parameter, id))
@@ -131,15 +131,15 @@ def _looked_up(
             behind |= {i.id: (i, row) for i in (facts.images(id_question(id)).images if id else ())}
         except Missing as error:
             missing = missing or error
-            rest.append(_of_row(asked_alias, row.arch, row.variants, version))
+            rest.append(_of_row(asked_alias, row.arch, row.variants, release))
     build, latest = alias_families()[alias.family].get("build"), alias.version == "latest"
     candidates = [
-        (variant, Candidate(image, _choice(image.arch, variant, build, version)))
+        (variant, Candidate(image, _choice(image.arch, variant, build, release)))
         for image, row in behind.values()
         for variant in row.variants
-        if why_unseen(image, version, facts.now, latest=latest) is None
+        if why_unseen(image, release, facts.now, latest=latest) is None
     ]
-    best = choose((candidate for _, candidate in candidates), version, facts.now)
+    best = choose((candidate for _, candidate in candidates), release, facts.now)
     images = []
     used = in_order({candidate.image.id: candidate.image for candidate in best}.values())
     for image in used:
@@ -151,14 +151,14 @@ def _looked_up(
         variants, choices = zip(*won, strict=True)
         images.append(Image(node, image.arch, variants, choices, alias.family, asked_alias.shown, found=image))
     every = in_order(image for image, _ in behind.values())
-    passed = passed_over(every, used, version, facts.now, latest=latest)
+    passed = passed_over(every, used, release, facts.now, latest=latest)
     looked_at = tuple(parameters), tuple(every), len(every)
     return (*images, *rest), TermImages(term, node, None, *looked_at, tuple(used), passed, missing)
 
 
-def _choice(arch: str, variant: str, build: str | None, version: Version) -> Requirements:
+def _choice(arch: str, variant: str, build: str | None, release: Version) -> Requirements:
     requirements = of_arch(arch)
     if build is not None:
         requirements.add(Requirement.parse(OS, "In", ("windows",)), Requirement.parse(WINDOWS_BUILD, "In", (build,)))
-    requirements.add(*variant_requirements(variant, version))
+    requirements.add(*variant_requirements(variant, release))
     return requirements

@@ -48,18 +48,18 @@ class Candidate(NamedTuple):
     requirements: Requirements
 
 
-def why_unseen(image: MachineImage, version: Version, now: datetime | None, *, latest: bool = False) -> Why | None:
+def why_unseen(image: MachineImage, release: Version, now: datetime | None, *, latest: bool = False) -> Why | None:
     """Why a release does not see an image that is there; None where it does. `latest` is an alias at latest.
 
     Without a filter on the state (before 1.2.2) EC2 gives all images but disabled ones. An image's owner
     sees it though it is deprecated (AWS, DescribeImages).
     """
-    if image.state == "disabled" or (image.state != "available" and not has_defect("pending-images", version)):
+    if image.state == "disabled" or (image.state != "available" and not has_defect("pending-images", release)):
         return "state"
     if is_deprecated(image, now) and not (
-        behaves("deprecated-found", version)
+        behaves("deprecated-found", release)
         or image.owner == "self"
-        or (latest and behaves("deprecated-latest", version))
+        or (latest and behaves("deprecated-latest", release))
     ):
         return "deprecated"
     return "architecture" if image.arch not in ARCHITECTURES else None
@@ -70,12 +70,12 @@ def is_deprecated(image: MachineImage, now: datetime | None) -> bool:
     return bool(image.deprecated) and now is not None and _seconds(image.deprecated) <= now.timestamp()
 
 
-def choose(candidates: Iterable[Candidate], version: Version, now: datetime | None) -> list[Candidate]:
+def choose(candidates: Iterable[Candidate], release: Version, now: datetime | None) -> list[Candidate]:
     """The candidates that are kept, one for each set of requirements.
 
     Of two with the same time and name the controller keeps one at random; here it is the lower id.
     """
-    ranks_deprecated = behaves("deprecated-found", version)
+    ranks_deprecated = behaves("deprecated-found", release)
 
     def rank(image: MachineImage) -> tuple[bool, int, str]:
         return not (ranks_deprecated and is_deprecated(image, now)), _seconds(image.created), image.name
@@ -96,7 +96,7 @@ def in_order(images: Iterable[MachineImage]) -> list[MachineImage]:
 def passed_over(
     images: Sequence[MachineImage],
     taken: Iterable[MachineImage],
-    version: Version,
+    release: Version,
     now: datetime | None,
     *,
     latest: bool = False,
@@ -107,13 +107,13 @@ def passed_over(
     for image in images:
         if image.id in used:
             continue
-        why = why_unseen(image, version, now, latest=latest)
+        why = why_unseen(image, release, now, latest=latest)
         if why is not None:
             found.append(Passed(image, why))
             continue
         by = next((other for other in used.values() if other.arch == image.arch), None)
         behind = by is not None and is_deprecated(image, now) and not is_deprecated(by, now)
-        ranked = behind and behaves("deprecated-found", version)
+        ranked = behind and behaves("deprecated-found", release)
         found.append(Passed(image, "deprecated" if ranked else "older", by))
     return tuple(found)
 

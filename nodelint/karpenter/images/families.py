@@ -21,12 +21,12 @@ def provenance() -> tuple[str, str]:
     return table("images")["origin"], table("images")["date"]
 
 
-def families(version: Version | None = None, kubernetes: KubernetesVersion | None = None) -> tuple[str, ...]:
+def families(release: Version | None = None, kubernetes: KubernetesVersion | None = None) -> tuple[str, ...]:
     """The alias families, of one release and with images for one Kubernetes version where these are given."""
     return tuple(
         name
         for name, family in alias_families().items()
-        if (version is None or releases_match(family["releases"], version))
+        if (release is None or releases_match(family["releases"], release))
         and (kubernetes is None or not family["kubernetes"] or kubernetes_match(family["kubernetes"], kubernetes))
     )
 
@@ -109,9 +109,9 @@ def alias_version_valid(alias: Alias) -> bool:
     return re.fullmatch(alias_families()[alias.family]["versions"], alias.version) is not None
 
 
-def alias_images(family: str, version: Version, alias_version: str = "latest") -> list[tuple[str, tuple[str, ...]]]:
+def alias_images(family: str, release: Version, alias_version: str = "latest") -> list[tuple[str, tuple[str, ...]]]:
     """Architecture and variants of each image of an alias in a release. KeyError for no alias family."""
-    return [(row["arch"], tuple(row["variants"])) for row in alias_rows(family, version, alias_version)]
+    return [(row["arch"], tuple(row["variants"])) for row in alias_rows(family, release, alias_version)]
 
 
 def first_published(family: str, arch: str, variant: str) -> str | None:
@@ -124,42 +124,42 @@ def first_published(family: str, arch: str, variant: str) -> str | None:
 
 
 def aliases_with(
-    arch: str, variant: str, version: Version, kubernetes: KubernetesVersion | None = None
+    arch: str, variant: str, release: Version, kubernetes: KubernetesVersion | None = None
 ) -> tuple[str, ...]:
     """The Linux alias families that have an image for an architecture and variant."""
     return tuple(
         family
-        for family in families(version, kubernetes)
-        if any(arch == its_arch and variant in variants for its_arch, variants in alias_images(family, version))
+        for family in families(release, kubernetes)
+        if any(arch == its_arch and variant in variants for its_arch, variants in alias_images(family, release))
     )
 
 
-def image_since(family: str, arch: str, variant: str, version: Version) -> Version | None:
-    """The first release from `version` on in which an alias has an image for an architecture and variant."""
+def image_since(family: str, arch: str, variant: str, oldest: Version) -> Version | None:
+    """The first release from `oldest` on in which an alias has an image for an architecture and variant."""
     for release in RELEASES:
-        if release >= version and any(a == arch and variant in v for a, v in alias_images(family, release)):
+        if release >= oldest and any(a == arch and variant in v for a, v in alias_images(family, release)):
             return release
     return None
 
 
-def excluded_prefix(ami_family: str | None, version: Version) -> str | None:
+def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
     """How the names of instance types begin that a family does not boot, where the release knows of it."""
     for family in alias_families().values():
         excludes = family.get("excludes")
-        if family["amiFamily"] == ami_family and excludes and releases_match(excludes["releases"], version):
+        if family["amiFamily"] == ami_family and excludes and releases_match(excludes["releases"], release):
             prefix: str = excludes["prefix"]
             return prefix
     return None
 
 
 @cache
-def variant_requirements(variant: str, version: Version) -> tuple[Requirement, ...]:
+def variant_requirements(variant: str, release: Version) -> tuple[Requirement, ...]:
     """What an alias image of a variant asks of an instance type in a release, next to its architecture.
 
     Windows images ask for their operating system and build instead, and have nothing here.
     """
     for row in table("images")["variants"]:
-        if releases_match(row["releases"], version):
+        if releases_match(row["releases"], release):
             return tuple(Requirement.parse(key, operator) for key, operator in row.get(variant, ()))
     raise KeyError(variant)
 

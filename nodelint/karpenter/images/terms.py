@@ -35,7 +35,7 @@ class _Read(NamedTuple):
 
 
 def of_terms(
-    field: Node, terms: tuple[SelectorTerm, ...], version: Version, facts: AwsFacts, ami_family: str | None
+    field: Node, terms: tuple[SelectorTerm, ...], release: Version, facts: AwsFacts, ami_family: str | None
 ) -> ImageSet:
     unknown = [
         UnknownFact(item, "an image term is a placeholder")
@@ -46,7 +46,7 @@ def of_terms(
     problems: list[ImageProblem] = []
     found: list[tuple[_Read, TermImages]] = []
     for term in terms:
-        if term.ssm_parameter is not None and not behaves("ssm-parameter-terms", version):
+        if term.ssm_parameter is not None and not behaves("ssm-parameter-terms", release):
             node = term.node.get("ssmParameter") or term.node
             message = "`ssmParameter` came with Karpenter 1.4.0"
             problems.append(ImageProblem("release", node, message, since=Version(1, 4, 0)))
@@ -64,7 +64,7 @@ def of_terms(
             if read.reason is not None:
                 why = finds.missing.reason if facts else read.reason
                 unknown.append(UnknownFact(read.asked.at, why, finds.missing))
-    images, found = _chosen(found, version, facts)
+    images, found = _chosen(found, release, facts)
     return ImageSet(
         (*images, *rest),
         tuple(unknown),
@@ -105,16 +105,16 @@ def _find(read: _Read, facts: AwsFacts) -> TermImages:
 
 
 def _chosen(
-    found: list[tuple[_Read, TermImages]], version: Version, facts: AwsFacts
+    found: list[tuple[_Read, TermImages]], release: Version, facts: AwsFacts
 ) -> tuple[list[Image], list[tuple[_Read, TermImages]]]:
     """The images that all terms together leave, one for each architecture, and what each term has part in."""
     by_id = {image.id: (read, image) for read, finds in reversed(found) for image in finds.images}
     candidates = [
         Candidate(image, of_arch(image.arch))
         for _, image in by_id.values()
-        if why_unseen(image, version, facts.now) is None
+        if why_unseen(image, release, facts.now) is None
     ]
-    taken = in_order(candidate.image for candidate in choose(candidates, version, facts.now))
+    taken = in_order(candidate.image for candidate in choose(candidates, release, facts.now))
     images = []
     for image in taken:
         read = by_id[image.id][0]
@@ -129,7 +129,7 @@ def _chosen(
     for read, finds in found:
         ids = {image.id for image in finds.images}
         used = tuple(image for image in taken if image.id in ids)
-        passed = passed_over(finds.images, taken, version, facts.now)
+        passed = passed_over(finds.images, taken, release, facts.now)
         finds_of.append((read, finds._replace(used=used, passed=passed)))
     return images, finds_of
 

@@ -142,7 +142,7 @@ def resolve(
     pool: NodePool,
     node_class: EC2NodeClass | None,
     catalog: Catalog,
-    version: Version,
+    release: Version,
     kubernetes: KubernetesVersion | None = None,
     no_class: str | None = None,
     facts: AwsFacts = NOTHING,
@@ -157,8 +157,8 @@ def resolve(
     if node_class is None:
         images = _no_class(pool, no_class)
     elif images is None:
-        images = images_of(node_class, version, kubernetes)
-    view = _view(catalog, version, images.build)
+        images = images_of(node_class, release, kubernetes)
+    view = _view(catalog, release, images.build)
     places = places_of(node_class, view, facts)
     supply = Supply(view, node_class, images, places, pool.static)
     class_removed, open_questions = _left_out(supply, pool)
@@ -176,7 +176,7 @@ def resolve(
         class_removed=class_removed,
         candidates=candidates,
         types_by_image=types_by_image,
-        unlaunchable=tuple(_gaps(images, view, left, version, kubernetes)) if left else (),
+        unlaunchable=tuple(_gaps(images, view, left, release, kubernetes)) if left else (),
         unknown=(
             *_unknown_lines(pool),
             *images.unknown,
@@ -253,8 +253,8 @@ def _unused(pool: NodePool, facts: AwsFacts) -> Iterable[tuple[Node, str]]:
 
 
 @lru_cache(maxsize=16)
-def _view(catalog: Catalog, version: Version, build: str | None) -> Catalog:
-    view = catalog.for_release(version)
+def _view(catalog: Catalog, release: Version, build: str | None) -> Catalog:
+    view = catalog.for_release(release)
     return view.on_windows(build) if build is not None else view
 
 
@@ -290,13 +290,13 @@ def _unknown_lines(pool: NodePool) -> Iterable[UnknownFact]:
 
 
 def _on_enclaves(
-    lines: Sequence[LineEffect], node_class: EC2NodeClass | None, version: Version
+    lines: Sequence[LineEffect], node_class: EC2NodeClass | None, release: Version
 ) -> Iterable[UnknownFact]:
     """A class with enclaves, and lines on their label: which types have them is in no published table."""
     enabled = node_class.node.find("spec", "enclaveOptions", "enabled") if node_class is not None else None
-    if enabled is not None and enabled.value is True and behaves("checks-enclaves", version):
+    if enabled is not None and enabled.value is True and behaves("checks-enclaves", release):
         yield UnknownFact(enabled, ENCLAVES)
-    for line in lines if NITRO_SANDBOX in well_known(version) else ():
+    for line in lines if NITRO_SANDBOX in well_known(release) else ():
         requirement = line.requirement
         if (
             requirement is not None
@@ -335,7 +335,7 @@ def _match(images: ImageSet, view: Catalog, candidates: TypeSet) -> tuple[TypeSe
 
 
 def _gaps(
-    images: ImageSet, view: Catalog, left: TypeSet, version: Version, kubernetes: KubernetesVersion | None
+    images: ImageSet, view: Catalog, left: TypeSet, release: Version, kubernetes: KubernetesVersion | None
 ) -> Iterable[Unlaunchable]:
     """The types left without image, by architecture and by what they would need."""
     what = f"`{images.alias.family}`" if images.alias is not None else "the class"
@@ -355,7 +355,7 @@ def _gaps(
         if not types:
             continue
         if not any(image.arch == arch for image in images.images):
-            aliases = () if images.os == "windows" else aliases_with(arch, "standard", version, kubernetes)
+            aliases = () if images.os == "windows" else aliases_with(arch, "standard", release, kubernetes)
             yield Unlaunchable(types, "arch", f"{what} has no {arch} image", arch, "standard", None, aliases)
             continue
         if images.os == "linux" and any("windows" in image.variants for image in images.images):
@@ -364,7 +364,7 @@ def _gaps(
             continue
         for variant, kind, words in needs:
             if types & kind:
-                since = image_since(family, arch, variant, version) if family is not None else None
-                aliases = aliases_with(arch, variant, version, kubernetes)
+                since = image_since(family, arch, variant, release) if family is not None else None
+                aliases = aliases_with(arch, variant, release, kubernetes)
                 reason = f"{what} has no image for {arch} {words}"
                 yield Unlaunchable(types & kind, "variant", reason, arch, variant, since, aliases)

@@ -39,9 +39,9 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
 
     What is asked of offers is asked together, whatever its keys, where offers are known.
     """
-    version = supply.view.version
-    written: list[_Written] = [(line, _read(line, version, pool.provider)) for line in pool.requirements]
-    written += [(label, _read(label, version, pool.provider)) for label in pool.template_labels]
+    release = supply.view.version
+    written: list[_Written] = [(line, _read(line, release, pool.provider)) for line in pool.requirements]
+    written += [(label, _read(label, release, pool.provider)) for label in pool.template_labels]
     supply_of = _remembering(supply)
     folded = Requirements(requirement for _, requirement in written if requirement is not None)
     telling = _telling(written, supply)
@@ -221,7 +221,7 @@ def lost_on_claim(requirement: Requirement, folded: Requirements, supply: Supply
     )
 
 
-def _read(at: RequirementLine | Label, version: Version, provider: Provider) -> Requirement | None:
+def _read(at: RequirementLine | Label, release: Version, provider: Provider) -> Requirement | None:
     """The requirement that a line or label is; None where it cannot be judged."""
     if isinstance(at, Label):
         if isinstance(at.key, str) and isinstance(at.value, str):
@@ -233,7 +233,7 @@ def _read(at: RequirementLine | Label, version: Version, provider: Provider) -> 
     if not at.known and at.operator != "NotIn":
         return None
     try:
-        return Requirement.parse(karpenters_key(at.key, provider), at.operator, at.texts, at.min_values, version)
+        return Requirement.parse(karpenters_key(at.key, provider), at.operator, at.texts, at.min_values, release)
     except ValueError:
         return None
 

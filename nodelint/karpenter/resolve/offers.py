@@ -37,9 +37,9 @@ OWN_DOMAINS = ("karpenter.k8s.aws/", "karpenter.sh/")
 RESERVED = "which types have reservations is known to AWS only"
 
 
-def may_reserve(node_class: EC2NodeClass | None, version: Version) -> bool:
+def may_reserve(node_class: EC2NodeClass | None, release: Version) -> bool:
     """Whether instance types can have capacity reservations: the class selects some, or may do so unseen."""
-    if "karpenter.k8s.aws/capacity-reservation-id" not in well_known(version):
+    if "karpenter.k8s.aws/capacity-reservation-id" not in well_known(release):
         return False
     if node_class is None or node_class.partial:
         return True
@@ -47,9 +47,9 @@ def may_reserve(node_class: EC2NodeClass | None, version: Version) -> bool:
     return terms is not None and (bool(terms.items) or terms.value is UNKNOWN)
 
 
-def capacity_types(node_class: EC2NodeClass | None, version: Version) -> tuple[str, ...]:
+def capacity_types(node_class: EC2NodeClass | None, release: Version) -> tuple[str, ...]:
     """The capacity types that instance types can have under a class."""
-    return ("on-demand", "spot", *(("reserved",) if may_reserve(node_class, version) else ()))
+    return ("on-demand", "spot", *(("reserved",) if may_reserve(node_class, release) else ()))
 
 
 def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass | None, view: Catalog) -> bool:
@@ -64,7 +64,7 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
 
 
 def note(
-    requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, version: Version
+    requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, release: Version
 ) -> str | None:
     """What a reader has to know about a line beside its numbers."""
     if requirement is None:
@@ -72,15 +72,15 @@ def note(
     key = requirement.key
     if key in PLACE_KEYS:
         return "decided by the class's subnets"
-    if key in RESERVATION_KEYS and key in well_known(version):
-        if may_reserve(node_class, version):
+    if key in RESERVATION_KEYS and key in well_known(release):
+        if may_reserve(node_class, release):
             return RESERVED
         return "the class selects no capacity reservation"
-    if key == CAPACITY_TYPE and "reserved" in requirement.values and not may_reserve(node_class, version):
+    if key == CAPACITY_TYPE and "reserved" in requirement.values and not may_reserve(node_class, release):
         return "`reserved`: the class selects no capacity reservation"
     since = well_known_since(key)
-    if since is not None and since > version:
-        return f"a label of Karpenter {since}; ignored in {version}"
+    if since is not None and since > release:
+        return f"a label of Karpenter {since}; ignored in {release}"
     if since is None and key not in view.keys:
         if key.startswith(OWN_DOMAINS):
             return "Karpenter has no such label, and refuses it"
@@ -92,10 +92,10 @@ def class_rules(
     node_class: EC2NodeClass, images: ImageSet, view: Catalog, static: bool
 ) -> tuple[list[tuple[TypeSet, str]], list[UnknownFact]]:
     """The types that a class leaves out whatever a (static) pool asks, with the reason; and what is unknown."""
-    version = view.version
+    release = view.version
     removed: list[tuple[TypeSet, str]] = []
     unknown: list[UnknownFact] = []
-    prefix = excluded_prefix(images.ami_family, version)
+    prefix = excluded_prefix(images.ami_family, release)
     if prefix is not None:
         removed.append((view.starting_with(prefix), f"{prefix.rstrip('.')} does not boot {images.ami_family}"))
     lacks = lacking(node_class, images.ami_family, view, static)
@@ -104,20 +104,20 @@ def class_rules(
     if spec is None:
         return removed, unknown
     interfaces = spec.get("networkInterfaces")
-    if interfaces is not None and interfaces.items and behaves("checks-network-interfaces", version):
+    if interfaces is not None and interfaces.items and behaves("checks-network-interfaces", release):
         reason = "fewer network cards or interfaces than the class asks for"
         removed.append((_lacking_interfaces(interfaces.items, view), reason))
         unknown.append(UnknownFact(interfaces, "which old types have no ENA interface is known to AWS only"))
     tracking = spec.get("connectionTracking")
-    if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", version):
+    if tracking is not None and tracking.kind == "mapping" and behaves("checks-connection-tracking", release):
         types = view.all_types - view.having_value(HYPERVISOR, "nitro")
         removed.append((types, "connectionTracking needs the nitro hypervisor"))
     nested = spec.find("cpuOptions", "nestedVirtualization")
     nests = nested is not None and nested.value in ("enabled", UNKNOWN)
-    if nested is not None and nests and behaves("checks-nested-virtualization", version):
+    if nested is not None and nests and behaves("checks-nested-virtualization", release):
         unknown.append(UnknownFact(nested, "which types can nest virtual machines is known to AWS only"))
     group = spec.get("placementGroupSelector")
-    if group is not None and group.kind == "mapping" and behaves("checks-placement-group", version):
+    if group is not None and group.kind == "mapping" and behaves("checks-placement-group", release):
         unknown.append(UnknownFact(group, "which types the placement group takes is known to AWS only"))
     return removed, unknown
 
