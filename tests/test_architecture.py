@@ -288,3 +288,35 @@ def vague_names() -> set[str]:
 
 def test_a_name_has_a_verb_or_a_noun() -> None:
     assert not vague_names(), "give it a verb and its object, or a noun"
+
+
+VAGUE = frozenset({"each", "one", "some", "said", "told", "asked", "held", "kept", "beside"})
+
+
+def vague_variables() -> set[str]:
+    """Parameters and variables of functions that are named by no noun, each with its place."""
+    found = set()
+    for path in [*MODULES, *(ROOT / "tools").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
+        for node in nodes(path):
+            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            name = node.id if isinstance(node, ast.Name) and stored else getattr(node, "arg", None)
+            if name in VAGUE and (stored or isinstance(node, ast.arg)):
+                found.add(f"{path.relative_to(ROOT).as_posix()}:{getattr(node, 'lineno', 0)}: {name}")
+    # The fields of a class are read with the noun in front: `plan.kept`, `script.told`.
+    return found - class_fields()
+
+
+def class_fields() -> set[str]:
+    """The fields that a class declares, as `vague_variables` names them."""
+    return {
+        f"{path.relative_to(ROOT).as_posix()}:{field.lineno}: {field.target.id}"
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, ast.ClassDef)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }
+
+
+def test_a_variable_is_named_by_a_noun() -> None:
+    assert not vague_variables(), "name it by what it is: `pool`, `requirements`, `message`"

@@ -16,7 +16,7 @@ from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version
-from nodelint.plan import Aim, PoolPlan, Side, make
+from nodelint.plan import PlanOptions, PoolPlan, Side, make
 from nodelint.source import Source
 
 from .manifests import nodepool
@@ -35,7 +35,7 @@ def planned_in_account(old: str, new: str) -> PoolPlan:
         r"zone: eu-west-1([ab])", lambda zone: f"{zone[0]}, zoneId: euw1-az{'ab'.index(zone[1]) + 1}", ACCOUNT
     )
     facts = FakeAccount(account).facts(classes, release)
-    aim = Aim(release, None, Schemas.bundled(), facts, facts)
+    aim = PlanOptions(release, None, Schemas.bundled(), facts, facts)
     (plan,) = make(Side(Inventory(sources[:1])), Side(Inventory(sources[1:])), aim).pools
     return plan
 
@@ -82,7 +82,7 @@ def test_what_reservations_do_not_decide_is_not_limited_by_them() -> None:
 @pytest.mark.parametrize("kept", ["a", "b"])
 def test_of_namesakes_the_one_in_the_same_place_stays(kept: str) -> None:
     files = {"a": POOL, "b": edited(POOL, ("[c, m]", "[r]"))}
-    aim = Aim(Version.parse("1.14.1"), None, Schemas.bundled())
+    aim = PlanOptions(Version.parse("1.14.1"), None, Schemas.bundled())
 
     def side(*names: str) -> Side:
         sources = [Source.from_text(f"{name}/pool.yaml", f"{files[name]}---\n{CLASS}") for name in names]

@@ -10,7 +10,7 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import Version
-from nodelint.plan import Aim, PoolPlan, Side, make
+from nodelint.plan import PlanOptions, PoolPlan, Side, make
 from nodelint.source import Source
 
 POOL = """\
@@ -55,7 +55,7 @@ RELEASES = ("1.0.8", "1.1.0", "1.6.0", "1.14.1")
 
 
 def planned(old: str, new: str, release: str = "1.14.1") -> list[PoolPlan]:
-    aim = Aim(Version.parse(release), None, Schemas.bundled())
+    aim = PlanOptions(Version.parse(release), None, Schemas.bundled())
     sides = (Side(Inventory([Source.from_text("a.yaml", text)])) for text in (old, new))
     return list(make(*sides, aim).pools)
 
@@ -408,6 +408,6 @@ def test_facts_decide_what_the_files_leave_open(
     classes = [o for source in sources for o in objects(source) if isinstance(o, EC2NodeClass)]
     release = Version(1, 14, 1)
     facts = FakeAccount(ACCOUNT).facts(classes, release)
-    aim = Aim(release, None, Schemas.bundled(), facts, facts)
+    aim = PlanOptions(release, None, Schemas.bundled(), facts, facts)
     (each,) = make(Side(Inventory(sources[:1])), Side(Inventory(sources[1:])), aim).pools
     assert told(each) == expected

@@ -17,7 +17,7 @@ from nodelint.apiserver import Schemas
 from nodelint.commands._revisions import applied, read_side
 from nodelint.lint.config import Settings
 from nodelint.model.releases import Version
-from nodelint.plan import Aim, Plan, Side, make
+from nodelint.plan import Plan, PlanOptions, Side, make
 from nodelint.plan.values import ValueChange
 
 from .test_plan import BOTH, CLASS, POOL, edited
@@ -173,7 +173,7 @@ def planned_files(folder: Path, old: Files, new: Files) -> Plan:
             put(folder / name / path, text)
         sides.append(read_side([str(folder / name)], Settings(), str(folder / name), whole=True))
     both = (Side(applied(mine, other), mine.beside, mine.root) for mine, other in (sides, sides[::-1]))
-    return make(*both, Aim(Version.parse("1.14.1"), None, Schemas.bundled()))
+    return make(*both, PlanOptions(Version.parse("1.14.1"), None, Schemas.bundled()))
 
 
 @pytest.mark.parametrize("form", FORMS)

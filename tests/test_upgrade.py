@@ -664,14 +664,14 @@ class TestFindings:
 
     def test_go_away_with_their_release(self, rules: dict[str, Rule]) -> None:
         told = move(rules, asks("k8s.io/team", "a"), node_class(terms=False))
-        gone = [(f.result.rule.name, str(f.release)) for f in told.shifted if not f.appears]
+        gone = [(f.result.rule.name, str(f.release)) for f in told.finding_changes if not f.appears]
         assert ("field-of-another-release", "1.9.0") in gone
 
     def test_are_told_once_where_a_row_says_the_same(self, rules: dict[str, Rule]) -> None:
         told = move(rules, pool("replicas: 2"), node_class())
         note = next(n for n in told.notes if n.change.id == "replicas")
         assert [f.result.rule.name for f in note.findings] == ["field-of-another-release"]
-        assert "field-of-another-release" not in {f.result.rule.name for f in told.shifted}
+        assert "field-of-another-release" not in {f.result.rule.name for f in told.finding_changes}
 
 
 class TestCommand:

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from nodelint.commands._revisions import Read
     from nodelint.fit.tree import Tree
     from nodelint.lint.config import Settings
-    from nodelint.plan import Aim
+    from nodelint.plan import PlanOptions
     from nodelint.plan.workloads import WorkloadChange
 
 
-def workload_changes(was: Read, new: Read, aim: Aim, settings: Settings) -> tuple[WorkloadChange, ...]:
+def workload_changes(was: Read, new: Read, options: PlanOptions, settings: Settings) -> tuple[WorkloadChange, ...]:
     """The workloads that lose a pool by the change; nothing is read where a side has no pool or no workload."""
     if not was.found.workloads or not new.found.workloads:
         return ()
-    trees = [_tree(side, aim, settings) for side in (was, new)]
+    trees = [_tree(side, options, settings) for side in (was, new)]
     if any(tree is None for tree in trees):
         return ()
     from nodelint.plan.workloads import find_workload_changes
@@ -28,7 +28,7 @@ def workload_changes(was: Read, new: Read, aim: Aim, settings: Settings) -> tupl
     return tuple(find_workload_changes(old_tree, new_tree)) if old_tree and new_tree else ()
 
 
-def _tree(side: Read, aim: Aim, settings: Settings) -> Tree | None:
+def _tree(side: Read, options: PlanOptions, settings: Settings) -> Tree | None:
     from nodelint.build import read_inventory
     from nodelint.fit.tree import Tree
     from nodelint.lint.context import Context
@@ -39,10 +39,10 @@ def _tree(side: Read, aim: Aim, settings: Settings) -> Tree | None:
 
     ours = [obj for obj in side.inventory.objects() if not obj.of_cluster]
     ours += [obj for source in side.beside for obj in objects(source)]
-    pools = [o for o in ours if isinstance(o, NodePool) and not o.partial and served(o, aim.release)]
+    pools = [o for o in ours if isinstance(o, NodePool) and not o.partial and served(o, options.release)]
     if not pools:
         return None
-    context = Context(ours, Target(aim.release, aim.kubernetes, aim.schemas, aim.facts))
+    context = Context(ours, Target(options.release, options.kubernetes, options.schemas, options.facts))
     # What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it.
     more = read_inventory(discovered(side.paths, settings, PATTERN))
     cluster_objects = [

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report
     from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
-    from nodelint.plan import Absorbed, Aim, Plan, ReleaseMove, Side
+    from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.report.plan_json import Findings
     from nodelint.session import Session
@@ -196,13 +196,13 @@ def _planned(
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._workloads import add_workloads
-    from nodelint.plan import Aim, make_each
+    from nodelint.plan import PlanOptions, make_each
 
     ready = judging(new.found, FactFlags(False, None, None), settings, paths, new.built)
     facts = ready.target.facts
     region = facts.region.name if facts.region is not None else "us-east-1"
     schemas = ready.target.schemas or Schemas.bundled()
-    aim = Aim(
+    options = PlanOptions(
         settings.karpenter,
         settings.kubernetes,
         schemas,
@@ -215,13 +215,16 @@ def _planned(
     chosen = ready.session.choose(was.found), ready.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
     plan = make_each(
-        _side(was, new), _side(new, was), aim, lambda old, new: _own_aim(aim, (old, new), chosen, named[1])
+        _side(was, new),
+        _side(new, was),
+        options,
+        lambda old, new: _own_options(options, (old, new), chosen, named[1]),
     )
     say_unknown(pool.release for pool in plan.pools if pool.release is not None)
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
-    plan = plan._replace(workloads=workload_changes(was, new, plan.aim, settings))
+    plan = plan._replace(workloads=workload_changes(was, new, plan.options, settings))
     add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then)
@@ -230,21 +233,21 @@ def _planned(
     return plan, _compared(before, after, was.root, new.root, ready)
 
 
-def _own_aim(
-    aim: Aim,
+def _own_options(
+    options: PlanOptions,
     pair: tuple[Object | None, Object | None],
     choose: tuple[Choose | None, Choose | None],
     kubernetes_named: bool,
-) -> Aim:
-    """The aim with the releases that the files beside an object state; of several the newest."""
+) -> PlanOptions:
+    """The options with the releases that the files beside an object state; of several the newest."""
     before, after = (_chosen(by, obj) for by, obj in zip(choose, pair, strict=True))
     chosen = after or before
     if chosen is None:
-        return aim
+        return options
     from nodelint.plan.releases import kubernetes_move
 
     moved = kubernetes_move(before, after) if before and after and not kubernetes_named else None
-    return aim._replace(release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved)
+    return options._replace(release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved)
 
 
 def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:

@@ -6,16 +6,16 @@ what it lacks is deleted.
 
 from __future__ import annotations
 
-from nodelint.plan.outcome import Absorbed, Aim, ClassPlan, Plan, PoolPlan, ReleaseMove
+from nodelint.plan.outcome import Absorbed, ClassPlan, Plan, PlanOptions, PoolPlan, ReleaseMove
 from nodelint.plan.planner import Side, make, make_each
 from nodelint.plan.refusals import Refusal
 from nodelint.plan.verdict import Verdict
 
 __all__ = [
     "Absorbed",
-    "Aim",
     "ClassPlan",
     "Plan",
+    "PlanOptions",
     "PoolPlan",
     "Refusal",
     "ReleaseMove",

@@ -26,7 +26,7 @@ from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 
-class Aim(NamedTuple):
+class PlanOptions(NamedTuple):
     """What a plan is made for. Facts are those of each side; `region` is the one whose prices are shown.
 
     `now` is when the week of budgets begins; without it the plan has no pace. `cluster` is what is running.
@@ -202,7 +202,7 @@ class Plan(NamedTuple):
     `workloads` are those that lose a pool.
     """
 
-    aim: Aim
+    options: PlanOptions
     pools: tuple[PoolPlan, ...]
     classes: tuple[Pair, ...]
     absorbed: tuple[Absorbed, ...] = ()

@@ -23,7 +23,7 @@ from nodelint.plan.effects import Effect, Stored, effects_of
 from nodelint.plan.launch import launch
 from nodelint.plan.matching import Pair, match_objects
 from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
-from nodelint.plan.outcome import Aim, ClassPlan, Plan, PoolPlan
+from nodelint.plan.outcome import ClassPlan, Plan, PlanOptions, PoolPlan
 from nodelint.plan.refusals import Refusal, refusals, why_never_stored
 from nodelint.plan.roll import roll
 from nodelint.plan.uncompared import (
@@ -74,23 +74,25 @@ class Side(NamedTuple):
         return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
 
 
-def make(old: Side, new: Side, aim: Aim) -> Plan:
+def make(old: Side, new: Side, options: PlanOptions) -> Plan:
     """Compare two sides."""
-    return _Planner(old, new, aim).run()
+    return _Planner(old, new, options).run()
 
 
-def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, Object | None], Aim]) -> Plan:
-    """Compare two sides, each pool and class for the releases of its own: `aim_of` an object before and after.
+def make_each(
+    old: Side, new: Side, options: PlanOptions, options_of: Callable[[Object | None, Object | None], PlanOptions]
+) -> Plan:
+    """Compare two sides, each pool and class for the releases of its own: `options_of` an object before and after.
 
-    The plan's own aim is that of the newest release.
+    The plan's own options are those of the newest release.
     """
     written = old.all_objects, new.all_objects
-    aims = [aim_of(obj, None) for obj in old.objects] + [aim_of(None, obj) for obj in new.objects]
-    newest = max(aims, key=lambda aim: (aim.release, aim.kubernetes or ()), default=aim)
+    all_options = [options_of(obj, None) for obj in old.objects] + [options_of(None, obj) for obj in new.objects]
+    newest = max(all_options, key=lambda options: (options.release, options.kubernetes or ()), default=options)
     planners: dict[tuple[object, ...], _Planner] = {}
     plans: dict[tuple[object, ...], Plan] = {}
 
-    def plan_for(mine: Aim) -> tuple[_Planner, Plan]:
+    def plan_for(mine: PlanOptions) -> tuple[_Planner, Plan]:
         key = (mine.release, mine.kubernetes, mine.moved)
         if key not in plans:
             planners[key] = _Planner(old, new, mine)
@@ -102,13 +104,13 @@ def make_each(old: Side, new: Side, aim: Aim, aim_of: Callable[[Object | None, O
     def find_own(part: _Part) -> _Part:
         """The same pool or class in the plan for its own releases."""
         at = planner.find_place(part.pair)
-        mine = aim_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
+        mine = options_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
         its_planner, plan = plan_for(mine)
         parts: tuple[Any, ...] = plan.pools if isinstance(part, PoolPlan) else plan.class_plans
         return next((part for part in parts if its_planner.find_place(part.pair) == at), part)
 
     pools = sorted(map(find_own, whole.pools), key=lambda pool: pool.rank)
-    moves = {plan.aim.moved for plan in plans.values() if plan.aim.moved is not None}
+    moves = {plan.options.moved for plan in plans.values() if plan.options.moved is not None}
     return whole._replace(
         pools=tuple(pools), class_plans=tuple(map(find_own, whole.class_plans)), moves=tuple(sorted(moves))
     )
@@ -119,14 +121,14 @@ _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
 
 
 class _Planner:
-    def __init__(self, old: Side, new: Side, aim: Aim) -> None:
-        self.aim = aim
+    def __init__(self, old: Side, new: Side, options: PlanOptions) -> None:
+        self.options = options
         self.sides = old, new
-        both = [_as_v1(side, aim) for side in self.sides]
+        both = [_as_v1(side, options) for side in self.sides]
         self.asked = both[0].objects, both[1].objects
         self.find_origin = both[0].find_origin, both[1].find_origin
-        self.old = self._context(0, aim.old_facts, aim.old_kubernetes)
-        self.new = self._context(1, aim.facts, aim.kubernetes)
+        self.old = self._context(0, options.old_facts, options.old_kubernetes)
+        self.new = self._context(1, options.facts, options.kubernetes)
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
         same = [pair for pair in self.classes if pair.change in ("changed", "unchanged")]
         self.now = {id(pair.old): pair for pair in same}
@@ -145,11 +147,11 @@ class _Planner:
     def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
         context_objects = [obj for source in self.sides[side].beside for obj in objects(source)]
         objs = [*self.asked[side], *context_objects]
-        return Context(objs, Target(self.aim.release, kubernetes, self.aim.schemas, facts))
+        return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
         places = {id(obj): side.place(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs}
-        before, after = (_of_kind(objs, kind, self.aim.release) for objs in (old, new))
+        before, after = (_of_kind(objs, kind, self.options.release) for objs in (old, new))
         return match_objects(before, after, lambda obj: places[id(obj)])
 
     def run(self) -> Plan:
@@ -158,15 +160,15 @@ class _Planner:
         lost = list(nameless([*ours, *self.classes]))
         skipped = {id(place.at) for place in lost}
         # An object of the same name in an API that is not served is the same object: nothing comes or goes.
-        there = unserved_names([*self.asked[0], *self.asked[1]], self.aim.release)
+        there = unserved_names([*self.asked[0], *self.asked[1]], self.options.release)
         alike = [p for p in (*ours, *self.classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
         pools = [self._placed(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
-        pools = [pool._replace(release=self.aim.release) for pool in pools]
+        pools = [pool._replace(release=self.options.release) for pool in pools]
         uncompared = [
             *lost,
             *foreign_pools(pair for pair in both if pair not in ours),
-            *unserved(*self.asked, self.aim.release),
+            *unserved(*self.asked, self.options.release),
             *of_templates([*ours, *self.classes]),
             *(pool.uncompared for pool in pools if pool.uncompared is not None),
         ]
@@ -174,7 +176,7 @@ class _Planner:
         plans = [plan for plan in elsewhere if plan is not None and id(plan.at) not in skipped]
         pools.sort(key=lambda pool: pool.rank)
         return Plan(
-            self.aim, tuple(pools), tuple(self.classes), (), tuple(plans), tuple(map(self._moved, uncompared))
+            self.options, tuple(pools), tuple(self.classes), (), tuple(plans), tuple(map(self._moved, uncompared))
         )
 
     def _placed(self, pool: PoolPlan) -> PoolPlan:
@@ -215,16 +217,18 @@ class _Planner:
         old_class = self.old.node_class(pair.old)
         new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
         written_class = self.new.node_class(pair.new)
-        sides = Sides(pair.old, new_pool, old_class, new_class, self.aim.facts, self.aim.versions, written_class)
+        sides = Sides(
+            pair.old, new_pool, old_class, new_class, self.options.facts, self.options.versions, written_class
+        )
         before = self.old.resolution(pair.old)
         after: Resolution | None = before
         found = UNTOUCHED
         same_class = new_class is old_class or new_class is None
-        moved = self.aim.moved is not None
-        if new_pool is not pair.old or not same_class or moved or self.aim.facts is not self.aim.old_facts:
+        moved = self.options.moved is not None
+        if new_pool is not pair.old or not same_class or moved or self.options.facts is not self.options.old_facts:
             after = self._after(pair.new, pair.old if refused else pair.new, new_class)
-            running = self.aim.cluster is not None and bool(self.aim.cluster.of_pool(str(pair.old.name)))
-            found = verdict(sides, before, after if not same_class else None, self.aim.schemas, running)
+            running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(pair.old.name)))
+            found = verdict(sides, before, after if not same_class else None, self.options.schemas, running)
         if old_class is not None and new_class is None and _class_name(new_pool) == _class_name(pair.old):
             after = None  # a pool whose class is gone launches nothing
         plan = PoolPlan(
@@ -232,7 +236,7 @@ class _Planner:
             _name_node(pair),
             found,
             (*refused, *class_refused),
-            launch(before, after, self.aim.region),
+            launch(before, after, self.options.region),
             before,
             after,
             pace=self._pace(new_pool, found),
@@ -245,7 +249,7 @@ class _Planner:
     def _never_stored(self, *old: Object | None) -> str | None:
         """Why the API server cannot have taken one of the objects of the old side."""
         both = (
-            why_never_stored(obj, self.aim.release, self.aim.schemas)
+            why_never_stored(obj, self.options.release, self.options.schemas)
             for obj in old
             if obj is not None and obj.version == "v1"
         )
@@ -253,10 +257,12 @@ class _Planner:
 
     def _rolled(self, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
         """The same with how the cluster's nodes go."""
-        aim = self.aim
-        if aim.cluster is None or not plan.nodes:
+        options = self.options
+        if options.cluster is None or not plan.nodes:
             return plan
-        found = roll(aim.cluster, pools, plan.nodes, plan.pace, plan.after, aim.region, aim.release, aim.now)
+        found = roll(
+            options.cluster, pools, plan.nodes, plan.pace, plan.after, options.region, options.release, options.now
+        )
         return plan._replace(roll=found)
 
     def _unclear(
@@ -278,25 +284,25 @@ class _Planner:
         if old is new:
             return []
         try:
-            was, now = (stored_object(pool, self.aim.release, self.aim.schemas) for pool in (old, new))
+            was, now = (stored_object(pool, self.options.release, self.options.schemas) for pool in (old, new))
         except Unhashable:
             return []
-        cluster = self.aim.cluster
+        cluster = self.options.cluster
         usage = cluster.usage_of(str(new.name)) if cluster is not None else None
         nodes = [node for reason in found.reasons for node in (reason.at, getattr(reason.at, "parent", None)) if node]
         return effects_of(Stored(old, new, was, now, before, after, usage), nodes)
 
     def _pace(self, pool: NodePool, found: Verdict) -> Pace | None:
-        if self.aim.now is None or found.replaced == "none":
+        if self.options.now is None or found.replaced == "none":
             return None
         try:
-            return pace(stored_object(pool, self.aim.release, self.aim.schemas), self.aim.now)
+            return pace(stored_object(pool, self.options.release, self.options.schemas), self.options.now)
         except Unhashable:
             return None
 
     def _nodes(self, sides: Sides, found: Verdict) -> tuple[NodeFate, ...] | None:
         """What becomes of the nodes that the cluster has."""
-        if self.aim.cluster is None:
+        if self.options.cluster is None:
             return None
         node_class = self._hash(sides.new_class)
         static = _STATIC if node_class is not None else _STATIC[:2]
@@ -304,19 +310,19 @@ class _Planner:
         wanted = Wanted(
             pool=self._hash(sides.new_pool),
             node_class=node_class,
-            requirements=requirements_of(sides.new_pool, self.aim.release),
+            requirements=requirements_of(sides.new_pool, self.options.release),
             dynamic=next((reason.reason for reason in dynamic if reason.covered == "all"), None),
             maybe=next((reason.reason for reason in dynamic if reason.covered != "all"), None),
         )
-        return fates(self.aim.cluster.of_pool(str(sides.pool.name)), wanted)
+        return fates(self.options.cluster.of_pool(str(sides.pool.name)), wanted)
 
     def _hash(self, obj: Object | None) -> Hash | None:
         """The hash that an object will have in the cluster; None where it cannot be known."""
-        if obj is None or self.aim.cluster is None:
+        if obj is None or self.options.cluster is None:
             return None
-        ca = ca_of(self.aim.cluster, self.aim.release)
+        ca = ca_of(self.options.cluster, self.options.release)
         try:
-            found = hash_object(obj, self.aim.release, self.aim.schemas, ca)
+            found = hash_object(obj, self.options.release, self.options.schemas, ca)
         except Unhashable:
             return None
         return None if found.without_ca else found
@@ -340,27 +346,27 @@ class _Planner:
         """What the pool launches in the end: as the new side has it, but for what is refused."""
         if pool is written and node_class is self.new.node_class(written):
             return self.new.resolution(written)
-        aim, facts = self.aim, self.new.facts
+        options, facts = self.options, self.new.facts
         images = self.new.images(node_class) if node_class is not None else None
-        return resolve(pool, node_class, self.new.catalog, aim.release, aim.kubernetes, None, facts, images)
+        return resolve(pool, node_class, self.new.catalog, options.release, options.kubernetes, None, facts, images)
 
     def _come_or_gone(self, pair: Pair) -> PoolPlan:
         before = self.old.resolution(pair.old) if isinstance(pair.old, NodePool) else None
         after = self.new.resolution(pair.new) if isinstance(pair.new, NodePool) else None
-        refused = refusals(None, pair.new, self.aim.release, self.aim.schemas) if pair.new is not None else []
+        refused = refusals(None, pair.new, self.options.release, self.options.schemas) if pair.new is not None else []
         found = Verdict("all") if pair.old is not None else UNTOUCHED
-        launched = launch(before, after, self.aim.region)
+        launched = launch(before, after, self.options.region)
         plan = PoolPlan(pair, _name_node(pair), found, tuple(refused), launched, before, after)
-        if self.aim.cluster is None or pair.old is None:
+        if self.options.cluster is None or pair.old is None:
             return plan
-        plan = plan._replace(nodes=fates(self.aim.cluster.of_pool(str(pair.old.name)), None))
+        plan = plan._replace(nodes=fates(self.options.cluster.of_pool(str(pair.old.name)), None))
         return self._rolled(plan, (pair.old if isinstance(pair.old, NodePool) else None, None))
 
     def _refusals(self, pair: Pair) -> list[Refusal]:
         known = self.refused.get(id(pair.new))
         if known is None:
             assert pair.new is not None
-            known = refusals(pair.old, pair.new, self.aim.release, self.aim.schemas)
+            known = refusals(pair.old, pair.new, self.options.release, self.options.schemas)
             self.refused[id(pair.new)] = known
         return known
 
@@ -368,7 +374,7 @@ class _Planner:
 
     def _class(self, pair: Pair) -> ClassPlan | None:
         """What a class does to the nodes of pools that are not in these files; None where it does nothing."""
-        moved = self.aim.moved is not None
+        moved = self.options.moved is not None
         if pair.change == "added" or (pair.change == "unchanged" and not moved):
             return None
         if (
@@ -382,7 +388,9 @@ class _Planner:
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
-            found = class_verdict(pair.old, pair.new, self.aim.release, self.aim.schemas, self.aim.versions)
+            found = class_verdict(
+                pair.old, pair.new, self.options.release, self.options.schemas, self.options.versions
+            )
         if found.replaced == "none" and not refused:
             return None
         at = self._place_of(_name_node(pair))
@@ -396,7 +404,7 @@ class _Objects(NamedTuple):
     find_origin: Callable[[Node | Span], Node | Span]
 
 
-def _as_v1(side: Side, aim: Aim) -> _Objects:
+def _as_v1(side: Side, options: PlanOptions) -> _Objects:
     """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1."""
     requested = side.objects
     old = [obj for obj in requested if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
@@ -405,7 +413,7 @@ def _as_v1(side: Side, aim: Aim) -> _Objects:
     from nodelint.lint.converted_objects import Converted
 
     context_objects = [obj for source in side.beside for obj in objects(source)]
-    context = Context([*requested, *context_objects], Target(aim.release, aim.kubernetes, aim.schemas))
+    context = Context([*requested, *context_objects], Target(options.release, options.kubernetes, options.schemas))
     converted = Converted(old, context)
     return _Objects(converted.objects[: len(requested)], converted.find_origin)
 

@@ -227,7 +227,7 @@ def closing(plan: Plan, findings: Findings) -> Iterator[str]:
 
 def releases_of(plan: Plan) -> str:
     """The releases of Karpenter that the pools were compared for."""
-    releases = sorted({pool.release for pool in plan.pools if pool.release is not None}) or [plan.aim.release]
+    releases = sorted({pool.release for pool in plan.pools if pool.release is not None}) or [plan.options.release]
     own = ", each pool for its own" if len(releases) > 1 else ""
     return f"Karpenter {' and '.join(map(str, releases))}{own}"
 

@@ -33,7 +33,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
     """The plan, to be written as JSON."""
     return {
         "version": VERSION,
-        "karpenter": str(plan.aim.release),
+        "karpenter": str(plan.options.release),
         "nodePools": [_pool(pool) for pool in plan.pools],
         "nodeClasses": [_class(class_plan) for class_plan in plan.class_plans],
         "notCompared": [

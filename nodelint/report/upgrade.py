@@ -11,9 +11,9 @@ from nodelint.model.releases import Version
 from nodelint.printable import printable, printable_path
 from nodelint.report.style import PAGE, TextStyle, fitted, wrapped
 from nodelint.tuples import NamedTuple
-from nodelint.upgrade import Note, Shifted, Site, Upgrade, severity_of
+from nodelint.upgrade import FindingChange, Location, Note, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange
-from nodelint.upgrade.settings import Shift
+from nodelint.upgrade.settings import SettingChange
 
 _PLACES = 5
 _COLOURS: dict[Severity, str] = {"error": "red", "warning": "yellow", "info": "blue"}
@@ -33,8 +33,8 @@ class _PrintedChange(NamedTuple):
     title: str
     text: str
     do: str | None
-    places: Sequence[Site]
-    findings: Sequence[Shifted] = ()
+    places: Sequence[Location]
+    findings: Sequence[FindingChange] = ()
 
 
 def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = PAGE) -> str:
@@ -98,18 +98,18 @@ def _of_note(note: Note) -> _PrintedChange:
     return _PrintedChange(note.severity, title, note.change.text, note.change.do, note.places, note.findings)
 
 
-def _of_shift(shift: Shift) -> _PrintedChange:
+def _of_shift(shift: SettingChange) -> _PrintedChange:
     title = f"{shift.setting.name} ({shift.release})"
-    return _PrintedChange(severity_of(shift), title, shift_text(shift), None, (Site(shift.setting.node),))
+    return _PrintedChange(severity_of(shift), title, shift_text(shift), None, (Location(shift.setting.node),))
 
 
-def _change_time(shift: Shift) -> str | None:
+def _change_time(shift: SettingChange) -> str | None:
     if shift.begins:
         return "after" if shift.setting.kind == "flag" else None
     return "with" if shift.setting.kind == "flag" else "after"
 
 
-def shift_text(shift: Shift) -> str:
+def shift_text(shift: SettingChange) -> str:
     """What becomes of a setting, in words."""
     kind = shift.setting.kind
     if shift.begins:
@@ -145,23 +145,23 @@ def _entry(entry: _PrintedChange, everything: bool, look: TextStyle) -> Iterator
         yield from fitted(f"      {news}: {change.result.rule.name}: {_message(change)}{_fix(change)}", look)
 
 
-def _findings(outcome: Upgrade) -> Iterator[tuple[str, list[Shifted]]]:
+def _findings(outcome: Upgrade) -> Iterator[tuple[str, list[FindingChange]]]:
     for appears, title in ((True, "Findings of check that appear"), (False, "Findings of check that go away")):
-        found = [change for change in outcome.shifted if change.appears == appears]
+        found = [change for change in outcome.finding_changes if change.appears == appears]
         if found:
             yield title, found
 
 
-def _alike(findings: Sequence[Shifted]) -> list[list[Shifted]]:
+def _alike(findings: Sequence[FindingChange]) -> list[list[FindingChange]]:
     """Findings of one rule, severity and release, the gravest first."""
-    groups: dict[tuple[int, str, Version], list[Shifted]] = {}
+    groups: dict[tuple[int, str, Version], list[FindingChange]] = {}
     for change in findings:
         key = (SEVERITIES.index(change.result.severity), change.result.rule.name, change.release)
         groups.setdefault(key, []).append(change)
     return [groups[key] for key in sorted(groups)]
 
 
-def _group(group: Sequence[Shifted], everything: bool, look: TextStyle) -> Iterator[str]:
+def _group(group: Sequence[FindingChange], everything: bool, look: TextStyle) -> Iterator[str]:
     severity = group[0].result.severity
     name = look.style(group[0].result.rule.name, bold=True)
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {name} (from {group[0].release} on)"
@@ -174,11 +174,11 @@ def _group(group: Sequence[Shifted], everything: bool, look: TextStyle) -> Itera
         yield f"    and {counted(len(group) - len(shown), 'more place')}"
 
 
-def _message(change: Shifted) -> str:
+def _message(change: FindingChange) -> str:
     return printable(change.result.finding.message)
 
 
-def _fix(change: Shifted) -> str:
+def _fix(change: FindingChange) -> str:
     if change.early is None:
         return ""
     return "; its fix may be made before" if change.early else "; its fix has to wait for the upgrade"
@@ -268,7 +268,7 @@ def upgrade_json(outcome: Upgrade) -> dict[str, Any]:
         },
         "changes": [_note_json(note) for note in outcome.notes],
         "settings": [_shift_json(shift) for shift in outcome.settings],
-        "findings": [_shifted_json(change) for change in outcome.shifted],
+        "findings": [_finding_json(change) for change in outcome.finding_changes],
         "unseen": [_change_json(change, release) for change, release in outcome.unseen],
         "summary": {**{severity: outcome.number_of(severity) for severity in SEVERITIES}, "unchanged": outcome.stay},
     }
@@ -297,11 +297,11 @@ def _note_json(note: Note) -> dict[str, Any]:
         "when": note.change_time,
         "drift": note.change.drift,
         "places": [{**_position_json(place.span), "object": place.label or None} for place in note.places],
-        "findings": [_shifted_json(change) for change in note.findings],
+        "findings": [_finding_json(change) for change in note.findings],
     }
 
 
-def _shift_json(shift: Shift) -> dict[str, Any]:
+def _shift_json(shift: SettingChange) -> dict[str, Any]:
     setting = shift.setting
     return {
         "kind": setting.kind,
@@ -312,11 +312,11 @@ def _shift_json(shift: Shift) -> dict[str, Any]:
         "severity": severity_of(shift),
         "text": shift_text(shift),
         "when": _change_time(shift),
-        **_position_json(Site(setting.node).span),
+        **_position_json(Location(setting.node).span),
     }
 
 
-def _shifted_json(change: Shifted) -> dict[str, Any]:
+def _finding_json(change: FindingChange) -> dict[str, Any]:
     result = change.result
     return {
         "rule": result.rule.name,

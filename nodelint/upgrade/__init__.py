@@ -21,12 +21,12 @@ from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade.changes import Drift, ReleaseChange, When, met
 from nodelint.upgrade.conditions import Matcher
-from nodelint.upgrade.findings import Runs, Shifted
-from nodelint.upgrade.resources import Site
+from nodelint.upgrade.findings import FindingChange, Runs
+from nodelint.upgrade.resources import Location
 from nodelint.upgrade.route import Route, route
-from nodelint.upgrade.settings import ControllerSettings, Shift
+from nodelint.upgrade.settings import ControllerSettings, SettingChange
 
-__all__ = ["Drift", "Note", "Shifted", "Site", "Upgrade", "When", "upgrade"]
+__all__ = ["Drift", "FindingChange", "Location", "Note", "Upgrade", "When", "upgrade"]
 
 
 class Note(NamedTuple):
@@ -37,8 +37,8 @@ class Note(NamedTuple):
 
     change: ReleaseChange
     release: Version | None
-    places: tuple[Site, ...]
-    findings: tuple[Shifted, ...] = ()
+    places: tuple[Location, ...]
+    findings: tuple[FindingChange, ...] = ()
 
     @property
     def change_time(self) -> When | None:
@@ -57,8 +57,8 @@ class Upgrade(NamedTuple):
     objects: tuple[Object, ...]
     route: Route
     notes: tuple[Note, ...]
-    shifted: tuple[Shifted, ...]
-    settings: tuple[Shift, ...]
+    finding_changes: tuple[FindingChange, ...]
+    settings: tuple[SettingChange, ...]
     unseen: tuple[tuple[ReleaseChange, Version | None], ...]
     stay: int
     faults: tuple[str, ...]
@@ -66,7 +66,7 @@ class Upgrade(NamedTuple):
     def number_of(self, severity: Severity) -> int:
         """How many notes and findings that appear have a severity; a flag that ends is an error."""
         count = sum(note.severity == severity for note in self.notes)
-        count += sum(change.appears and change.result.severity == severity for change in self.shifted)
+        count += sum(change.appears and change.result.severity == severity for change in self.finding_changes)
         count += sum(severity_of(shift) == severity for shift in self.settings)
         return count + (len(self.route.trouble) if severity == "error" else 0)
 
@@ -75,7 +75,7 @@ class Upgrade(NamedTuple):
         return any(self.number_of(severity_above) for severity_above in SEVERITIES[: SEVERITIES.index(severity) + 1])
 
 
-def severity_of(shift: Shift) -> Severity:
+def severity_of(shift: SettingChange) -> Severity:
     """How grave it is that a setting begins or ends: the controller does not start with a flag that it lacks."""
     return "error" if shift.setting.kind == "flag" and not shift.begins else "info"
 
@@ -117,7 +117,7 @@ class _Move:
 
     def summarize(self) -> Upgrade:
         judged = self._runs.compare(self._old, self._target.karpenter)
-        left = list(judged.shifted)
+        left = list(judged.finding_changes)
         notes: list[Note] = []
         for change, release in self._met:
             note = self._note(change, release, left)
@@ -144,7 +144,9 @@ class _Move:
         found = list(met(self._start, self._target.karpenter))
         return sorted(found, key=lambda pair: order.get(pair[1], len(order)) if pair[1] else len(order) + 1)
 
-    def _note(self, change: ReleaseChange, release: Version | None, shifted: Sequence[Shifted]) -> Note | None:
+    def _note(
+        self, change: ReleaseChange, release: Version | None, finding_changes: Sequence[FindingChange]
+    ) -> Note | None:
         """A change as it is reported; None where it concerns nothing that is there."""
         if change.unless is not None and self._places.find_places(change.unless):
             return None
@@ -162,10 +164,10 @@ class _Move:
         )
         if not places:
             return None
-        findings = [finding for finding in shifted if _same(finding, change, release, places)]
+        findings = [finding for finding in finding_changes if _same(finding, change, release, places)]
         return Note(change, release, tuple(places), tuple(findings))
 
-    def _in_files(self, places: Sequence[Site]) -> list[Site]:
+    def _in_files(self, places: Sequence[Location]) -> list[Location]:
         """The places in the files, each once, where what was found stands in what was rendered of them."""
         if not self._inventory.built:
             return _unique(places)
@@ -173,7 +175,7 @@ class _Move:
         return _unique([p if n is None else p._replace(at=written_place(n)) for p, n in nodes])
 
 
-def _node_of(place: Site) -> Node | None:
+def _node_of(place: Location) -> Node | None:
     """The smallest node that holds a place."""
     if not isinstance(place.at, Span):
         return place.at
@@ -183,17 +185,17 @@ def _node_of(place: Site) -> Node | None:
     return min(around, key=lambda node: node.end - node.start, default=None)
 
 
-def _unique(places: Sequence[Site]) -> list[Site]:
-    found: dict[tuple[int, int, int], Site] = {}
+def _unique(places: Sequence[Location]) -> list[Location]:
+    found: dict[tuple[int, int, int], Location] = {}
     for place in places:
         found.setdefault((id(place.span.source), place.span.start, place.span.end), place)
     return list(found.values())
 
 
-def _same(shifted: Shifted, change: ReleaseChange, release: Version | None, places: Sequence[Site]) -> bool:
+def _same(finding: FindingChange, change: ReleaseChange, release: Version | None, places: Sequence[Location]) -> bool:
     """Whether a finding says what a change does: by one of its rules, in its release, in the same object."""
-    result = shifted.result
-    if result.rule.name not in change.rules or shifted.release != release or result.object is None:
+    result = finding.result
+    if result.rule.name not in change.rules or finding.release != release or result.object is None:
         return False
     node = result.object.node
     return any(

@@ -27,7 +27,7 @@ from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, requirement_line, text
 from nodelint.source import Node, Source
 from nodelint.upgrade import resources
-from nodelint.upgrade.resources import ClusterResource, Site
+from nodelint.upgrade.resources import ClusterResource, Location
 from nodelint.upgrade.settings import ControllerSettings
 
 Condition = dict[str, Any]
@@ -45,7 +45,7 @@ class Matcher:
         paths = {source.path for source in sources}
         self._held = [obj for obj in context.objects if obj.source.path in paths]
 
-    def find_places(self, condition: Condition) -> list[Site]:
+    def find_places(self, condition: Condition) -> list[Location]:
         """The places that a condition finds, in the order of the files; KeyError for one that is not known."""
         on = condition["on"]
         if on in _OBJECTS:
@@ -61,7 +61,7 @@ class Matcher:
         }
         return list(finders[on](condition))
 
-    def unallowed(self, condition: Condition) -> list[Site] | None:
+    def unallowed(self, condition: Condition) -> list[Location] | None:
         """The policies that lack a permission; None where one of them has it."""
         return resources.lacking(self._asked, condition["lacks"])
 
@@ -106,13 +106,13 @@ class Matcher:
             return any(_lines(resources.of_object(pool), condition["pools"]) for pool in pools)
         return True
 
-    def _requirements(self, condition: Condition) -> Iterator[Site]:
+    def _requirements(self, condition: Condition) -> Iterator[Location]:
         kinds = condition.get("of", ("NodePool", "NodeOverlay", "Pod"))
         for thing in self._things:
             if thing.kind in kinds:
                 yield from _lines(thing, condition)
 
-    def _launches(self, condition: Condition) -> Iterator[Site]:
+    def _launches(self, condition: Condition) -> Iterator[Location]:
         """Pools are asked in the release that is left: what they can launch there is what may be running."""
         for obj in self._held:
             node_class = self._context.node_class(obj) if isinstance(obj, NodePool) else None
@@ -128,9 +128,9 @@ class Matcher:
             )
             names = self._context.catalog.names_in(bits)
             if any(name.startswith(condition["types"]) for name in names):
-                yield Site(obj.requirements_node or obj.name_node, obj.label)
+                yield Location(obj.requirements_node or obj.name_node, obj.label)
 
-    def _policies(self, condition: Condition) -> Iterator[Site]:
+    def _policies(self, condition: Condition) -> Iterator[Location]:
         return resources.mentions(self._asked, condition["mentions"])
 
 
@@ -171,16 +171,16 @@ def _numbers(version: str) -> list[int]:
 # -- values at a path
 
 
-def _values(thing: ClusterResource, condition: Condition) -> Iterator[Site]:
+def _values(thing: ClusterResource, condition: Condition) -> Iterator[Location]:
     found = _nodes_at_path(thing.node, condition["path"])
     if condition.get("absent"):
         if not found and not thing.partial:
             where = _nodes_at_path(thing.node, condition["below"]) if "below" in condition else None
-            yield Site(where[0][0] if where else _name(thing.node), thing.label)
+            yield Location(where[0][0] if where else _name(thing.node), thing.label)
         return
     for key, value in found:
         if _passes(key, value, condition):
-            yield Site(key, thing.label)
+            yield Location(key, thing.label)
 
 
 def _nodes_at_path(top: Node, path: str) -> list[tuple[Node, Node]]:
@@ -238,10 +238,10 @@ def _name(node: Node) -> Node:
 # -- requirements
 
 
-def _lines(thing: ClusterResource, condition: Condition) -> list[Site]:
+def _lines(thing: ClusterResource, condition: Condition) -> list[Location]:
     field_requests = _pod_asks(thing) if thing.kind == "Pod" else _asks(thing)
     return [
-        Site(at, thing.label)
+        Location(at, thing.label)
         for at, key, operator, values in field_requests
         if _requirement_matches(key, operator, values, condition)
     ]

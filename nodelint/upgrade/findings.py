@@ -31,7 +31,7 @@ _MOST_TRIED = 50
 """Fixes that are tried in the release that is left: each is a run of the rules."""
 
 
-class Shifted(NamedTuple):
+class FindingChange(NamedTuple):
     """A finding that appears or goes away, and the release from which on that is so.
 
     `early` says whether its fix may be made before: True where `check` has no new error in the fixed
@@ -49,7 +49,7 @@ class Judged(NamedTuple):
 
     before: Report
     after: Report
-    shifted: tuple[Shifted, ...]
+    finding_changes: tuple[FindingChange, ...]
     stay: int
     faults: tuple[str, ...]
 
@@ -82,23 +82,23 @@ class Runs:
         marks = {release: _marked(report) for release, report in reports.items()}
         first, last = marks[old], marks[new]
         new_ones = [(mark, result) for mark, result in last.items() if mark not in first]
-        shifted = [Shifted(result, _since(marks, mark, True), True) for mark, result in new_ones]
+        finding_changes = [FindingChange(result, _since(marks, mark, True), True) for mark, result in new_ones]
         anywhere = {release: {mark[:4] for mark in of} for release, of in marks.items()}
         places = anywhere[new]
         for mark, result in first.items():
             # An object that is no longer served is not judged; a finding with another message is still the same.
             judged = result.object is None or served(result.object, new)
             if mark[:4] not in places and judged:
-                shifted.append(Shifted(result, _since(anywhere, mark[:4], False), False))
+                finding_changes.append(FindingChange(result, _since(anywhere, mark[:4], False), False))
         faults = dict.fromkeys(fault for report in reports.values() for fault in report.faults)
         stay = sum(mark in last for mark in first)
-        tried = tuple(self._tried(shifted, reports[old]))
+        tried = tuple(self._tried(finding_changes, reports[old]))
         return Judged(reports[old], reports[new], tried, stay, tuple(faults))
 
-    def _tried(self, shifted: Sequence[Shifted], before: Report) -> Iterator[Shifted]:
+    def _tried(self, finding_changes: Sequence[FindingChange], before: Report) -> Iterator[FindingChange]:
         known = _count_findings(before)
         tried = 0
-        for change in shifted:
+        for change in finding_changes:
             # A fix of a file shows in what is rendered when that is rendered anew: it is not tried.
             if change.appears and change.result.fixable and tried < _MOST_TRIED and self._judge is None:
                 tried += 1

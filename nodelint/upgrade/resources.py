@@ -30,7 +30,7 @@ class ClusterResource(NamedTuple):
     partial: bool = False
 
 
-class Site(NamedTuple):
+class Location(NamedTuple):
     """Where a change shows, and in what: `NodePool/default`."""
 
     at: Node | Span
@@ -83,18 +83,18 @@ def _resources_in(node: Node, document: Document, owner: str) -> Iterator[Cluste
             yield from _resources_in(entry.value, document, owner)
 
 
-def mentions(sources: Sequence[Source], words: str) -> Iterator[Site]:
+def mentions(sources: Sequence[Source], words: str) -> Iterator[Location]:
     """Where the policies of Karpenter's controller among some sources hold a name."""
     pattern = re.compile(rf"{re.escape(words)}(?![\w-])")
     for source in policies(sources):
         for found in pattern.finditer(source.text):
-            yield Site(Span(source, found.start(), found.end()))
+            yield Location(Span(source, found.start(), found.end()))
 
 
 _PROSE = (".md", ".markdown", ".rst", ".txt")
 
 
-def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Site]:
+def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Location]:
     """Where files hold a pattern: queries and rules of any tool. Prose is left out.
 
     With `lacks`, nothing where one of the files has that text.
@@ -104,10 +104,10 @@ def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Site
         return
     pattern = re.compile(condition["is"])
     for source in yaml_sources:
-        yield from (Site(Span(source, *found.span())) for found in pattern.finditer(source.text))
+        yield from (Location(Span(source, *found.span())) for found in pattern.finditer(source.text))
 
 
-def lacking(sources: Sequence[Source], action: str) -> list[Site] | None:
+def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
     """Where policies of Karpenter's controller could allow an action that none does; None where one allows it."""
     places = []
     for source in policies(sources):
@@ -115,7 +115,7 @@ def lacking(sources: Sequence[Source], action: str) -> list[Site] | None:
             return None
         found = _CONTROLLER.search(source.text)
         assert found is not None
-        places.append(Site(Span(source, found.start(), found.end())))
+        places.append(Location(Span(source, found.start(), found.end())))
     return places
 
 

@@ -19,10 +19,10 @@ from nodelint.release_evidence.settings import (
 )
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
-from nodelint.upgrade.resources import Site
+from nodelint.upgrade.resources import Location
 
 
-class Shift(NamedTuple):
+class SettingChange(NamedTuple):
     """What a move makes of a setting: known from a release on (`begins`), or no longer."""
 
     setting: WrittenSetting
@@ -43,7 +43,7 @@ class ControllerSettings:
             self.found += settings_of_deployments(source)
         self.found += [gate for setting in self.found for gate in gates_of(setting)]
 
-    def find_variable(self, condition: dict[str, Any]) -> Iterator[Site]:
+    def find_variable(self, condition: dict[str, Any]) -> Iterator[Location]:
         """Where a variable is set, in whatever way; with `is`, to this value."""
         row = next(row for row in table("settings")["settings"] if row.get("variable") == condition["name"])
         names = {row["variable"], row["flag"], row.get("value")}
@@ -52,13 +52,13 @@ class ControllerSettings:
             if setting.kind != "gate" and setting.name in names and setting.value and wanted in (None, setting.value):
                 yield _place(setting)
 
-    def gates(self, condition: dict[str, Any]) -> Iterator[Site]:
+    def gates(self, condition: dict[str, Any]) -> Iterator[Location]:
         """Where a feature gate is set, to a value that `is`."""
         for setting in self.found:
             if setting.kind == "gate" and setting.name == condition["name"] and setting.value == condition["is"]:
                 yield _place(setting)
 
-    def charts_with(self, condition: dict[str, Any]) -> Iterator[Site]:
+    def charts_with(self, condition: dict[str, Any]) -> Iterator[Location]:
         """Charts with a `value` (a pattern over paths) or a variable `env`.
 
         They lack the value that `lacks` names, and have `true` for the one that `beside` names.
@@ -76,9 +76,9 @@ class ControllerSettings:
             elif "env" in condition:
                 yield from (_place(s) for s in own if (s.kind, s.name) == ("variable", condition["env"]))
             else:
-                yield Site(_first_key(chart), "values of the chart")
+                yield Location(_first_key(chart), "values of the chart")
 
-    def shifts(self, old: Version, new: Version) -> Iterator[Shift]:
+    def shifts(self, old: Version, new: Version) -> Iterator[SettingChange]:
         """The settings that begin or end to be known between two releases."""
         values = {id(setting.node) for setting in self.found if setting.kind == "value"}
         for setting in self.found:
@@ -87,7 +87,7 @@ class ControllerSettings:
             releases = _known(setting)
             if releases is None or releases_match(releases, old) == releases_match(releases, new):
                 continue
-            yield Shift(setting, _border(releases, old, new), releases_match(releases, new))
+            yield SettingChange(setting, _border(releases, old, new), releases_match(releases, new))
 
 
 def _border(releases: str, old: Version, new: Version) -> Version:
@@ -113,8 +113,8 @@ def _known(setting: WrittenSetting) -> str | None:
     return None
 
 
-def _place(setting: WrittenSetting) -> Site:
-    return Site(setting.node, "values of the chart" if setting.kind == "value" else "")
+def _place(setting: WrittenSetting) -> Location:
+    return Location(setting.node, "values of the chart" if setting.kind == "value" else "")
 
 
 def _first_key(chart: Node) -> Node:

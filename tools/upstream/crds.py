@@ -120,7 +120,7 @@ def changes(kind: tuple[str, str], old: dict[str, Any], new: dict[str, Any]) -> 
         if path in opened:
             yield Change(*kind, "opened", path, path, schema_at_path(old, path), schema_at_path(new, path))
             continue
-        if any(path.startswith((f"{one}.", f"{one}{{")) for one in opened):
+        if any(path.startswith((f"{whole}.", f"{whole}{{")) for whole in opened):
             continue
         if path not in before or path not in after:
             parent = re.sub(r"(\.[^.\[\]{}]+|\[\]|\{\})$", "", path)

@@ -89,10 +89,10 @@ class Release:
             for entry in arguments(body):
                 key, _, listed = entry.partition(": ")
                 for members in inside(listed, r"sets\.New(?:\[string\])?\("):
-                    values[text(of_core, key)] = frozenset(text(of_core, one) for one in arguments(members))
+                    values[text(of_core, key)] = frozenset(text(of_core, name) for name in arguments(members))
         for key, rest in re.findall(r"WellKnownValuesForRequirements\[(\w+)\] = (.+)", provider):
             for members in inside(rest, r"sets\.New(?:\[string\])?\("):
-                values[text(of_provider, key)] = frozenset(text(of_provider, one) for one in arguments(members))
+                values[text(of_provider, key)] = frozenset(text(of_provider, name) for name in arguments(members))
         return Labels(frozenset(keys - {""}), normalized, values, unresolved)
 
     def settings(self) -> dict[str, Setting]:

@@ -204,9 +204,9 @@ def _keyword(places: list[Raw], change: Change, release: str) -> Outcome:
     now = holder.get(change.name)
     if _same(now, change.new):
         before = holder.get(_BEFORE, {}).get(release, {})
-        said = change.name in before and _same(before[change.name], change.old)
+        is_there = change.name in before and _same(before[change.name], change.old)
         return Outcome(
-            "there" if said else "by hand", f"{change}{'' if said else f'; dated otherwise than {release}'}"
+            "there" if is_there else "by hand", f"{change}{'' if is_there else f'; dated otherwise than {release}'}"
         )
     if not _same(now, change.old):
         return Outcome("by hand", f"{change}; the schema has {now!r}")

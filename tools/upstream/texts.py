@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
-def wrapped(items: Sequence[str], each: int) -> str:
-    """Items in lines of so many each, with commas between them."""
-    rows = [", ".join(items[start : start + each]) for start in range(0, len(items), each)]
+def wrapped(items: Sequence[str], count: int) -> str:
+    """Items in lines of so many count, with commas between them."""
+    rows = [", ".join(items[start : start + count]) for start in range(0, len(items), count)]
     return ",\n".join(f"  {row}" for row in rows)
 
 

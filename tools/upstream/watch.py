@@ -75,7 +75,7 @@ def commits(repository: Repository, old: str, new: str) -> Iterator[str]:
 
 def messages(repository: Repository, old: str, new: str, watched: dict[str, tuple[str, ...]]) -> Iterator[str]:
     """Texts of errors and conditions that are new in the watched folders: candidates for `triage.json`."""
-    folders = [folder for some in watched.values() for folder in some]
+    folders = [folder for watched_folders in watched.values() for folder in watched_folders]
     gone: set[str] = set()
     came: dict[str, None] = {}
     for line in repository.git("diff", "-U0", old, new, "--", *folders).splitlines():

@@ -30,8 +30,8 @@ from nodelint.ec2.client.calls import (
     OPERATIONS,
     ApiCall,
     Brought,
+    OfferedTypes,
     OwnedRecord,
-    Sold,
     UnusableAnswer,
     planned,
     send_call,
@@ -287,7 +287,7 @@ class Account:
                 answers[question] = self._failed(failed[question])
             else:
                 answers[question] = self._answer(question, brought[question], tables)
-        sold: Sequence[Sold] = brought.get(EVERYWHERE[0], ())
+        sold: Sequence[OfferedTypes] = brought.get(EVERYWHERE[0], ())
         zones: Mapping[str, tuple[str, ...]] = dict(brought.get(EVERYWHERE[1], ()))
         tables["offerings"] = {
             offering.row[0]: Offering(offering.row[0], zones[offering.row[0]], offering.capacity)

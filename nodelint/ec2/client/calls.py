@@ -59,7 +59,7 @@ class OwnedRecord(NamedTuple):
     account: str = ""
 
 
-class Sold(NamedTuple):
+class OfferedTypes(NamedTuple):
     """An instance type as EC2 describes it: its row, and the capacity types it is sold as."""
 
     row: Row
@@ -273,13 +273,15 @@ def _paged(call: ApiCall, method: Callable[..., Mapping[str, Any]], going: Going
     return {question: brought.get(question.filters[0][1], []) for question in call.questions}
 
 
-def _types(call: ApiCall, method: Callable[..., Mapping[str, Any]], known: Catalog, going: Going) -> list[Sold]:
-    sold: dict[str, Sold] = {}
+def _types(
+    call: ApiCall, method: Callable[..., Mapping[str, Any]], known: Catalog, going: Going
+) -> list[OfferedTypes]:
+    sold: dict[str, OfferedTypes] = {}
     for info in _pages(call, method, "InstanceTypes", going):
         try:
             line = row(info, known)
             if line is not None:
-                sold[line[0]] = Sold(line, usage(info))
+                sold[line[0]] = OfferedTypes(line, usage(info))
         except ValueError as error:
             raise UnusableAnswer(f"what `{call.operation}` says cannot be used: {error}") from error
     if not sold:

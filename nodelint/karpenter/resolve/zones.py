@@ -140,7 +140,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
     subnets, unknown = _subnets(node_class, facts)
     zones = None if subnets is None else {subnet.zone: subnet.zoneId for subnet in subnets}
     try:
-        sold: _Sold | None = _sold(facts, view)
+        sold: _OfferedTypes | None = _sold(facts, view)
     except Missing as missing:
         sold = None
         if not zones:
@@ -179,7 +179,7 @@ def _zone_labels(zones: Iterable[str], region: Region) -> _ZoneLabels:
 
 
 def _on_the_market(
-    common: _ZoneLabels, offered: Mapping[str, TypeSet], sold: _Sold | None, keys: frozenset[str]
+    common: _ZoneLabels, offered: Mapping[str, TypeSet], sold: _OfferedTypes | None, keys: frozenset[str]
 ) -> Iterator[Offer]:
     """What is sold on demand and as spot; everything where that is not known."""
     for zone, types in offered.items():
@@ -236,7 +236,7 @@ def _about_reservations(terms: Node, reserved: Sequence[_Reserved], view: Catalo
             yield terms, f"the reservation {what} had no free instance: none is launched in it until one is free"
 
 
-class _Sold(NamedTuple):
+class _OfferedTypes(NamedTuple):
     """The types that a region offers by zone, and by zone and capacity type."""
 
     offered: Mapping[str, TypeSet]
@@ -244,7 +244,7 @@ class _Sold(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def _sold(facts: AwsFacts, view: Catalog) -> _Sold:
+def _sold(facts: AwsFacts, view: Catalog) -> _OfferedTypes:
     """What the region sells, as sets over a catalogue; worked out once for all pools. Raises Missing."""
     if not facts.offerings:
         raise Missing("offerings", "AWS names no instance type that the region offers")
@@ -259,11 +259,11 @@ def _sold(facts: AwsFacts, view: Catalog) -> _Sold:
             offered[zone] = offered.get(zone, NONE) | types
             for kind in capacity:
                 by_kind[zone, kind] = by_kind.get((zone, kind), NONE) | types
-    return _Sold(offered, by_kind)
+    return _OfferedTypes(offered, by_kind)
 
 
 def _removed(
-    region: str, view: Catalog, sold: _Sold, offered: Mapping[str, TypeSet], offers: Iterable[Offer]
+    region: str, view: Catalog, sold: _OfferedTypes, offered: Mapping[str, TypeSet], offers: Iterable[Offer]
 ) -> Iterable[tuple[TypeSet, str]]:
     """The types that no pool of the class can have, each with the first reason."""
     alive = view.all_types
