@@ -113,7 +113,7 @@ def judged_as(release: Version) -> str | None:
         return f"next, the main branch of {following.date} (commit {following.commit})"
     if is_newer(release):
         return str(NEWEST)
-    nearest = max(release for release in RELEASES if release <= release)
+    nearest = max(known for known in RELEASES if known <= release)
     return None if nearest == release else f"{nearest}, the nearest older release known here"
 
 
