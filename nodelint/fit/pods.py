@@ -93,11 +93,27 @@ class HostPort(NamedTuple):
 _ANY_ADDRESS = ("0.0.0.0", "::")
 
 
+class TopologyKey(NamedTuple):
+    """A label over whose values pods are to be spread, or to be near to other pods or away from them.
+
+    `what` is core's name of the constraint. `preferred`: the scheduler gives it up where nothing meets it.
+    """
+
+    node: Node
+    key: str
+    what: str
+    preferred: bool
+
+
+SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"
+
+
 class Pod(NamedTuple):
     """What a pod template asks of a node. `requests` are in billionths and hold the pod itself as one of `pods`.
 
     `terms` are the required terms of node affinity, any of which is enough; `preferred` those that are preferred, the
-    heaviest first. `claims` are the names of persistent volume claims.
+    heaviest first. `claims` are the names of persistent volume claims, `own_claims` the claims that its ephemeral
+    volumes make. `runtime_class` is the value of `runtimeClassName`.
     """
 
     node: Node
@@ -107,7 +123,10 @@ class Pod(NamedTuple):
     terms: tuple[Term, ...]
     preferred: tuple[Term, ...]
     ports: tuple[HostPort, ...]
+    topologies: tuple[TopologyKey, ...]
     claims: tuple[tuple[str, Node], ...]
+    own_claims: tuple[Node, ...]
+    runtime_class: Node | None
     dynamic_resources: bool
     bound: bool
     unknown: tuple[UnknownFact, ...]
@@ -144,8 +163,7 @@ def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") if affinity is not None else None
     required = reader.mapping(required, "the required node affinity")
     weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") if affinity is not None else None
-    claims = spec.get("resourceClaims")
-    name = spec.get("nodeName")
+    resource_claims, name, runtime = spec.get("resourceClaims"), spec.get("nodeName"), spec.get("runtimeClassName")
     return Pod(
         node=spec,
         requests=reader.requests(),
@@ -154,8 +172,11 @@ def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
         terms=tuple(reader.terms(required.get("nodeSelectorTerms") if required is not None else None)),
         preferred=tuple(reader.preferred(weighted)),
         ports=tuple(reader.ports()),
+        topologies=tuple(_topologies(spec)),
         claims=tuple(reader.claims(spec.get("volumes"))),
-        dynamic_resources=claims is not None and bool(claims.items),
+        own_claims=tuple(_own_claims(spec)),
+        runtime_class=runtime if runtime is not None and runtime.value else None,
+        dynamic_resources=resource_claims is not None and bool(resource_claims.items),
         bound=name is not None and bool(name.value),
         unknown=tuple(reader.unknown),
     )
@@ -287,7 +308,7 @@ class _Reader:
         _raise(total, at_start)
         self._of_pod(total)
         _add(total, self._amounts(self.spec.get("overhead")))
-        total["pods"] = total.get("pods", 0) + ONE
+        total["pods"] = ONE
         return total
 
     def _of_pod(self, total: dict[str, int]) -> None:
@@ -319,6 +340,43 @@ class _Reader:
             if entry.name is not None:
                 found[entry.name] = max(amount or 0, 0)
         return found
+
+
+def _own_claims(spec: Node) -> Iterator[Node]:
+    """The templates of claims that ephemeral volumes make."""
+    volumes = spec.get("volumes")
+    for item in volumes.items if volumes is not None else ():
+        template = item.find("ephemeral", "volumeClaimTemplate")
+        if template is not None:
+            yield template
+
+
+def _topologies(spec: Node) -> Iterator[TopologyKey]:
+    """The labels over which a pod is spread, or is near to pods or away from them, as far as they are known."""
+    constraints = spec.get("topologySpreadConstraints")
+    for item in constraints.items if constraints is not None else ():
+        stated = item.get("whenUnsatisfiable")
+        if stated is not None and stated.value in _SPREADS:
+            yield from _topology(item, SPREAD, stated.value == "ScheduleAnyway")
+    for field, what in (("podAffinity", AFFINITY), ("podAntiAffinity", ANTI_AFFINITY)):
+        stated = spec.find("affinity", field)
+        required = stated.get("requiredDuringSchedulingIgnoredDuringExecution") if stated is not None else None
+        weighted = stated.get("preferredDuringSchedulingIgnoredDuringExecution") if stated is not None else None
+        for item in required.items if required is not None else ():
+            yield from _topology(item, what, False)
+        for item in weighted.items if weighted is not None else ():
+            term = item.get("podAffinityTerm")
+            if term is not None:
+                yield from _topology(term, what, True)
+
+
+_SPREADS = ("DoNotSchedule", "ScheduleAnyway")
+
+
+def _topology(item: Node, what: str, preferred: bool) -> Iterator[TopologyKey]:
+    key = item.get("topologyKey")
+    if key is not None and isinstance(key.value, str) and key.value:
+        yield TopologyKey(key, key.value, what, preferred)
 
 
 def _plain(node: Node | None) -> str | None:

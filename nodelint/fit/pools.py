@@ -128,6 +128,11 @@ class EmptyPool:
         """The first key on which pods' requirements do not go with existing ones (`Compatible`), for certain."""
         return existing.compatible(requirements, self.known | requirements.keys() if self.any_key else self.known)
 
+    def lacks(self, key: str, requirements: Requirements) -> bool:
+        """Whether nodes that meet requirements have no label of this key, for certain."""
+        key = normalize(key)
+        return not self.any_key and key not in requirements and key not in self.known
+
     def _template(self) -> Requirements:
         found = self.resolution.requirements.copy()
         ref = self.pool.class_ref

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.caching import cached_property
+from nodelint.fit import admission
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
@@ -25,7 +26,8 @@ class WorkloadFit(NamedTuple):
 
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
-    `elsewhere`: nodes that others than Karpenter launch may take them.
+    `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
+    which a pool would take them, though none takes them as they are written.
     """
 
     workload: Workload
@@ -33,11 +35,12 @@ class WorkloadFit(NamedTuple):
     unknown: tuple[UnknownFact, ...] = ()
     ignored: IgnoredPod | None = None
     elsewhere: bool = False
+    admission: UnknownFact | None = None
 
     @property
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
-        return self.elsewhere or any(verdict.fits for verdict in self.verdicts)
+        return self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
 
     @property
     def decided(self) -> bool:
@@ -91,7 +94,7 @@ class Tree:
     def is_possible(self, workload: Workload) -> bool:
         """Whether some pool, or a node of others, takes its pods; asked once for pods that ask the same."""
         pod = pod_of(workload)
-        if pod is None or pod.claims or workload.kind == "StatefulSet" or workload.is_daemon:
+        if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
             return self.fit(workload).possible
         key = (tuple(map(id, self.pools_for(workload))), _shape_of(pod))
         found = self._taken.get(key)
@@ -105,6 +108,9 @@ class Tree:
             return WorkloadFit(workload, (), unknown_of(workload))
         brought = [request for request in pod.requests if request in self._bringing]
         verdicts = []
+        added = admission.tolerations_for(pod)
+        admitted = pod._replace(tolerations=(*pod.tolerations, *added))
+        admitted_to: UnknownFact | None = None
         unsure: dict[str, NodeOverlay] = {}
         release = self.pools[0].release if self.pools else NEWEST
         ignored: IgnoredPod | None = None
@@ -120,11 +126,18 @@ class Tree:
             ignored = ignored or ignored_because(pod, pool.release)
             volumes = self.volumes.alternatives(workload, pool.release)
             verdicts.append(judge_pod(sure_pod, pool, groups, ignored, volumes))
+            if added and admitted_to is None and not verdicts[-1].fits:
+                sure_pod = self._without_unsure(admitted, pool)
+                if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
+                    admitted_to = admission.say_what_is_added(pod, pool.name)
         other = wanted_elsewhere(pod)
         if ignored is None and other is not None and not any(verdict.fits for verdict in verdicts):
             ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
         unknown = tuple(self._left_open(workload, pod, unsure))
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, self._may_run_elsewhere(pod, release))
+        elsewhere = self._may_run_elsewhere(pod, release)
+        if any(verdict.fits for verdict in verdicts):
+            admitted_to = None
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to)
 
     def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
         """An overlay that brings a resource, perhaps to a pool's nodes: none where each is known to be applied."""
@@ -208,6 +221,7 @@ def _shape_of(pod: Pod) -> object:
     return (
         frozenset(pod.requests.items()),
         (pod.tolerations, plain(pod.selector), pod.ports, pod.dynamic_resources, bool(pod.unknown)),
+        (pod.runtime_class is not None, tuple((t.key, t.what, t.preferred) for t in pod.topologies)),
         tuple((plain(term.expressions), term.fields) for term in pod.terms),
         tuple(plain(term.expressions) for term in pod.preferred),
     )

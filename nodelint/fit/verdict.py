@@ -2,7 +2,8 @@
 
 `addToNewNodeClaim` of scheduler.go, `CanAdd`, `filterInstanceTypesByRequirements` and `InstanceTypeFilterError` of
 nodeclaim.go, and `Relax` of preferences.go in pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to
-1.14.1. Left out is what other pods decide: affinity to pods, topology spread, dynamic resources.
+1.14.1. Of `AddRequirements` of topology.go, what no other pod decides: nodes that lack a label are no domain to
+spread over, or to be near to a pod in. Left out is the rest of it, and dynamic resources.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import IgnoredPod, requirements_of
-from nodelint.fit.pods import Pod, Term, Toleration, add_requests
+from nodelint.fit.pods import SPREAD, Pod, Term, Toleration, TopologyKey, add_requests
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
 from nodelint.model import quantities
 from nodelint.model.manifest import Taint
@@ -58,24 +59,36 @@ class PoolVerdict(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A pod as the scheduler tries it: one required term, one preferred, and whether soft taints are tolerated."""
+    """A pod as the scheduler tries it: one required term, one preferred, tolerations, and what it is spread over."""
 
     required: Term | None
     preferred: Term | None
     tolerations: tuple[Toleration, ...]
+    topologies: tuple[TopologyKey, ...]
 
 
 def _relaxations(pod: Pod, pool: EmptyPool) -> Iterator[_State]:
-    """The states that the scheduler tries, each with less than the one before; required terms go first."""
+    """The states that the scheduler tries, each with less than the one before.
+
+    Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred.
+    """
     terms: Sequence[Term | None] = pod.terms or (None,)
-    wanted = () if pool.policies.preferences_ignored else pod.preferred
+    ignored = pool.policies.preferences_ignored
+    wanted = () if ignored else pod.preferred
     first = wanted[0] if wanted else None
+    hard = tuple(topology for topology in pod.topologies if not topology.preferred)
+    spread = () if ignored else tuple(t for t in pod.topologies if t.preferred and t.what == SPREAD)
+    near = () if ignored else tuple(t for t in pod.topologies if t.preferred and t.what != SPREAD)
     for term in terms:
-        yield _State(term, first, pod.tolerations)
+        yield _State(term, first, pod.tolerations, (*hard, *spread, *near))
+    if near:
+        yield _State(terms[-1], first, pod.tolerations, (*hard, *spread))
     for preferred in (*wanted[1:], None) if wanted else ():
-        yield _State(terms[-1], preferred, pod.tolerations)
+        yield _State(terms[-1], preferred, pod.tolerations, (*hard, *spread))
+    if spread:
+        yield _State(terms[-1], None, pod.tolerations, hard)
     if any(taint.effect == "PreferNoSchedule" for taint in pool.taints):
-        yield _State(terms[-1], None, (*pod.tolerations, _TOLERATES_SOFT))
+        yield _State(terms[-1], None, (*pod.tolerations, _TOLERATES_SOFT), hard)
 
 
 def judge_pod(
@@ -166,12 +179,14 @@ class _Attempt:
         total.add(*requirements)
         found = PoolVerdict(pool, NONE, None)
         for volume in self.volumes or (None,):
-            found = self._on_types(total, volume)
+            found = self._on_types(total, volume, state.topologies)
             if found.fits:
                 break
         return found
 
-    def _on_types(self, requirements: Requirements, volume: Requirements | None) -> PoolVerdict:
+    def _on_types(
+        self, requirements: Requirements, volume: Requirements | None, topologies: Sequence[TopologyKey]
+    ) -> PoolVerdict:
         pool = self.pool
         if volume is not None:
             clash = pool.clash(requirements, volume)
@@ -181,6 +196,10 @@ class _Attempt:
                 return PoolVerdict(pool, NONE, found._replace(message=text))
             requirements = requirements.copy()
             requirements.add(*volume)
+        for topology in topologies:
+            if pool.lacks(topology.key, requirements):
+                text = f"unsatisfiable topology constraint for {topology.what}, key={topology.key}"
+                return PoolVerdict(pool, NONE, PoolRefusal("requirements", text, None, topology.node))
         types, refusal = self._filtered(requirements)
         if refusal is None and types and not pool.pool.static:
             refusal = self._too_few(types)

@@ -49,6 +49,8 @@ class Volumes:
             claim = self._claims.get((workload.namespace, name))
             if claim is not None:
                 yield self._of_claim(claim.node)
+        for template in pod.own_claims if pod is not None else ():
+            yield self._of_claim(template)
         templates = workload.node.find("spec", "volumeClaimTemplates") if workload.kind == "StatefulSet" else None
         for template in templates.items if templates is not None else ():
             yield self._of_claim(template)

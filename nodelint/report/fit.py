@@ -45,6 +45,7 @@ def _workload_json(fit: WorkloadFit) -> dict[str, Any]:
     return {
         **_identity(fit),
         "possible": fit.possible,
+        "note": None if fit.admission is None else fit.admission.reason,
         "pools": [_pool_json(verdict) for verdict in fit.verdicts],
         "suggestions": [
             {"message": way_out.message, "path": way_out.at.source.path, "line": _line(way_out.at)}
@@ -121,6 +122,8 @@ def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
         yield from _verdict(verdict, width)
     for fact in fit.unknown if fit.possible else ():
         yield from wrap(f"not known: {fact.reason} ({_place(fact.at)})", width, "  ")
+    if fit.admission is not None:
+        yield from wrap(f"note: {fit.admission.reason} ({_place(fit.admission.at)})", width, "  ")
     for way_out in suggestions(fit):
         yield from wrap(f"help: {way_out.message} ({_place(way_out.at)})", width, "  ")
 
@@ -143,6 +146,8 @@ def _headline(fit: WorkloadFit) -> str:
     taking = [verdict for verdict in fit.verdicts if verdict.fits]
     if not taking and fit.elsewhere:
         return "no NodePool takes it; a node group may"
+    if not taking and fit.admission is not None:
+        return "no pool takes it as it is written; what the API server adds lets it in"
     if not taking:
         return "no pool takes it"
     names = ", ".join(f"`{short(verdict.pool.name)}`" for verdict in taking[:3])

@@ -1,0 +1,43 @@
+"""What admission plugins of the API server may add to a pod before Karpenter sees it.
+
+EKS runs two that let a pod onto nodes that it does not tolerate as it is written (platform versions of EKS 1.19 and
+newer): ExtendedResourceToleration adds a toleration for each extended resource that a pod requests, and RuntimeClass
+adds the tolerations of the pod's runtime class. Karpenter's own answer for the written pod stands beside them.
+"""
+
+from __future__ import annotations
+
+from nodelint.fit.pods import TOLERATES_ALL, Pod, Toleration
+from nodelint.karpenter.images import UnknownFact
+from nodelint.model.messages import short
+
+
+def tolerations_for(pod: Pod) -> tuple[Toleration, ...]:
+    """The tolerations that may be added: any where a pod has a runtime class, for that is written elsewhere."""
+    if pod.runtime_class is not None:
+        return (TOLERATES_ALL,)
+    return tuple(
+        Toleration(resource, "Exists", "", "NoSchedule")
+        for resource in sorted(pod.requests)
+        if _is_extended(resource)
+    )
+
+
+def _is_extended(resource: str) -> bool:
+    """`IsExtendedResourceName` of Kubernetes: a name with a domain that is not Kubernetes' own."""
+    domain, slash, _ = resource.partition("/")
+    return (
+        bool(slash)
+        and domain != "kubernetes.io"
+        and not domain.endswith(".kubernetes.io")
+        and not resource.startswith("requests.")
+    )
+
+
+def say_what_is_added(pod: Pod, pool: str) -> UnknownFact:
+    """Why a pool may take the pod all the same."""
+    if pod.runtime_class is not None:
+        text = f"its runtime class may add tolerations: with those of its taints, `{short(pool)}` takes it"
+        return UnknownFact(pod.runtime_class, text)
+    text = f"EKS adds a toleration for each extended resource that is requested: with it, `{short(pool)}` takes it"
+    return UnknownFact(pod.node.get("containers") or pod.node, text)
