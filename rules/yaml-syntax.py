@@ -4,7 +4,8 @@ nodelint reads YAML as kubectl does: tabs do not indent, and a document is read 
 twice in one mapping, kubectl keeps the last value and drops the first without a word, and kustomize refuses the
 file (Flux builds with it). nodelint reports that and judges nothing else of the document. Other documents of the
 same file are still checked. Where the keys `apiVersion` and `kind` come twice, two objects stand in one document:
-the line `---` is missing between them.
+the line `---` is missing between them. Merge conflicts that git left in a file are one finding, and each side of
+them is a suggestion.
 
 A file that does not parse because it is a template (Helm, Terraform, Jinja) is set aside, not reported, and
 documents that mention Karpenter but hold none of its objects are left to others.
@@ -63,9 +64,13 @@ OBJECT = ("apiVersion", "kind")
     source="https://yaml.org/spec/1.2.2/",
 )
 def check(source: Source, context: Context) -> Findings:
+    conflicts = _conflicts(source.text) if source.problems else []
     for problem in source.problems:
         if not source.concerns_karpenter(problem.offset):
             continue
+        if conflicts and conflicts[0][0] <= problem.offset:
+            yield _unresolved(source, conflicts)
+            return
         first, opened = problem.first, problem.opened
         at = Span(source, problem.offset, min(len(source.text), problem.offset + problem.length))
         if first is not None and _begins_object(source.text, first, problem.offset):
@@ -91,6 +96,46 @@ def check(source: Source, context: Context) -> Findings:
             if first is None
             else _keep_one(source, first, problem.offset),
         )
+
+
+def _conflicts(text: str) -> list[tuple[int, ...]]:
+    """The merge conflicts in a text, in their order.
+
+    Each is where its first line begins, where the lines above `=======` end, where `=======` begins, where the lines
+    below it end, and where the conflict ends. A common ancestor, where git writes one, belongs to neither side.
+    """
+    found: list[tuple[int, ...]] = []
+    marks: dict[str, int] = {}
+    for line in re.compile(r"(?m)^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)[^\n]*(?:\n|\Z)").finditer(text):
+        marker = line[0][0]
+        if marker == "<":
+            marks = {"<": line.start()}
+        elif marks:
+            marks[marker] = line.start()
+        if marker == ">" and "=" in marks:
+            middle = marks["="]
+            found.append((marks["<"], marks.get("|", middle), middle, line.start(), line.end()))
+            marks = {}
+    return found
+
+
+def _unresolved(source: Source, conflicts: list[tuple[int, ...]]) -> Finding:
+    """One finding for all conflicts of a file; each side of them is a way out, where it can be read."""
+    first = conflicts[0][0]
+    lines = ", ".join(str(source.position(conflict[0]).line) for conflict in conflicts[1:4])
+    ways = []
+    for name, side in (("above", 0), ("below", 2)):
+        changes = []
+        for conflict in conflicts:
+            begin = source.text.index("\n", conflict[side]) + 1
+            changes += [Edit(source, conflict[0], begin, ""), Edit(source, conflict[side + 1], conflict[4], "")]
+        ways.append(Suggestion(f"keep what stands {name} `=======`", changes))
+    return Finding(
+        at=Span(source, first, _end_of_line(source.text, first)),
+        message="a merge conflict is not resolved",
+        help=f"further conflicts begin in line {lines}" if lines else None,
+        suggestions=[way for way in ways if _mends(source, list(way.edits))],
+    )
 
 
 def _ways(source: Source, at: int, opened: int | None) -> list[Suggestion]:

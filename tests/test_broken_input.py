@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.edits import apply
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.rule import Rule
@@ -25,6 +26,7 @@ from nodelint.source import Source
 from nodelint.source.files.discover import discover
 
 from .conftest import by_place
+from .manifests import nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -455,3 +457,32 @@ def test_crds_that_cannot_be_used_are_one_line(text: str, tmp_path: Path, monkey
     assert done.exit_code == 2, (done.output, done.exception)
     assert done.output.startswith("nodelint: --crds crd.yaml: ")
     assert len(done.output.splitlines()) == 1
+
+
+CONFLICT = """\
+spec:
+<<<<<<< HEAD
+  weight: 10
+{base}=======
+  weight: 20
+>>>>>>> other
+"""
+
+
+@pytest.mark.parametrize("base", ["", "||||||| 0a1b2c3\n  weight: 5\n"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_each_side_of_a_merge_conflict_is_a_way_out(rules: dict[str, Rule], base: str, ending: str) -> None:
+    """One finding for two conflicts of a file, at the first, whatever else of it cannot be read."""
+    conflict = CONFLICT.format(base=base)
+    text = nodepool(name="a").replace("spec:\n", conflict, 1)
+    text += f"---\n{text.replace('name: a', 'name: b')}"
+    source = Source.from_text("a.yaml", text.replace("\n", ending))
+    [result] = lint([source], LintRequest(Target(NEWEST), rules)).results
+    assert result.finding.message == "a merge conflict is not resolved"
+    assert source.position(result.span.start).line == text[: text.index("<<<")].count("\n") + 1
+    weights = []
+    for way in result.finding.suggestions:
+        after = Source.from_text("a.yaml", apply(source.text, way.edits))
+        assert not after.problems
+        weights.append([document.root.find("spec", "weight").value for document in after.documents])
+    assert weights == [[10, 10], [20, 20]]
