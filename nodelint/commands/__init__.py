@@ -17,7 +17,7 @@ from nodelint.printable import escaped_json, printable, screened, without_comman
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any, NoReturn, TypeVar
 
@@ -114,13 +114,15 @@ class ending:
             sys.exit(UNHEARD)
 
 
-def settings_of(flags: dict[str, Any]) -> Settings:
-    """The configuration with the flags over it; ends the run where it cannot be used."""
+def settings_of(flags: Mapping[str, object]) -> Settings:
+    """The configuration with a command's flags over it; ends the run where it cannot be used."""
     from nodelint.lint import config
     from nodelint.lint.config_file import ConfigError
 
-    flags["jobs"] = flags.get("jobs") or os.environ.get("NODELINT_JOBS") or None
-    path = flags.pop("config", None)
+    over = {key.replace("_", "-"): value for key, value in flags.items()}
+    over["jobs"] = over.get("jobs") or os.environ.get("NODELINT_JOBS") or None
+    path = over.pop("config", None)
+    assert path is None or isinstance(path, str)
     trusted = path is not None
     try:
         if path is None:
@@ -131,7 +133,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     except ConfigError as error:
         unusable(error)
     try:
-        return config.load(path, {key.replace("_", "-"): value for key, value in flags.items()}, trusted)
+        return config.load(path, over, trusted)
     except ConfigError as error:
         unusable(error)
 

@@ -32,9 +32,10 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
+    from typing import NoReturn, Unpack
 
     from nodelint.build.rendered import Rendering
+    from nodelint.commands._flags import CheckSettingFlags
     from nodelint.commands._lint_setup import Judging
     from nodelint.ec2.facts import AwsFacts
     from nodelint.lint.autofix import Fixed
@@ -70,10 +71,10 @@ def check(
     require_facts: bool,
     fail_on_unjudged: bool,
     show: str | None = None,
-    **flags: Any,
+    **flags: Unpack[CheckSettingFlags],
 ) -> None:
     """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
-    fact_flags = FactFlags.taken(flags)
+    fact_flags = FactFlags.read(flags)
     wanted = outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
@@ -110,15 +111,23 @@ def check(
     _end(run, report)
 
 
-def _show_settings(flags: dict[str, Any]) -> NoReturn:
+_NO_SETTINGS = ("live", "aws_profile", "max_age")
+"""Flags that no configuration can give."""
+
+
+def _show_settings(flags: CheckSettingFlags) -> NoReturn:
     """Print what flags and configuration come to; ends the run."""
     from nodelint.commands._terminal import look
     from nodelint.lint.config import find
     from nodelint.report.run_setup import setting_lines
 
-    given = [name.replace("_", "-") for name, value in flags.items() if value not in (None, (), "")]
+    given = [
+        name.replace("_", "-")
+        for name, value in flags.items()
+        if name not in _NO_SETTINGS and value not in (None, (), "")
+    ]
     path = flags.get("config")
-    settings = settings_of(dict(flags))
+    settings = settings_of(flags)
     path = path or find(os.getcwd())
     shown = os.path.relpath(path) if path else None
     echo("\n".join(setting_lines(settings, shown, given, look())))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from nodelint.commands._flags import CheckFlags
+
 
 _SWITCHES = {
     "--fix": "fixing",
@@ -49,7 +51,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
+def plain(arguments: Sequence[str]) -> CheckFlags | None:
     """What click would make of the arguments of a program; None where click has to read them."""
     # On Windows, click expands the patterns of paths; with the variable, it completes a command line.
     if arguments[:1] != ["check"] or os.name == "nt" or "_NODELINT_COMPLETE" in os.environ:
@@ -68,7 +70,7 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
             paths.append(argument)
         elif not _takes(argument, left, options):
             return None
-    return {"paths": tuple(paths), **options}
+    return {"paths": tuple(paths), **options}  # type: ignore[return-value]
 
 
 def _takes(argument: str, left: list[str], options: dict[str, Any]) -> bool:

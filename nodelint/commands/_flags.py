@@ -1,4 +1,8 @@
-"""Flags that several commands read."""
+"""What the options of the commands give, group by group, as click hands it over: `**flags: Unpack[...]`.
+
+Each group of options has its keys here; a test holds every command's options to them. A flag that was not given is
+None, False or empty, and what is None is left to the configuration (`commands.settings_of`).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,119 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import timedelta
-    from typing import Any
+    from typing import TypedDict
+
+    from nodelint.commands._output import Output
+
+    class ConfigFlags(TypedDict):
+        """Of `--config`."""
+
+        config: str | None
+
+    class VersionFlags(ConfigFlags):
+        """Of `commands.versions`."""
+
+        kubernetes_version: str | None
+        karpenter_version: str | None
+
+    class ExcludeFlags(TypedDict):
+        """Of `commands.exclude`."""
+
+        exclude: tuple[str, ...]
+        respect_gitignore: bool | None
+
+    class PathFlags(ExcludeFlags):
+        """Of `commands.exclude` and `commands.include`."""
+
+        include: tuple[str, ...]
+
+    class RenderingFlags(TypedDict):
+        """Of `commands._lint_setup.rendering_options`."""
+
+        helm: bool | None
+        kustomize: bool | None
+
+    class JudgingFlags(PathFlags, RenderingFlags):
+        """Of `commands._lint_setup.judging_options`."""
+
+        crds: str | None
+        jobs: str | None
+        ignore: tuple[str, ...]
+        select: tuple[str, ...]
+        rules: tuple[str, ...]
+        profile: str | None
+
+    class SnapshotFlags(TypedDict):
+        """Which facts are used, where AWS is not asked."""
+
+        region: str | None
+        snapshot: str | None
+
+    class AwsFlags(SnapshotFlags):
+        """Of `commands._facts.facts_options`."""
+
+        live: bool
+        aws_profile: str | None
+        max_age: timedelta | None
+
+    class CheckSettingFlags(JudgingFlags, AwsFlags, VersionFlags):
+        """Of `nodelint check`: what a configuration may say too, and which facts are used."""
+
+        fail_on: str | None
+        baseline: str | None
+
+    class CheckFlags(CheckSettingFlags):
+        """All of `nodelint check`."""
+
+        paths: Sequence[str]
+        fixing: bool
+        unsafe_fixes: bool
+        diff: bool
+        outputs: Sequence[Output]
+        output: str | None
+        quiet: bool
+        statistics: bool
+        require_facts: bool
+        fail_on_unjudged: bool
+        show: str | None
+
+    class BaselineFlags(JudgingFlags, AwsFlags, VersionFlags):
+        """Of `nodelint baseline`."""
+
+        baseline: str | None
+
+    class ExplainFlags(PathFlags, AwsFlags, VersionFlags):
+        """Of `nodelint explain` and `nodelint fit`."""
+
+    class HashFlags(PathFlags, VersionFlags):
+        """Of `nodelint hash`."""
+
+        crds: str | None
+
+    class PlanSettingFlags(JudgingFlags, SnapshotFlags, VersionFlags):
+        """Of `nodelint plan`."""
+
+    class RefreshFlags(ExcludeFlags, VersionFlags):
+        """Of `nodelint refresh`."""
+
+    class RuleFlags(ConfigFlags):
+        """Of `nodelint rule`."""
+
+        rules: tuple[str, ...]
+
+    class DiffFlags(PathFlags, VersionFlags):
+        """Of `nodelint snapshot diff`."""
+
+    class TriageFlags(ExcludeFlags, AwsFlags, VersionFlags):
+        """Of `nodelint triage`."""
+
+    class UpgradeFlags(PathFlags, RenderingFlags, AwsFlags, ConfigFlags):
+        """Of `nodelint upgrade`."""
+
+        kubernetes_version: str | None
+        fail_on: str | None
 
 
 class FactFlags(NamedTuple):
@@ -20,9 +135,8 @@ class FactFlags(NamedTuple):
     max_age: timedelta | None
 
     @classmethod
-    def taken(cls, flags: dict[str, Any]) -> FactFlags:
-        """Take them out of a command's flags; the rest are settings. Ends the run where they contradict."""
-        fact_flags = cls(flags.pop("live"), flags.pop("aws_profile"), flags.pop("max_age"))
-        if fact_flags.live and flags.get("snapshot"):
+    def read(cls, flags: AwsFlags) -> FactFlags:
+        """Those of a command; the rest are settings. Ends the run where they contradict."""
+        if flags["live"] and flags["snapshot"]:
             stop("--live asks AWS and --snapshot does not: one of them")
-        return fact_flags
+        return cls(flags["live"], flags["aws_profile"], flags["max_age"])

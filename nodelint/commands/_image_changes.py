@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodelint.commands import discovered, now, session_of, settings_of, unreadable
 from nodelint.ec2.snapshot import Snapshot
 from nodelint.report.snapshot import SnapshotDifference
 
+if TYPE_CHECKING:
+    from nodelint.commands._flags import DiffFlags
+
 WHAT = "NodePool with other images"
 
 
 def moved(
-    old: Snapshot, new: Snapshot, paths: Sequence[str], flags: dict[str, Any]
+    old: Snapshot, new: Snapshot, paths: Sequence[str], flags: DiffFlags
 ) -> tuple[list[SnapshotDifference], bool]:
     """A difference for each NodePool whose nodes drift to other images; whether some path could not be read."""
     from nodelint.model.documents import objects

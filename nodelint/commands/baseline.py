@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,11 @@ from nodelint.commands._shell_completion import files
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.source.files.safe_read import error_reason
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import BaselineFlags
 
 FILE = "nodelint.baseline.json"
 
@@ -42,7 +47,7 @@ Exit codes:
 @judging_options
 @facts_options
 @versions
-def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
+def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -> None:
     """Record today's findings, so that later checks report only new ones.
 
     `nodelint check --baseline FILE` (or `baseline:` in the configuration) leaves out what the file holds.
@@ -56,7 +61,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Any) -> None:
       nodelint check --baseline nodelint.baseline.json clusters/
       nodelint baseline --prune clusters/
     """
-    fact_flags = FactFlags.taken(flags)
+    fact_flags = FactFlags.read(flags)
     settings = settings_of(flags)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):

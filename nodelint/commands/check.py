@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,11 @@ from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._output import output_options
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import CheckFlags
 
 _EXIT = """
 \b
@@ -65,7 +70,7 @@ Exit codes:
     "--fail-on-unjudged", is_flag=True, help="Fail if an object, or a value that decides, could not be judged."
 )
 @versions
-def command(**options: Any) -> None:
+def command(**options: Unpack[CheckFlags]) -> None:
     """Find what is wrong in manifests, and fix it.
 
     PATHS are files, folders (read with all below them) or - for standard input; default: this folder.

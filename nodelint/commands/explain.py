@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,6 +32,9 @@ from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import ExplainFlags
     from nodelint.model.manifest import NodePool
 
 
@@ -47,7 +50,9 @@ if TYPE_CHECKING:
 @exclude
 @facts_options
 @versions
-def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, **flags: Any) -> None:
+def command(
+    paths: Sequence[str], nodepool: str | None, types: bool, form: str, **flags: Unpack[ExplainFlags]
+) -> None:
     """Show which instance types each NodePool can launch, with which image, and what removed the rest.
 
     \b
@@ -55,7 +60,7 @@ def command(paths: Sequence[str], nodepool: str | None, types: bool, form: str, 
       nodelint explain pool.yaml class.yaml
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
-    fact_flags = FactFlags.taken(flags)
+    fact_flags = FactFlags.read(flags)
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     from nodelint.build import read_inventory

@@ -31,6 +31,9 @@ from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import ExplainFlags
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Target
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
 @exclude
 @facts_options
 @versions
-def command(paths: Sequence[str], workload: str | None, form: str, **flags: Any) -> None:
+def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
 
     Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
@@ -61,7 +64,7 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Any)
       nodelint fit clusters/prod --workload deployment/web
       kubectl get pod web-0 -o yaml | nodelint fit - pools/
     """
-    fact_flags = FactFlags.taken(flags)
+    fact_flags = FactFlags.read(flags)
     settings = settings_of(flags)
     from nodelint.model.cluster_objects import PATTERN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,7 +32,10 @@ from nodelint.model.ranges import only
 from nodelint.release_evidence.release_choice import Chosen
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from nodelint.build import Inventory
+    from nodelint.commands._flags import HashFlags
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.engine import Target
     from nodelint.model.manifest import Object
@@ -62,7 +65,7 @@ Exit codes:
 @include
 @exclude
 @versions
-def command(paths: Sequence[str], live: str | None, form: str, **flags: Any) -> None:
+def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[HashFlags]) -> None:
     """Print the drift hash of each NodePool and EC2NodeClass, as Karpenter writes it on the object.
 
     Karpenter replaces a node whose NodeClaim carries another hash than its NodePool or its EC2NodeClass. The hash is

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -35,6 +35,9 @@ from nodelint.commands.hash import misread
 from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import PlanSettingFlags
     from nodelint.commands._lint_setup import Judging
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
@@ -92,7 +95,7 @@ def command(
     outputs: Sequence[Output],
     output: str | None,
     gate: str,
-    **flags: Any,
+    **flags: Unpack[PlanSettingFlags],
 ) -> None:
     """Show what a change of manifests does to the fleet: which nodes are replaced, by which line, and why.
 

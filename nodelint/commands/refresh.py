@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -34,6 +34,9 @@ from nodelint.printable import printable
 from nodelint.session import Session
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import RefreshFlags
     from nodelint.ec2.questions import ClassesAt
     from nodelint.ec2.snapshot import Region, Reply, Snapshot
     from nodelint.lint.config import Settings
@@ -91,7 +94,7 @@ def command(
     fresh: bool,
     timeout: float,
     print_policy: bool,
-    **flags: Any,
+    **flags: Unpack[RefreshFlags],
 ) -> None:
     """Ask AWS what the manifests depend on: images, instance types, subnets and the like.
 
@@ -155,7 +158,7 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
     return found, wanted
 
 
-def _repeat_flags(flags: dict[str, Any]) -> list[str]:
+def _repeat_flags(flags: RefreshFlags) -> list[str]:
     """The flags that a check has to have too, to look for what was asked."""
     named = (
         (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,9 @@ from nodelint.commands._shell_completion import files, rule_names
 from nodelint.commands._terminal import colour_option, look
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import RuleFlags
     from nodelint.lint.rule import Rule
 
 
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 )
 @output_format
 @colour_option
-def command(name: str | None, subject: str | None, form: str, **flags: Any) -> None:
+def command(name: str | None, subject: str | None, form: str, **flags: Unpack[RuleFlags]) -> None:
     """List the rules by subject, with your own and policies, or print one rule's page.
 
     A word that names no rule lists those about it: `nodelint rule gpu`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +22,11 @@ from nodelint.commands import (
 )
 from nodelint.commands._help import WholeHelp
 from nodelint.commands._shell_completion import files
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import DiffFlags
 
 
 @click.group(cls=WholeHelp)
@@ -88,7 +93,7 @@ Exit codes:
 @include
 @exclude
 @versions
-def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Any) -> None:
+def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Unpack[DiffFlags]) -> None:
     """Show what changed between two snapshots: images, subnets, instance types, answers.
 
     When each was asked is not a difference. With PATHS, the manifests of a cluster, also show which NodePools get

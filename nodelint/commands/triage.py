@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -33,6 +33,9 @@ from nodelint.model.messages import counted
 from nodelint.source.files.safe_read import error_reason
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import TriageFlags
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report
     from nodelint.triage import Triage
@@ -62,7 +65,7 @@ Exit codes:
 @facts_options
 @colour_option
 @versions
-def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> None:
+def command(file: str, manifests: Sequence[str], form: str, **flags: Unpack[TriageFlags]) -> None:
     """Group the errors of a Karpenter controller by cause: what stays, and what passes by itself.
 
     FILE is a log of one or more controllers as kubectl, stern, a container runtime or a collector gives
@@ -76,7 +79,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Any) -> Non
       nodelint triage controller.log --manifests clusters/prod
       kubectl get events -A | nodelint triage --karpenter-version 1.6
     """
-    fact_flags = FactFlags.taken(flags)
+    fact_flags = FactFlags.read(flags)
     if fact_flags.live and not manifests:
         stop("--live asks AWS about manifests: name them with --manifests")
     settings = settings_of(flags)

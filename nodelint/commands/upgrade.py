@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,6 +33,9 @@ from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from nodelint.commands._flags import UpgradeFlags
     from nodelint.lint.config import Settings
     from nodelint.model.releases import KubernetesVersion, Version
     from nodelint.source.files.discover import Discovery
@@ -70,7 +73,7 @@ Exit codes:
     "--config", metavar="FILE", shell_complete=files, help="Default: the nearest nodelint.yaml or pyproject.toml."
 )
 def command(
-    paths: Sequence[str], old: str | None, new: str | None, form: str, everything: bool, **flags: Any
+    paths: Sequence[str], old: str | None, new: str | None, form: str, everything: bool, **flags: Unpack[UpgradeFlags]
 ) -> None:
     """Show what an upgrade of Karpenter means for manifests, before you make it.
 
@@ -91,7 +94,7 @@ def command(
     """
     from nodelint.model.releases import OLDEST, early
 
-    fact_flags = FactFlags.taken(flags)
+    fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
     settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)})
     after = _release("--to", new)

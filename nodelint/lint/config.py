@@ -272,18 +272,18 @@ def _path(key: str, text: str, folder: str, where: str) -> str:
 
 def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
     """Folders of rules. Rules are code: those of a file that was only found are refused."""
-    listed_rules: Any = flags.get("rules") or ()
-    named = tuple(str(rule_name) for rule_name in listed_rules)
+    folders: Any = flags.get("rules") or ()
+    named = tuple(str(path) for path in folders)
     value, where = given.values.get("rules"), given.place("rules")
     if isinstance(value, dict):
         value = value.get("folders")
     if value is None:
         return named
     listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(rule_name, str) for rule_name in listed):
+    if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
         raise ConfigError(f"{where}: a list of folders is wanted, not `{value}`")
-    paths = [_path("rules", rule_name, folder, where) for rule_name in listed]
-    allowed = {os.path.realpath(rule_name) for rule_name in named}
+    paths = [_path("rules", path, folder, where) for path in listed]
+    allowed = {os.path.realpath(path) for path in named}
     refused = [path for path in paths if os.path.realpath(path) not in allowed]
     if refused and not trusted:
         hint = f"run with --rules {os.path.relpath(refused[0])} to allow it"
