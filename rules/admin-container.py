@@ -20,6 +20,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule, 
     group="practice",
     fix="unsafe",
     gives_way_to=["user-data-syntax", "removed-api"],
+    mentions=["host-containers"],
     subject="security",
     source=[
         "https://github.com/bottlerocket-os/bottlerocket/blob/develop/README.md#admin-container",

@@ -40,6 +40,7 @@ CHANGES = "new images and changes of the manifests"
     group="hazard",
     gives_way_to=["invalid-field", "controller-check", "never-patched"],
     providers=EVERY_PROVIDER,
+    mentions=["budgets"],
     subject="disruption",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:355",

@@ -36,6 +36,7 @@ UNITS = {
     group="hazard",
     fix="unsafe",
     gives_way_to=["no-instance-type", "invalid-field", "removed-api"],
+    mentions=["instance-memory", "instance-gpu-memory", "bandwidth"],
     subject="requirements",
     source=["provider:pkg/providers/instancetype/types.go@v1.14.1:200"],
 )

@@ -42,6 +42,7 @@ BASE = {"nodes": "10%"}
     fix="safe",
     gives_way_to=["invalid-field", "controller-check", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    mentions=["budgets"],
     subject="disruption",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:355",

@@ -53,6 +53,7 @@ MORNING = ("06", "07", "08", "09", "10")
     severity="info",
     gives_way_to=["invalid-field", "controller-check", "overlapping-budget-hits", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    mentions=["budgets"],
     subject="disruption",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:412",

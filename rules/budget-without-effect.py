@@ -81,6 +81,7 @@ from nodelint.api import (
     fix="safe",
     gives_way_to=["invalid-field", "controller-check", "refused-combination", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    mentions=["budgets"],
     subject="disruption",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:355",

@@ -25,6 +25,7 @@ WHO = "one object serves the whole cluster; Kustomize patches and Argo CD still 
     severity="info",
     fix="safe",
     providers=EVERY_PROVIDER,
+    mentions=["namespace"],
     subject="objects",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:310",

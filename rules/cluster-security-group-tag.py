@@ -27,6 +27,7 @@ PREFIX = "kubernetes.io/cluster/"
     on=EC2NodeClass,
     group="hazard",
     gives_way_to=["broad-selector", "removed-api"],
+    mentions=["kubernetes.io/cluster/"],
     subject="network",
     source=[
         "https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html",

@@ -155,6 +155,7 @@ PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b
     group="hazard",
     gives_way_to=["no-instance-type", "invalid-field", "removed-api"],
     providers=EVERY_PROVIDER,
+    mentions=["#"],
     subject="requirements",
     source=[
         "core:pkg/scheduling/requirement.go@v1.14.0:48",

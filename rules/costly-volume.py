@@ -37,6 +37,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, fixes, 
     severity="info",
     gives_way_to=["controller-check", "invalid-field"],
     options={"usd": "USD a month from which on a volume's performance is worth a word"},
+    mentions=["blockDeviceMappings"],
     subject="disks",
     source=[
         "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",

@@ -71,6 +71,7 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["removed-api"],
     renamed=("custom-family-without-user-data",),
+    mentions=["Custom"],
     subject="user data",
     source=[
         "provider:pkg/providers/amifamily/bootstrap/custom.go@v1.14.1:28",

@@ -23,6 +23,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Object, Span, r
     on=Object,
     group="hazard",
     fix="unsafe",
+    mentions=["{{"],
     subject="templates",
     source="https://helm.sh/docs/chart_template_guide/control_structures/",
 )

@@ -23,6 +23,7 @@ LIVE = ("resourceVersion", "uid", "managedFields")
     on=Object,
     group="hazard",
     fix="safe",
+    mentions=["resourceVersion", "uid", "managedFields"],
     subject="objects",
     source=[
         "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",

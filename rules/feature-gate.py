@@ -44,6 +44,7 @@ HELP = "set `settings.featureGates.{}: true` in the values of Karpenter's chart"
     on=Object,
     group="hazard",
     gives_way_to=["field-of-another-release", "unknown-field", "removed-api", "invalid-field"],
+    mentions=["replicas", "NodeOverlay"],
     subject="objects",
     source=[
         "core:pkg/operator/options/options.go@v1.14.0:56",

@@ -74,6 +74,7 @@ from nodelint.api import UNKNOWN, Context, Finding, Findings, NodePool, messages
 @rule(
     on=NodePool,
     group="hazard",
+    mentions=["{{"],
     subject="templates",
     source=[
         "core:pkg/apis/v1/nodeclaim.go@v1.14.0:135",

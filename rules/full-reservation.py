@@ -50,6 +50,7 @@ from nodelint.api import (
     on=NodePool,
     group="hazard",
     gives_way_to=["no-instance-type", "not-offered"],
+    mentions=["reserved"],
     subject="spot",
     source=[
         "provider:pkg/providers/instancetype/offering/reserved_capacity_resolver.go@v1.14.1:48",

@@ -30,6 +30,7 @@ HELP = "remove the hook's annotations; what the order needs, such as the CRDs, b
     on=Object,
     group="hazard",
     providers=EVERY_PROVIDER,
+    mentions=["annotations"],
     subject="templates",
     source=[
         "https://helm.sh/docs/topics/charts_hooks/",

@@ -49,6 +49,7 @@ PLANNED = ("kubeReserved", "systemReserved", "evictionHard", "evictionSoft", "po
     group="hazard",
     fix="unsafe",
     gives_way_to=["overridden-user-data", "removed-api"],
+    mentions=["userData"],
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:554",

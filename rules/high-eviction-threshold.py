@@ -32,6 +32,7 @@ _MIB = 1024**2 * 10**9
     severity="info",
     gives_way_to=["invalid-field", "controller-check", "removed-api"],
     options={"part": "the part of a node's memory from which on a threshold is high"},
+    mentions=["memory.available"],
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:554",

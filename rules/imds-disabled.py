@@ -20,6 +20,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
     group="correctness",
     fix="unsafe",
     gives_way_to=["invalid-field", "removed-api"],
+    mentions=["httpEndpoint"],
     subject="network",
     source=[
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",

@@ -21,6 +21,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
     on=EC2NodeClass,
     group="practice",
     fix="unsafe",
+    mentions=["httpPutResponseHopLimit"],
     subject="security",
     source=[
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",

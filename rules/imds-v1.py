@@ -22,6 +22,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, 
     on=EC2NodeClass,
     group="hazard",
     fix="unsafe",
+    mentions=["httpTokens"],
     subject="security",
     source=[
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:344",

@@ -39,6 +39,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     on=EC2NodeClass,
     group="hazard",
     gives_way_to=["removed-api"],
+    mentions=["instanceStorePolicy"],
     subject="disks",
     source=[
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:533",

@@ -30,6 +30,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, remedies, rul
     on=EC2NodeClass,
     group="correctness",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="user data",
     source=[
         "provider:pkg/providers/amifamily/bootstrap/custom.go@v1.14.1:28",

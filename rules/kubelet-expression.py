@@ -64,6 +64,7 @@ GATE = "whether the feature gate NodeClassCEL is on is not known; without it no 
     on=EC2NodeClass,
     group="correctness",
     releases=">=1.15.0",
+    mentions=["kubelet"],
     subject="kubelet",
     source="https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet",
 )

@@ -41,6 +41,7 @@ OWN = "karpenter.sh/nodepool"
     group="hazard",
     fix="unsafe",
     gives_way_to=["no-instance-type", "refused-combination", "controller-check", "unknown-value", "unknown-label"],
+    mentions=["labels"],
     subject="requirements",
     source="core:pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go@v1.14.0:66",
 )

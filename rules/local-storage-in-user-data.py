@@ -52,6 +52,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     group="practice",
     severity="info",
     gives_way_to=["user-data-family", "user-data-syntax", "instance-store-without-disks", "removed-api"],
+    mentions=["userData"],
     subject="disks",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:369",

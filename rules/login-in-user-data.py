@@ -33,6 +33,7 @@ MAKES_ROOT = "makes an account root without a password"
     group="practice",
     severity="info",
     gives_way_to=["removed-api", "secret-in-user-data"],
+    mentions=["userData"],
     subject="security",
     source="https://docs.aws.amazon.com/eks/latest/best-practices/protecting-the-infrastructure.html",
 )

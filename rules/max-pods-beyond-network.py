@@ -26,6 +26,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, rule, 
     group="practice",
     severity="info",
     gives_way_to=["invalid-field", "unknown-field", "removed-api"],
+    mentions=["maxPods"],
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:485",

@@ -55,6 +55,7 @@ from nodelint.api import (
     group="hazard",
     gives_way_to=["too-few-values", "no-instance-type", "invalid-field", "refused-combination", "removed-api"],
     providers=["aws", "auto-mode"],
+    mentions=["minValues"],
     subject="requirements",
     source=[
         "core:pkg/cloudprovider/types.go@v1.14.0:437",

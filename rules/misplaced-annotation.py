@@ -50,6 +50,7 @@ DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
     gives_way_to=["invalid-field", "unknown-field", "removed-api"],
     providers=EVERY_PROVIDER,
     renamed=("odd-annotation",),
+    mentions=["annotations"],
     subject="disruption",
     source=[
         "core:pkg/apis/v1/labels.go@v1.14.0:50",

@@ -49,6 +49,7 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, e
     gives_way_to=["controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
     renamed=("odd-taint",),
+    mentions=["aints"],
     subject="pools",
     source=[
         "core:pkg/scheduling/taints.go@v1.14.0:35",

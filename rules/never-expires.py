@@ -22,6 +22,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
     severity="info",
     fix="unsafe",
     gives_way_to=["never-patched"],
+    mentions=["Never"],
     subject="disruption",
     source=[
         "core:pkg/controllers/nodeclaim/expiration/controller.go@v1.14.0:57",

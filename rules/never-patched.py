@@ -54,6 +54,7 @@ from nodelint.api import (
     group="hazard",
     fix="unsafe",
     gives_way_to=["invalid-field"],
+    mentions=["Never"],
     subject="disruption",
     source=[
         "core:pkg/controllers/nodeclaim/expiration/controller.go@v1.14.0:57",

@@ -56,6 +56,7 @@ from nodelint.api import (
     on=EC2NodeClass,
     group="correctness",
     gives_way_to=["invalid-field", "refused-combination", "controller-check"],
+    mentions=["kubelet", "blockDeviceMappings"],
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:332",

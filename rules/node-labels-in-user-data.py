@@ -56,6 +56,7 @@ OWN = ("karpenter.sh", "karpenter.k8s.aws")
     on=EC2NodeClass,
     group="hazard",
     gives_way_to=["removed-api", "user-data-family"],
+    mentions=["userData"],
     subject="user data",
     source=[
         "core:pkg/apis/v1/labels.go@v1.14.0:138",

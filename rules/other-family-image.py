@@ -27,6 +27,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, 
     group="correctness",
     fix="unsafe",
     gives_way_to=["removed-api", "no-image"],
+    mentions=["amiFamily"],
     subject="images",
     source=[
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",

@@ -32,6 +32,7 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, b
     group="hazard",
     gives_way_to=["invalid-field", "controller-check", "blocking-budget"],
     providers=EVERY_PROVIDER,
+    mentions=["budgets"],
     subject="disruption",
     source="core:pkg/apis/v1/nodepool.go@v1.14.0:412",
 )

@@ -49,6 +49,7 @@ ALWAYS = {
     severity="warning",
     fix="unsafe",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="user data",
     source=[
         "provider:pkg/providers/amifamily/bootstrap/bottlerocket.go@v1.14.1:37",

@@ -25,6 +25,7 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, m
     severity="info",
     gives_way_to=["misused-taint", "controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
+    mentions=["startupTaints"],
     subject="pools",
     source=[
         "core:pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.0:116",

@@ -28,6 +28,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
     group="practice",
     severity="info",
     gives_way_to=["invalid-field", "removed-api"],
+    mentions=["podsPerCore"],
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:576",

@@ -30,6 +30,7 @@ BETTER = {
     on=EC2NodeClass,
     group="practice",
     fix="unsafe",
+    mentions=["blockDeviceMappings"],
     subject="disks",
     source=[
         "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html",

@@ -33,6 +33,7 @@ _TAINT = "karpenter.sh/unregistered"
     group="correctness",
     fix="unsafe",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="user data",
     source=[
         "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:40",

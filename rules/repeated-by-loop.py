@@ -39,6 +39,7 @@ from nodelint.api import Also, Context, Finding, Findings, Object, Span, rule
 @rule(
     on=Object,
     group="hazard",
+    mentions=["{{"],
     subject="templates",
     source=[
         "https://yaml.org/spec/1.2.2/#3213-node-comparison",

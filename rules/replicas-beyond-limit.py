@@ -23,6 +23,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, releases, rule
     severity="warning",
     releases=">=1.8.0",
     gives_way_to=["invalid-field", "refused-combination", "unknown-limit", "removed-api"],
+    mentions=["replicas"],
     subject="pools",
     source=[
         "core:pkg/controllers/static/provisioning/controller.go@v1.14.0:97",

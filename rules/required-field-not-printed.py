@@ -68,6 +68,7 @@ from nodelint.api import (
     group="hazard",
     gives_way_to=["dead-default", "nil-pointer"],
     renamed=("required-under-condition", "empty-default"),
+    mentions=["{{"],
     subject="templates",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:42",

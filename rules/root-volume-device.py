@@ -73,6 +73,7 @@ SNAPSHOT = "20Gi"
     on=EC2NodeClass,
     group="hazard",
     fix="unsafe",
+    mentions=["blockDeviceMappings"],
     subject="disks",
     source=[
         "provider:pkg/providers/amifamily/bottlerocket.go@v1.14.1:198",

@@ -28,6 +28,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, message
     on=EC2NodeClass,
     group="hazard",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="security",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html",
 )

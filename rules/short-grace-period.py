@@ -28,6 +28,7 @@ SHORT_FOR_JOBS = 30 * 60
     gives_way_to=["invalid-field", "removed-api"],
     providers=EVERY_PROVIDER,
     options={"minutes": "the longest `terminationGracePeriod`, in minutes, that counts as short"},
+    mentions=["terminationGracePeriod"],
     subject="disruption",
     source=[
         "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",

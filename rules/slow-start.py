@@ -28,6 +28,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, message
     group="practice",
     severity="info",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="user data",
     source="core:pkg/controllers/nodeclaim/lifecycle/liveness.go@v1.14.0:48",
 )

@@ -29,6 +29,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, fixes, resolv
     severity="info",
     gives_way_to=["invalid-field", "unknown-field", "removed-api"],
     options={"times": "how many times as much memory EKS's formula has to reserve"},
+    mentions=["kubeReserved"],
     subject="kubelet",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:522",

@@ -26,6 +26,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Node, f
     on=EC2NodeClass,
     group="hazard",
     gives_way_to=["invalid-field", "controller-check", "removed-api"],
+    mentions=["evictionSoft"],
     subject="kubelet",
     source=["https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"],
 )

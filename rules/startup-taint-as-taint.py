@@ -34,6 +34,7 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["controller-check", "invalid-field", "removed-api"],
     providers=EVERY_PROVIDER,
+    mentions=["aints"],
     subject="pools",
     source=[
         "core:pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.0:116",

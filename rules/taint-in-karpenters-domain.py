@@ -23,6 +23,7 @@ from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, m
     severity="info",
     gives_way_to=["misused-taint", "controller-check", "invalid-field"],
     providers=EVERY_PROVIDER,
+    mentions=["aints"],
     subject="pools",
     source=[
         "core:pkg/apis/v1/labels.go@v1.14.0:68",

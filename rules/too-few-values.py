@@ -62,6 +62,7 @@ from nodelint.api import (
     group="correctness",
     gives_way_to=["invalid-field", "refused-combination", "wildcard-value", "removed-api"],
     providers=["aws", "auto-mode"],
+    mentions=["minValues"],
     subject="requirements",
     source=[
         "core:pkg/cloudprovider/types.go@v1.14.0:368",

@@ -23,6 +23,7 @@ UNBOOTABLE = ("st1", "sc1")
     group="correctness",
     fix="unsafe",
     gives_way_to=["invalid-field", "removed-api"],
+    mentions=["blockDeviceMappings"],
     subject="disks",
     source=["https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"],
 )

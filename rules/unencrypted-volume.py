@@ -33,6 +33,7 @@ HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set
     on=EC2NodeClass,
     group="hazard",
     fix="unsafe",
+    mentions=["blockDeviceMappings"],
     subject="disks",
     source=[
         "https://docs.aws.amazon.com/ebs/latest/userguide/encryption-by-default.html",

@@ -29,6 +29,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, message
     group="practice",
     severity="info",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="user data",
     source="https://docs.aws.amazon.com/eks/latest/best-practices/protecting-the-infrastructure.html",
 )

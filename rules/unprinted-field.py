@@ -40,6 +40,7 @@ GENERAL = frozenset(
 @rule(
     on=Object,
     group="hazard",
+    mentions=["{{"],
     subject="templates",
     source="https://helm.sh/docs/chart_template_guide/control_structures/",
 )

@@ -33,6 +33,7 @@ ARCHITECTURES = {"amd64": "x86_64", "x86-64": "x86_64", "x64": "x86_64", "aarch6
     fix="unsafe",
     releases=">=1.4.0",
     gives_way_to=["invalid-field", "removed-api", "no-image"],
+    mentions=["ssmParameter"],
     subject="images",
     source=[
         "https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html",

@@ -39,6 +39,7 @@ FILLED = r"\$\{[A-Za-z_][\w.]*[}:]|\{\{|\{%|%\{"
         "repeated-bootstrap",
         "user-data-family",
     ],
+    mentions=["userData"],
     subject="user data",
     source="https://www.gnu.org/software/bash/manual/html_node/Shell-Parameter-Expansion.html",
 )

@@ -54,6 +54,7 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, NodePool, me
     group="practice",
     severity="info",
     providers=["aws", "auto-mode"],
+    mentions=["weight"],
     subject="pools",
     source=[
         "core:pkg/utils/nodepool/nodepool.go@v1.14.0:161",

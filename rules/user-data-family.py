@@ -61,6 +61,7 @@ ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
     group="correctness",
     fix="unsafe",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="user data",
     source=[
         "https://karpenter.sh/docs/concepts/nodeclasses/",

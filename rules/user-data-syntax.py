@@ -69,6 +69,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, remedi
     group="correctness",
     fix="safe",
     gives_way_to=["removed-api"],
+    mentions=["userData"],
     subject="user data",
     source=[
         "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:45",

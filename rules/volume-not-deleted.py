@@ -25,6 +25,7 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, rule
     fix="unsafe",
     gives_way_to=["removed-api"],
     renamed=("kept-volume",),
+    mentions=["blockDeviceMappings"],
     subject="disks",
     source=[
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:456",

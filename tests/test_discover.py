@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.source.files import discover as discover_module
 from nodelint.source.files.discover import context, discover
 from nodelint.source.files.globs import Excluded
 
@@ -137,3 +138,8 @@ def test_a_file_called_a_patch_may_be_one(tree: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(POOL, encoding="utf-8")
     assert [s.part for s in discover(["n"]).sources] == [False, None, None]
+
+
+def test_what_marks_of_node_groups_have_in_common_is_in_each() -> None:
+    for mark in discover_module._NODE_GROUPS:
+        assert any(part in mark for part in discover_module._NODE_GROUP_PARTS)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from nodelint.model.documents import objects
 from nodelint.source import UNKNOWN, Node, Source, reread, reread_document
+from nodelint.source.nodes import SourceText
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.yaml import compose as compose_module
 from nodelint.source.yaml.compose import _compose_again, compose
 
 from .conftest import ROOT
@@ -483,3 +487,28 @@ def test_documents_that_no_edit_touches_are_not_read_again() -> None:
     held = list(objects(before))
     after = reread_document(before, 1, PAIR.replace("name: b", "name: other"))
     assert [old is new for old, new in zip(held, objects(after), strict=True)] == [True, False, True]
+
+
+_SCALARS = (
+    *("a", "1.5", ".inf", "~", "", "on", "${X}", "<x>", "{{ x }}", "{% x %}", "YOUR_ROLE", "'a'", '"${X}"', "&x a"),
+    *("!!str 1", "a?", '"\\/"', "|\n  a", "*x", "<<", "0o17", '"\\u0061"', "\ufeffa"),
+)
+
+
+@pytest.mark.parametrize("form", ["a: {}\nb: {}\n", "a: [{}, {}]\n", "{}: a\n{}: b\n"])
+def test_a_document_of_scalars_is_read_as_each_of_them_is(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing in a document can be a placeholder its scalars are not looked into: they read the same."""
+
+    def read(text: str) -> object:
+        try:
+            [found] = compose(SourceText("x.yaml", text), text, 0, masked=False)
+        except Unreadable as error:
+            return error.offset, error.message
+        assert found is not None
+        return [(each.value, each.tag, each.style, each.start, each.end, each.raw) for each in found.walk()]
+
+    texts = [form.format(*pair) for pair in product(_SCALARS, repeat=2)]
+    quickly = [read(text) for text in texts]
+    monkeypatch.setattr(compose_module, "may_hold_placeholder", lambda _: True)
+    assert [read(text) for text in texts] == quickly
+    assert sum(isinstance(each, list) for each in quickly) > 100

@@ -195,19 +195,25 @@ class ReleaseRun:
                 [r for r in about_objects if r.name in self.reporting], objects, target
             )
             about_objects = [r for r in about_objects if not r.needs]
+        words = frozenset(word for rule in about_objects for word in rule.mentions)
         about: dict[tuple[object, ...], list[Rule]] = {}
 
         def judged(obj: Object) -> RuleOutput:
-            accepted = served(obj, target.karpenter)
-            alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted)
-            if alike not in about:
-                about[alike] = [r for r in about_objects if r.applies_to(obj) and (accepted or r.on is Object)]
+            accepted, mentioned = served(obj, target.karpenter), held_words(obj, words)
+            alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted, mentioned)
+            rules = about.get(alike)
+            if rules is None:
+                rules = about[alike] = [
+                    rule
+                    for rule in about_objects
+                    if rule.applies_to(obj)
+                    and (accepted or rule.on is Object)
+                    and not (rule.mentions and mentioned.isdisjoint(rule.mentions))
+                ]
             if self._cache is not None:
-                return RuleOutput(
-                    *self._cache.judge(obj, about[alike], self.context, partial(self._output_of, obj=obj))
-                )
+                return RuleOutput(*self._cache.judge(obj, rules, self.context, partial(self._output_of, obj=obj)))
             output = RuleOutput([], [], [])
-            for rule in about[alike]:
+            for rule in rules:
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 
@@ -290,6 +296,20 @@ class ReleaseRun:
             what = obj.label if obj else "the file"
             into.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
             into.skipped.append(Skipped(rule.name, path, obj, _BROKE_DOWN, False))
+
+
+def held_words(obj: Object, words: Set[str]) -> Set[str]:
+    """Those of some words that may be in the keys and values of an object: those in the text of its document.
+
+    All of them where a value may not be written as it reads: in escapes, and in what is made of another text.
+    """
+    document, source = obj.document, obj.source
+    if source.masked or document.host is not None or obj.partial or obj.of_values:
+        return words
+    text, start, end = source.text, document.start, document.end
+    if text.find("\\", start, end) >= 0 or text.find("binary", start, end) >= 0:
+        return words
+    return frozenset([word for word in words if text.find(word, start, end) >= 0])
 
 
 def _is_foreign(obj: Object) -> bool:

@@ -97,7 +97,9 @@ class Rule(NamedTuple):
     `providers` are those whose NodePools it is shown. `renamed` are names that it had in earlier releases: they go on
     working in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`. `sources` say where what
     it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
-    `may_need` are kinds of facts without which it says less.
+    `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document holds
+    one wherever the rule has anything to say of it, such as the field that it is about: where none is there, it is
+    neither asked nor loaded. Without any, it is always asked.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Rule(NamedTuple):
     sources: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     may_need: tuple[FactKind, ...] = ()
+    mentions: tuple[str, ...] = ()
 
     @property
     def page(self) -> str:
@@ -158,6 +161,7 @@ def rule(
     source: str | Sequence[str] = (),
     options: Mapping[str, str] = MappingProxyType({}),
     may_need: Sequence[FactKind] = (),
+    mentions: Sequence[str] = (),
 ) -> Callable[[Callable[..., Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
@@ -171,7 +175,7 @@ def rule(
         ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
         found = tuple(Option(name, defaults[name], text) for name, text in options.items())
         rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found, tuple(may_need)
-        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest)
+        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest, tuple(mentions))
 
     return make_rule
 
@@ -267,6 +271,7 @@ def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
             rule.subject,
             [list(option) for option in rule.options],
             list(rule.may_need),
+            list(rule.mentions),
         ]
         for name, rule in rules.items()
     }
@@ -287,6 +292,7 @@ def _declared(
     subject: str = "",
     options: Sequence[tuple[str, int, str]] = (),
     may_need: Sequence[FactKind] = (),
+    mentions: Sequence[str] = (),
 ) -> Rule:
     rules: list[Rule] = []
 
@@ -302,7 +308,7 @@ def _declared(
         return loaded().page
 
     ways, found = tuple(gives_way_to), tuple(Option(*option) for option in options)
-    rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found, tuple(may_need)
+    rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found, tuple(may_need), tuple(mentions)
     return Rule(name, text, _type(on), severity, fix, releases, ways, group, check, *rest)
 
 

@@ -70,6 +70,11 @@ def replaced(text: str) -> bool:
     return may_be_replaced(text) and re.search(_REPLACED, text) is not None
 
 
+def may_hold_placeholder(text: str) -> bool:
+    """Whether a text may hold a value for which `holds_placeholder` says so: a part of each form is in it."""
+    return "$" in text or "<" in text or MASK in text or any(code in text for code in CODE)
+
+
 def holds_placeholder(text: str) -> bool:
     """Whether a part of a one-line value is yet to be filled in, by the forms of tools and documentation."""
     if ("$" in text or "{" in text or "<%" in text or MASK in text) and re.search(_INLINE, text):

@@ -54,8 +54,10 @@ _MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
 # One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
     *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
-    *(b"rterVersion", b"artVersion", b"defaultVersion"),
+    *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
 )
+_STATES_ALONE = (b"KARPENTER_", b"eksctl.io/")
+_STATES_IN_HCL = (b"_version", b"-version", b"aws_eks_cluster")
 
 # One of these is in a file that makes pods.
 _WORKLOADS = (
@@ -63,11 +65,12 @@ _WORKLOADS = (
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
 )
 _BUFFERS = b"CapacityBuffer"
-# One of these is in a file that states nodes of others than Karpenter.
+# One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 _NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
     *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
 )
+_NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
 _SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:")
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
@@ -190,12 +193,21 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
 
 def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
     """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
-    if any(data.find(mark) >= 0 for mark in _WORKLOADS):
+    if _holds_any(data, _WORKLOADS):
         found.workloads.append(file)
     if data.find(_BUFFERS) >= 0:
         found.buffers.append(file)
-    if any(data.find(mark) >= 0 for mark in _NODE_GROUPS):
+    if _holds_any(data, _NODE_GROUP_PARTS) and _holds_any(data, _NODE_GROUPS):
         found.node_groups.append(file)
+
+
+def _holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
+    # Asked of each file: a generator would cost more than the searches, and `in` of bytes first tries its left side
+    # as a number, with an error that is not seen.
+    for mark in marks:  # noqa: SIM110
+        if data.find(mark) >= 0:
+            return True
+    return False
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
@@ -226,13 +238,10 @@ def _read_for_release(file: str, found: Discovery) -> None:
 
 
 def _may_state(file: str, data: bytes, ours: bool) -> bool:
-    # Asked of each file, and `in` of bytes first tries its left side as a number, with an error that is not seen.
-    if data.find(b"KARPENTER_") >= 0 or data.find(b"eksctl.io/") >= 0:
-        return True
-    if file.endswith(_HCL) and (b"_version" in data or b"-version" in data or b"aws_eks_cluster" in data):
+    if _holds_any(data, _STATES_ALONE) or (file.endswith(_HCL) and _holds_any(data, _STATES_IN_HCL)):
         return True
     # Of a file of values that does not name Karpenter, these keys are telling enough.
-    return any(mark in data for mark in (_STATES if ours else _SETTINGS)) or (ours and b"settings" in data)
+    return _holds_any(data, _STATES if ours else _SETTINGS)
 
 
 def _display_path(file: str) -> str:

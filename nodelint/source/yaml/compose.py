@@ -16,6 +16,7 @@ from nodelint.source.placeholders import (
     is_live,
     is_placeholder,
     may_be_replaced,
+    may_hold_placeholder,
     replaced,
     unmask,
 )
@@ -35,14 +36,8 @@ DEEPEST = 100
 MOST_COPIES = 100_000
 """Nodes that the aliases of one document may stand for, all together."""
 
-_STYLES: dict[str | None, Style] = {
-    None: "plain",
-    "": "plain",
-    "'": "single",
-    '"': "double",
-    "|": "literal",
-    ">": "folded",
-}
+_SHORT_STYLES: dict[str | None, Style] = {None: "plain", "": "plain", "'": "single", '"': "double"}
+_STYLES: dict[str | None, Style] = {**_SHORT_STYLES, "|": "literal", ">": "folded"}
 _IN_WORDS = {"mapping": "mapping", "sequence": "list"}
 _MERGES = (None, "tag:yaml.org,2002:merge")
 """How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
@@ -78,7 +73,11 @@ def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: 
     from nodelint.source.yaml.libyaml import libyaml  # here, because most runs of a hook have nothing to parse
 
     ruamel = libyaml()
-    escapes = ("\\u" in text or "\\/" in text) and (masked or is_json(text))
+    escapes = "\\u" in text or "\\/" in text
+    if escapes and not masked:
+        from nodelint.source.yaml.lenient_yaml import is_json  # here, because escapes are rare
+
+        escapes = is_json(text)
     try:
         return _Composer(source, text, base, masked, literal, escapes).run(ruamel, ruamel.CParser)
     except (ruamel.YAMLError, UnicodeEncodeError):
@@ -115,28 +114,36 @@ class _Composer:
         self.anchors: dict[str, Node | None] = {}
         self.copies = 0
         self.marks = [found.start(1) for found in re.finditer(_MARK, text)] if "\ufeff" in text else []
+        self.plainly = not (masked or self.slashes or self.marks or "?" in text) and (
+            self.live or not (self.replaced or may_hold_placeholder(text))
+        )
+        """Whether a scalar without tag and anchor is what it reads as: most documents hold no others."""
 
     def run(self, yaml: Any, parser: Any) -> list[Node | None]:
-        base = self.base
-        scalar_event, alias_event = yaml.ScalarEvent, yaml.AliasEvent
+        base, source, plainly = self.base, self.source, self.plainly and self.restore is None
+        scalar_event, alias_event, document_start = yaml.ScalarEvent, yaml.AliasEvent, yaml.DocumentStartEvent
         mapping_start, sequence_start = yaml.MappingStartEvent, yaml.SequenceStartEvent
-        mapping_end, sequence_end = yaml.MappingEndEvent, yaml.SequenceEndEvent
-        document_start, stream_end = yaml.DocumentStartEvent, yaml.StreamEndEvent
+        ends, stream_end = (yaml.MappingEndEvent, yaml.SequenceEndEvent), yaml.StreamEndEvent
         next_event = parser(self.text).get_event
         roots: list[Node | None] = []
         stack: list[_Frame] = []
         frame: _Frame | None = None
         while (kind := type(event := next_event())) is not stream_end:
             if kind is scalar_event:
-                node = self.scalar(event, frame)
                 raw = event.start_mark.index + base
-                if event.anchor is not None:
-                    self.anchors[event.anchor] = node
+                style = _SHORT_STYLES.get(event.style) if plainly else None
+                value = resolve(event.value) if style == "plain" else event.value
+                if style is None or type(value) is float or event.tag is not None or event.anchor is not None:
+                    node = self.scalar(event, frame)
+                    if event.anchor is not None:
+                        self.anchors[event.anchor] = node
+                else:
+                    node = Node(source, raw, event.end_mark.index + base, "scalar", style, value)
             elif kind is mapping_start or kind is sequence_start:
                 frame = self.open(event, "mapping" if kind is mapping_start else "sequence", frame, len(stack))
                 stack.append(frame)
                 continue
-            elif kind is mapping_end or kind is sequence_end:
+            elif kind in ends:
                 assert frame is not None
                 node, raw = frame.node, frame.raw
                 self.close(frame, event.end_mark.index + base)
@@ -155,15 +162,10 @@ class _Composer:
             # the node is complete: hand it to what is around it
             if frame is None:
                 roots[-1] = node
+            elif frame.key is None:
+                self.item_or_key(frame, node)
             else:
-                node.parent = parent = frame.node
-                if parent.kind == "sequence":
-                    parent.items.append(node)
-                elif frame.key is None:
-                    self.key(frame, node)
-                else:
-                    self.entry(frame, frame.key, node)
-                    frame.key = None
+                self.entry(frame, frame.key, node)
         self.refuse_marks()
         return roots
 
@@ -184,15 +186,21 @@ class _Composer:
             self.anchors[anchor] = None
         return _Frame(node, raw, anchor)
 
-    def key(self, frame: _Frame, key: Node) -> None:
-        if key.kind != "scalar":
-            raise Unreadable(key.raw, f"a key has to be a text, and this one is a {_IN_WORDS[key.kind]}")
-        frame.key = key
-        mapping = frame.node
-        if not mapping.entries and mapping.style == "block" and not mapping.merges:
-            mapping.start = key.raw
+    def item_or_key(self, frame: _Frame, node: Node) -> None:
+        """Take an item of a list, or a key that waits for its value."""
+        node.parent = around = frame.node
+        if around.kind == "sequence":
+            around.items.append(node)
+            return
+        if node.kind != "scalar":
+            raise Unreadable(node.raw, f"a key has to be a text, and this one is a {_IN_WORDS[node.kind]}")
+        frame.key = node
+        if not around.entries and around.style == "block" and not around.merges:
+            around.start = node.raw
 
     def entry(self, frame: _Frame, key: Node, value: Node) -> None:
+        """Take the value of a key."""
+        value.parent, frame.key = frame.node, None
         value_of_key = key.value
         if value_of_key == "<<" and key.style == "plain" and key.tag in _MERGES:
             if not frame.node.merges:
@@ -436,16 +444,3 @@ def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
     from nodelint.source.yaml.tags import set_by_tag  # here, because tags are rare
 
     set_by_tag(node, tag, text, is_key)
-
-
-def is_json(text: str) -> bool:
-    """Whether a document is JSON, which kubectl reads as such: with its escapes, where YAML has others."""
-    from json import loads
-
-    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return False
-    try:
-        loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return False
-    return True

@@ -69,3 +69,16 @@ def _join(pair: re.Match[str]) -> str:
         return "\\ufffd" if pair[0].startswith("\\u") else pair[0]
     code = 0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00
     return f"\\\n\\U{code:08x}"
+
+
+def is_json(text: str) -> bool:
+    """Whether a document is JSON, which kubectl reads as such: with its escapes, where YAML has others."""
+    from json import loads
+
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return False
+    try:
+        loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,61 @@
+"""A rule that names texts of which an object holds one says nothing of an object that holds none of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from nodelint.lint.engine import LintRequest, Selection, lint
+from nodelint.lint.examples import examples
+from nodelint.lint.judging import held_words
+from nodelint.lint.results import Result
+from nodelint.lint.rule import Rule, load_bundled
+from nodelint.model.documents import objects
+from nodelint.report.page import judge_example, read_example, target_of
+from nodelint.source import Source
+
+RULES = load_bundled()
+NAMING = frozenset(name for name, rule in RULES.items() if rule.mentions)
+ALL = Selection(NAMING)
+
+
+def said(result: Result) -> tuple[object, ...]:
+    finding = result.finding
+    return result.rule.name, result.span.start, result.span.end, result.severity, finding.message, finding.note
+
+
+def asked_always() -> dict[str, Rule]:
+    """The rules as if they named no text."""
+    return {name: rule._replace(mentions=()) for name, rule in RULES.items()}
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_what_is_not_asked_would_have_said_nothing(name: str) -> None:
+    always = asked_always()
+    for example in examples(RULES[name].page):
+        target, files = target_of(example), read_example(example.text).files
+        some, every = (judge_example(files, LintRequest(target, rules, ALL)) for rules in (RULES, always))
+        assert list(map(said, some.results)) == list(map(said, every.results))
+        assert [skip[:2] + skip[3:] for skip in some.skipped] == [skip[:2] + skip[3:] for skip in every.skipped]
+
+
+HIDDEN = (
+    '{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a", "ann\\u006ftations": '
+    '{"karpenter.sh/do-not-disrupt": "true"}}, "spec": {}}',
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\n  !!binary YW5ub3RhdGlvbnM=:\n"
+    '    karpenter.sh/do-not-disrupt: "true"\nspec: {}\n',
+    "x: &x\n  annotations: &y {karpenter.sh/do-not-disrupt: 'true'}\n"
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  <<: *x\n  name: a\nspec: {}\n",
+)
+
+
+@pytest.mark.parametrize("text", HIDDEN, ids=["escape", "binary", "alias"])
+def test_a_text_that_is_not_written_as_it_reads_is_held(text: str) -> None:
+    source = Source.from_text("pool.json" if text.startswith("{") else "pool.yaml", text)
+    found = lint([source], LintRequest(target_of(next(examples(RULES["misplaced-annotation"].page))), RULES))
+    assert "misplaced-annotation" in {result.rule.name for result in found.results}
+
+
+def test_only_texts_of_the_document_are_held() -> None:
+    pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n---\n# userData\n"
+    [obj] = objects(Source.from_text("pool.yaml", pool))
+    assert held_words(obj, {"userData", "apiVersion"}) == {"apiVersion"}
