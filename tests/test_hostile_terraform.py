@@ -12,7 +12,8 @@ import pytest
 from nodelint.build.filled_terraform import filled_by_terraform
 from nodelint.source import Source
 from nodelint.source.terraform import tffunctions
-from nodelint.source.terraform.hclexpr import BadExpression, parse_expression
+from nodelint.source.terraform.hclexpr import parse_expression
+from nodelint.source.terraform.hcltree import BadExpression
 from nodelint.source.terraform.tfencode import json_pieces, yaml_pieces
 from nodelint.source.terraform.tfeval import MOST_STEPS, EvaluationBudget, EvaluationLimit
 from tests.test_terraform_shapes import SHAPES, pool

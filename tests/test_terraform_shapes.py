@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -427,6 +428,24 @@ def test_a_wrong_value_is_found_where_it_is_written(nodelint: Run, tmp_path: Pat
         assert text in line
 
 
+def test_a_name_of_the_caller_is_no_text_of_the_template(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "class.yaml.tpl").write_text(
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\nspec:\n  role: ${role}\n"
+        "  amiSelectorTerms: [{alias: al2023@v20250403}]\n  subnetSelectorTerms: [{id: subnet-0123456789abcdef0}]\n"
+        "  securityGroupSelectorTerms: [{id: sg-0123456789abcdef0}]\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "m.tf").write_text(
+        'variable "cluster" {}\nresource "kubectl_manifest" "c" {\n'
+        '  yaml_body = templatefile("${path.module}/class.yaml.tpl", { role = "KarpenterNodeRole-${var.cluster}" })\n}\n',
+        encoding="utf-8",
+    )
+    shown = nodelint("check", ".", "--format", "json")
+    report = json.loads(shown.stdout)
+    assert not report["findings"]
+    assert [(each["name"], each["field"]) for each in report["coverage"]["unknown"]] == [("a", "spec.role")]
+
+
 USER_DATA = """\
 resource "kubernetes_manifest" "class" {
   manifest = {
@@ -463,7 +482,7 @@ def test_user_data_is_read_in_each_of_its_forms(
         (tmp_path / path).write_text(text, encoding="utf-8")
     (tmp_path / "m.tf").write_text(USER_DATA.replace("USER", written), encoding="utf-8")
     (path,) = (path for path, _ in findings(nodelint, "user-data-family"))
-    assert path == ("user.toml" if "file(" in written and "template" not in written else "m.tf")
+    assert path == ("user.toml" if files else "m.tf")
 
 
 def test_a_file_beyond_the_limits_says_so(nodelint: Run, tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.hcl import Text
-from nodelint.source.terraform.hclexpr import BadExpression, parse_expression
-from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit, NameScope, TextNode
+from nodelint.source.terraform.hclexpr import parse_expression
+from nodelint.source.terraform.hcltree import BadExpression
+from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit, NameScope
 from nodelint.source.terraform.tffill import attributes_of, blocks_of, fill_template
 from nodelint.source.terraform.tffunctions import call_function
+from nodelint.source.terraform.tfnodes import TextNode
 from nodelint.source.terraform.tftemplate import Evaluator
 from nodelint.source.text import Source
 from tests.test_growth import growth
@@ -339,8 +341,8 @@ def test_no_expression_breaks_the_evaluator(words: list[str]) -> None:
         ("false && z", False),
         ('[{ id = "a" }, { id = "b" }][*].id', ["a", "b"]),
         ("l.0", "b"),
-        ("jsonencode({ a = [1, true, null] })", '{"a": [1, true, null]}'),
-        ('yamlencode({ a = [1, "x: y"] })', 'a:\n  - 1\n  - "x: y"\n'),
+        ("jsonencode({ a = [1, true, null] })", '{"a":[1,true,null]}'),
+        ('yamlencode({ a = [1, "x: y"] })', '"a":\n- 1\n- "x: y"\n'),
         ('yamldecode("a: [1]")', {"a": [1]}),
         ("jsonencode({ a = z })", UNKNOWN),
         ("-1 + 2 * 3", 5),

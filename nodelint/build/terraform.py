@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from nodelint.source import Source
 from nodelint.source.syntax_errors import SetAside
 from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit
-from nodelint.source.terraform.tffill import FileFiller, Origins, TerraformBlock, fill_template
-from nodelint.source.terraform.tfvalues import ENDS, Modules, TerraformModule
+from nodelint.source.terraform.tffill import ENDS, FileFiller, Origins, TerraformBlock, fill_template
+from nodelint.source.terraform.tfvalues import Modules, TerraformModule
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:

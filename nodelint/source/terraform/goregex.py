@@ -36,6 +36,14 @@ def replace_matches(text: str, pattern: str, by: str) -> str | None:
     return compiled.sub(instead, text)
 
 
+def find_matches(text: str, pattern: str) -> list[str | tuple[str | None, ...]] | None:
+    """What `regexall` finds: texts, or what each group of the pattern holds; None where that is not read."""
+    compiled = _compile(pattern)
+    if compiled is None:
+        return None
+    return [match.groups() if compiled.groups else match[0] for match in compiled.finditer(text)]
+
+
 def _compile(pattern: str) -> re.Pattern[str] | None:
     """The pattern for Python; None where it is not one that is read."""
     tokens: list[re.Match[str]] = []

@@ -380,8 +380,8 @@ class _Reader:
         last = self.text.rfind("\n", first, token.end) + 1
         lines = self.text[first:last].replace("\r\n", "\n").splitlines(keepends=True)
         if self.text.startswith("<<-", token.start):
-            indents = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
-            lines = [line[min(indents, default=0) :] if line.strip() else line.lstrip(" ") for line in lines]
+            indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+            lines = [line[min(indents, default=0) :] if line.strip() else line for line in lines]
         value: Scalar = re.sub(r"\$(?=\$\{)|%(?=%\{)", "", "".join(lines))
         if len(lines) < 2 and re.search(r"[$%]\{", str(value)):
             value = UNKNOWN

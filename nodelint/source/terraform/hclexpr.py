@@ -8,7 +8,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nodelint.source.terraform.hcl import HclError, HclManifest, Heredoc, Text, Token, template_end, unescape
-from nodelint.tuples import NamedTuple
+from nodelint.source.terraform.hcltree import (
+    BadExpression,
+    ForLoop,
+    HclExpression,
+    TemplatePiece,
+    flush_pieces,
+    text_pieces,
+    trim_pieces,
+)
 
 if TYPE_CHECKING:
     from nodelint.source.nodes import Node, SourceText
@@ -19,54 +27,6 @@ DEEPEST = 30
 _OPERATORS = (("||",), ("&&",), ("==", "!="), ("<", ">", "<=", ">="), ("+", "-"), ("*", "/", "%"))
 """Those of two operands, by rank: what binds weakest first."""
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
-
-
-class BadExpression(Exception):
-    """Words that are no expression of HCL, or one that is nested beyond measure."""
-
-
-class HclExpression(NamedTuple):
-    """A part of an expression: characters `start` to `end`, and what it is.
-
-    `kind` with what `value` and `parts` hold: `literal` (the value), `template` (`quoted`, `heredoc` or `flush`, and
-    a tuple of `TemplatePiece`), `name`, `attribute` (name; of what), `index` (of what, which), `splat` (of what, and
-    what is asked of each item as an expression over the name `*`), `call` (name; arguments), `spread` (an argument
-    with `...`), `list`, `object` (keys and values in turn), `for` (a `ForLoop`), `condition` (test, then, else),
-    `operation` (sign; operands).
-    """
-
-    kind: str
-    start: int
-    end: int
-    value: object = None
-    parts: tuple[HclExpression, ...] = ()
-
-
-class ForLoop(NamedTuple):
-    """A `for` expression: its names, what it runs over, and what it makes of each item."""
-
-    names: tuple[str, ...]
-    over: HclExpression
-    key: HclExpression | None
-    item: HclExpression
-    test: HclExpression | None
-    grouped: bool
-
-
-class TemplatePiece(NamedTuple):
-    """A part of a template: a text (`word` is empty, `expression` None), `${}` (`$`), or a directive.
-
-    A directive's word is `if`, `for`, `else`, `endif`, `endfor`, or `?` for one that cannot be read. `outer_start`
-    and `outer_end` are its place with the white space that its `~` take away.
-    """
-
-    word: str
-    start: int
-    end: int
-    outer_start: int
-    outer_end: int
-    expression: HclExpression | None = None
-    names: tuple[str, ...] = ()
 
 
 def parse_expression(text: str, start: int, end: int) -> HclExpression:
@@ -122,15 +82,15 @@ class ExpressionReader:
         if self.peek() != "?":
             return test
         self.at += 1
-        self.skip_lines()
+        self.skiptext_pieces()
         then = self.expression(depth + 1)
-        self.skip_lines()
+        self.skiptext_pieces()
         self.take(":")
-        self.skip_lines()
+        self.skiptext_pieces()
         other = self.expression(depth + 1)
         return HclExpression("condition", test.start, other.end, None, (test, then, other))
 
-    def skip_lines(self) -> None:
+    def skiptext_pieces(self) -> None:
         """Pass over line breaks where the expression cannot end."""
         while self.at < len(self.tokens) and self.tokens[self.at].kind == "nl":
             self.at += 1
@@ -154,9 +114,9 @@ class ExpressionReader:
             return HclExpression("operation", token.start, of.end, token.kind, (of,))
         return self.steps(self.primary(depth), depth)
 
-    def steps(self, of: HclExpression, depth: int) -> HclExpression:
-        """An expression with the attributes and indices that are asked of it."""
-        while self.peek() in (".", "["):
+    def steps(self, of: HclExpression, depth: int, names_only: bool = False) -> HclExpression:
+        """An expression with the attributes and indices that are asked of it; of `.*` items, attributes alone."""
+        while self.peek() == "." or (self.peek() == "[" and not names_only):
             sign = self.take(".", "[").kind
             if sign == "." and self.peek() in ("id", "num"):
                 token = self.take("id", "num")
@@ -166,8 +126,8 @@ class ExpressionReader:
                 end = self.take("*").end
                 if sign == "[":
                     end = self.close("]").end
-                expression = self.steps(HclExpression("name", end, end, "*"), depth + 1)
-                return HclExpression("splat", of.start, expression.end, None, (of, expression))
+                each = self.steps(HclExpression("name", end, end, "*"), depth + 1, sign == ".")
+                of = HclExpression("splat", of.start, each.end, None, (of, each))
             elif sign == "[":
                 self.brackets += 1
                 index = self.expression(depth + 1)
@@ -230,7 +190,7 @@ class ExpressionReader:
                 key = self.expression(depth + 1)
             self.take("=", ":")
             around, self.brackets = self.brackets, 0  # a line break ends a value
-            self.skip_lines()
+            self.skiptext_pieces()
             members += (key, self.expression(depth + 1))
             broken = self.peek() == "nl"
             self.brackets = around
@@ -314,23 +274,28 @@ def quoted(text: str, token: Token, depth: int = 0) -> HclExpression:
         raise BadExpression
     if "${" not in body and "%{" not in body:
         return HclExpression("literal", token.start, token.end, unescape(body))
-    pieces = read_template(text, token.start + 1, token.end - 1, depth)
+    pieces = read_template(text, token.start + 1, token.end - 1, depth, "quoted")
     return HclExpression("template", token.start, token.end, ("quoted", pieces))
 
 
 def heredoc_template(text: str, token: Token, heredoc: Heredoc, depth: int = 0) -> HclExpression:
     """A heredoc as a template. Raises `BadExpression`."""
     kind = "flush" if text.startswith("<<-", token.start) else "heredoc"
-    return HclExpression(
-        "template", token.start, token.end, (kind, read_template(text, heredoc.start, heredoc.end, depth))
-    )
+    pieces = read_template(text, heredoc.start, heredoc.end, depth, kind)
+    return HclExpression("template", token.start, token.end, (kind, pieces))
 
 
 _OPENS = r"\$\$\{|%%\{|[$%]\{"
 
 
-def read_template(text: str, start: int, end: int, depth: int = 0) -> tuple[TemplatePiece, ...]:
-    """The parts of a template, in their order. Code that cannot be read has no expression. Raises `BadExpression`."""
+def read_template(
+    text: str, start: int, end: int, depth: int = 0, kind: str = "heredoc"
+) -> tuple[TemplatePiece, ...]:
+    """The parts of a template, in their order. Code that cannot be read has no expression. Raises `BadExpression`.
+
+    `kind` is `quoted`, `heredoc` (also for a file), or `flush` for a heredoc of `<<-`. A text of several lines is a
+    part for each line: a `~` takes white space of the one beside it and of no other.
+    """
     if depth > DEEPEST:
         raise BadExpression
     pieces: list[TemplatePiece] = []
@@ -344,29 +309,21 @@ def read_template(text: str, start: int, end: int, depth: int = 0) -> tuple[Temp
         at = close
         if text[close - 1] != "}":
             break
-        piece = _code(text, match.start(), close, last, end, depth)
-        if piece.outer_start > last:
-            pieces.append(TemplatePiece("", last, piece.outer_start, last, piece.outer_start))
-        pieces.append(piece)
-        last = max(piece.outer_end, close)
-        at = last
-    if last < end:
-        pieces.append(TemplatePiece("", last, end, last, end))
+        pieces += text_pieces(text, last, match.start(), kind)
+        pieces.append(_code(text, match.start(), close, depth))
+        last = close
+    pieces += text_pieces(text, last, end, kind)
+    trim_pieces(text, pieces, kind)
+    if kind == "flush":
+        flush_pieces(text, pieces)
     return tuple(pieces)
 
 
-def _code(text: str, start: int, end: int, last: int, limit: int, depth: int) -> TemplatePiece:
-    left, right = start, end
+def _code(text: str, start: int, end: int, depth: int) -> TemplatePiece:
     inner, close = start + 2, end - 1
-    if text[inner : inner + 1] == "~":
-        inner += 1
-        while left > last and text[left - 1] in " \t":
-            left -= 1
-    if close > inner and text[close - 1] == "~":
-        close -= 1
-        blank = re.compile(r"[ \t]*\r?\n|[ \t]*").match(text, right, limit)
-        right = blank.end() if blank is not None else right
-    place = start, end, left, right
+    inner += text[inner : inner + 1] == "~"
+    close -= close > inner and text[close - 1] == "~"
+    place = start, end, start, end
     if text[start] == "$":
         return TemplatePiece("$", *place, _readable(text, inner, close, depth))
     head = re.compile(r"\s*(if|for|else|endif|endfor)\b\s*").match(text, inner, close)

@@ -8,21 +8,15 @@ from typing import TYPE_CHECKING
 
 from nodelint.source.nodes import Node
 from nodelint.source.terraform.hcl import Text
-from nodelint.source.terraform.tfeval import (
-    EvaluationBudget,
-    ExpressionEvaluator,
-    NameScope,
-    mapping,
-    scalar,
-    unknown,
-)
+from nodelint.source.terraform.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.source.terraform.tffill import TerraformBlock, attributes_of, blocks_of
 from nodelint.source.terraform.tffunctions import call_function
+from nodelint.source.terraform.tfnodes import mapping, scalar, unknown
 from nodelint.source.terraform.tftemplate import Evaluator
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.source.terraform.hclexpr import HclExpression
+    from nodelint.source.terraform.hcltree import HclExpression
     from nodelint.source.text import Source
 
 NAME = "terragrunt.hcl"

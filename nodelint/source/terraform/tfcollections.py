@@ -6,19 +6,23 @@ import json
 from collections.abc import Callable, Sequence
 
 from nodelint.source.nodes import UNKNOWN, Node
-from nodelint.source.terraform.tfeval import (
+from nodelint.source.terraform.tfnodes import (
+    Collection,
     EvaluationFailure,
-    is_empty,
+    collection_of,
     is_known,
+    is_null,
     is_unknown,
     key_node,
     mapping,
     number_of,
     same_form,
     sequence,
+    sorted_entries,
     text_of,
     unknown,
 )
+from nodelint.source.terraform.tftypes import ANY, STRING, ValueType, convert, list_of, type_of, unify
 
 Function = Callable[..., object]
 """A function of a call: its place, and its arguments. It may raise `EvaluationFailure` where Terraform stops."""
@@ -53,6 +57,18 @@ def take_items(node: Node) -> list[Node]:
     return node.items
 
 
+def take_list(node: Node) -> list[Node]:
+    """The items of a list or tuple; a set has no order."""
+    if collection_of(node) == "set":
+        raise EvaluationFailure
+    return take_items(node)
+
+
+def take_texts(node: Node) -> list[Node]:
+    """The items of what is taken as a list of texts."""
+    return [convert(item, STRING) for item in take_items(node)]
+
+
 def has_open_names(node: Node) -> bool:
     """Whether names of an object are not known."""
     return is_unknown(node) or any(entry.name is None for entry in node.entries)
@@ -74,16 +90,22 @@ def _merge(at: Node, *args: Node) -> object:
         return unknown(at)
     if any(arg.kind != "mapping" for arg in given):
         raise EvaluationFailure
-    return mapping(at, ((entry.name or "", entry.key, entry.value) for arg in given for entry in arg.entries))
+    members = [(entry.name or "", entry.key, entry.value) for arg in given for entry in arg.entries]
+    kinds = [type_of(arg) for arg in given]
+    alike = all(collection_of(arg) == "map" for arg in given) and unify(kinds) in kinds
+    return mapping(at, members, "map" if alike and given else "object")
 
 
 def _concat(at: Node, *args: Node) -> object:
     if any(map(is_unknown, args)):
         return unknown(at)
-    return sequence(at, [item for arg in args for item in take_items(arg)])
+    items = [item for arg in args for item in take_list(arg)]
+    kinds = [type_of(arg) for arg in args]
+    return list_of(at, items) if all(kind.name == "list" for kind in kinds) else sequence(at, items)
 
 
 def _flatten(at: Node, value: Node) -> object:
+    take_items(value) if not is_unknown(value) else None
     found: list[Node] = []
     pending = [value]
     while pending:
@@ -97,61 +119,60 @@ def _flatten(at: Node, value: Node) -> object:
     return sequence(at, found)
 
 
-def _to_list(at: Node, value: Node) -> object:
-    if is_unknown(value) or value.kind == "sequence":
-        return value
-    raise EvaluationFailure
+def _convert_to(name: str) -> Function:
+    def function(at: Node, value: Node) -> object:
+        return convert(value, ValueType(name, (ANY,)))
 
-
-def _to_set(at: Node, value: Node) -> object:
-    if is_unknown(value):
-        return value
-    items = take_items(value)
-    if not all(map(is_known, items)):
-        return unknown(at)
-    texts = list_distinct(items)
-    if all(isinstance(item.value, str) for item in texts):
-        texts.sort(key=lambda item: str(item.value))
-    return sequence(at, texts)
-
-
-def _to_map(at: Node, value: Node) -> object:
-    return value
+    return function
 
 
 def _keys(at: Node, value: Node) -> object:
     if has_open_names(value):
         return unknown(at)
-    entries = sorted(value.entries, key=lambda entry: entry.name or "")
-    return sequence(at, [key_node(entry) for entry in entries])
+    if value.kind != "mapping":
+        raise EvaluationFailure
+    kind: Collection = "list" if collection_of(value) == "map" else "tuple"
+    return sequence(at, [key_node(entry) for entry in sorted_entries(value)], kind)
 
 
 def _values(at: Node, value: Node) -> object:
     if has_open_names(value):
         return unknown(at)
-    return sequence(at, [entry.value for entry in sorted(value.entries, key=lambda entry: entry.name or "")])
+    if value.kind != "mapping":
+        raise EvaluationFailure
+    kind: Collection = "list" if collection_of(value) == "map" else "tuple"
+    return sequence(at, [entry.value for entry in sorted_entries(value)], kind)
 
 
 def _length(at: Node, value: Node) -> object:
     if has_open_names(value):
         return unknown(at)
-    return len(value.items or value.entries) if value.kind != "scalar" else len(take_text(value))
+    if value.kind != "scalar":
+        return len(value.items or value.entries)
+    if not isinstance(value.value, str):
+        raise EvaluationFailure
+    return len(value.value)
 
 
 def _lookup(at: Node, value: Node, key: Node, other: Node | None = None) -> object:
     if has_open_names(value) or key.value is UNKNOWN:
         return unknown(at)
+    if value.kind != "mapping":
+        raise EvaluationFailure
     found = value.get(take_text(key))
     if found is None and other is None:
         raise EvaluationFailure
+    kind = type_of(value)
+    if kind.name == "map" and other is not None:
+        other = convert(other, kind.of[0])
     return found if found is not None else other
 
 
 def _element(at: Node, value: Node, index: Node) -> object:
     if is_unknown(value) or index.value is UNKNOWN:
         return unknown(at)
-    items, number = take_items(value), take_integer(index)
-    if not items or number < 0:
+    items, number = take_list(value), take_integer(index)
+    if not items:
         raise EvaluationFailure
     return items[number % len(items)]
 
@@ -166,16 +187,24 @@ def _wrap_single_value(at: Node, value: Node) -> object:
 
 
 def _coalesce(at: Node, *args: Node) -> object:
+    wanted = unify([kind for kind in map(type_of, args) if kind != ANY])
+    if wanted is None:
+        raise EvaluationFailure
     for arg in args:
         if not is_known(arg):
             return unknown(at)
-        if not is_empty(arg):
-            return arg
+        if not is_null(arg) and not (arg.value == "" and wanted == STRING):
+            return convert(arg, wanted)
     raise EvaluationFailure
 
 
 def _coalesce_list(at: Node, *args: Node) -> object:
-    return _coalesce(at, *args)
+    for arg in args:
+        if not is_known(arg):
+            return unknown(at)
+        if take_list(arg):
+            return arg
+    raise EvaluationFailure
 
 
 def _zip_map(at: Node, keys: Node, values: Node) -> object:
@@ -183,20 +212,24 @@ def _zip_map(at: Node, keys: Node, values: Node) -> object:
         return unknown(at)
     if len(take_items(keys)) != len(take_items(values)):
         raise EvaluationFailure
-    return mapping(at, ((take_text(k), k, v) for k, v in zip(keys.items, values.items, strict=True)))
+    kind: Collection = "map" if collection_of(values) == "list" else "object"
+    return mapping(at, ((take_text(k), k, v) for k, v in zip(keys.items, take_list(values), strict=True)), kind)
 
 
 def _slice(at: Node, value: Node, start: Node, end: Node) -> object:
     if is_unknown(value) or not (is_known(start) and is_known(end)):
         return unknown(at)
     first, last = take_integer(start), take_integer(end)
-    if not 0 <= first <= last <= len(take_items(value)):
+    if not 0 <= first <= last <= len(take_list(value)):
         raise EvaluationFailure
-    return sequence(at, value.items[first:last])
+    return sequence(at, value.items[first:last], collection_of(value))
 
 
 def _reverse(at: Node, value: Node) -> object:
-    return unknown(at) if is_unknown(value) else sequence(at, take_items(value)[::-1])
+    if is_unknown(value):
+        return unknown(at)
+    kind: Collection = "tuple" if collection_of(value) == "tuple" else "list"
+    return sequence(at, take_items(value)[::-1], kind)
 
 
 def _itself(at: Node, value: Node) -> object:
@@ -218,9 +251,9 @@ COLLECTIONS: dict[str, Function] = {
     "reverse": _reverse,
     "sensitive": _itself,
     "slice": _slice,
-    "tolist": _to_list,
-    "tomap": _to_map,
-    "toset": _to_set,
+    "tolist": _convert_to("list"),
+    "tomap": _convert_to("map"),
+    "toset": _convert_to("set"),
     "values": _values,
     "zipmap": _zip_map,
 }

@@ -1,21 +1,33 @@
 """Expressions of Terraform worked out: each value is a node that knows where it is written.
 
-What is not known is a scalar whose value is `UNKNOWN`, and nothing else: a name without a value, a function that is
-not read, anything that only an apply brings.
+Not known is a name without a value, what a function gives that is not read, anything that only an apply brings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar, SourceText
-from nodelint.source.terraform.hclexpr import ForLoop, HclExpression
+from nodelint.source.terraform.hcltree import ForLoop, HclExpression
+from nodelint.source.terraform.tfnodes import (
+    EvaluationFailure,
+    collection_of,
+    is_known,
+    is_null,
+    is_unknown,
+    items_of,
+    mapping,
+    number_of,
+    same_form,
+    scalar,
+    sequence,
+    text_of,
+)
+from nodelint.source.terraform.tftypes import BOOL, NUMBER, convert, type_of, unify
 
 if TYPE_CHECKING:
     from typing import Self
-
-    from nodelint.source.templates.sprig_values import Piece as TextPiece
 
 MOST_STEPS = 200_000
 """Steps that one file may take, loops and calls counted each time."""
@@ -26,18 +38,6 @@ _DEEPEST = 80
 
 class EvaluationLimit(Exception):
     """A file takes more steps, or comes to more text, than any that people write."""
-
-
-class EvaluationFailure(Exception):
-    """Terraform stops here: no such key, no such item, a value of the wrong type."""
-
-
-class TextNode(Node):
-    """A text that was put together. `pieces` has its parts, each with the node that it is from."""
-
-    __slots__ = ("pieces",)
-
-    pieces: tuple[TextPiece, ...]
 
 
 class NameScope:
@@ -83,66 +83,6 @@ class EvaluationBudget:
             raise EvaluationLimit("its expressions take more steps than nodelint goes")
         if self.characters < 0:
             raise EvaluationLimit("its expressions come to more text than nodelint reads")
-
-
-def is_known(node: Node) -> bool:
-    """Whether nothing in a value is unknown."""
-    return all(descendant.value is not UNKNOWN for descendant in node.walk())
-
-
-def is_unknown(node: Node) -> bool:
-    """Whether nothing of a value is known."""
-    return node.kind == "scalar" and node.value is UNKNOWN and not isinstance(node, TextNode)
-
-
-def is_empty(node: Node) -> bool:
-    """Whether a value is null, an empty text, or has no items."""
-    return node.value in (None, "") if node.kind == "scalar" else not (node.items or node.entries)
-
-
-def scalar(at: Node, value: Scalar) -> Node:
-    """A scalar that is written, or worked out, at the place of another node."""
-    style = at.style if at.value == value and at.kind == "scalar" else "plain"
-    return Node(at.source, at.start, at.end, "scalar", style, value)
-
-
-def unknown(at: Node) -> Node:
-    """What stands at a place, and is not known."""
-    return Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN)
-
-
-def sequence(at: Node, items: Iterable[Node]) -> Node:
-    """A list of some values."""
-    made = Node(at.source, at.start, at.end, "sequence", "hcl")
-    made.items = list(items)
-    return made
-
-
-def mapping(at: Node, members: Iterable[tuple[str, Node, Node]]) -> Node:
-    """An object of names, each with the node of its key and its value; the last of a name counts."""
-    made = Node(at.source, at.start, at.end, "mapping", "hcl")
-    made.entries = [
-        MappingEntry(key, value, name)
-        for name, (key, value) in {name: (key, value) for name, key, value in members}.items()
-    ]
-    return made
-
-
-def text_of(value: Scalar) -> str:
-    """A scalar as a template of Terraform prints it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
-    return str(value)
-
-
-def joined(at: Node, pieces: Iterable[TextPiece], whole: bool) -> TextNode:
-    """A text of pieces; `whole` says whether all of it is known."""
-    made = TextNode(at.source, at.start, at.end, "scalar", "plain")
-    made.pieces = tuple(pieces)
-    made.value = "".join(text for text, _ in made.pieces) if whole else UNKNOWN
-    return made
 
 
 class ExpressionEvaluator:
@@ -223,6 +163,8 @@ class ExpressionEvaluator:
 
     def _eval_index(self, expression: HclExpression) -> Node:
         value, index = map(self.strict, expression.parts)
+        if collection_of(value) == "set":
+            raise EvaluationFailure
         if index.value is UNKNOWN:
             return self.place(expression)
         if value.kind == "sequence" and isinstance(index.value, int):
@@ -230,7 +172,7 @@ class ExpressionEvaluator:
         return self.member(value, text_of(index.value), expression)
 
     def _eval_splat(self, expression: HclExpression) -> Node:
-        of, part = expression.parts
+        of, each = expression.parts
         value = self.strict(of)
         if is_unknown(value):
             return self.place(expression)
@@ -239,7 +181,8 @@ class ExpressionEvaluator:
             items = value.items
         elif value.kind == "scalar" and value.value is None:
             items = []
-        return sequence(self.place(expression), [self.inside({"*": item}).part(part) for item in items])
+        found = [self.inside({"*": item}).part(each) for item in items]
+        return sequence(self.place(expression), found)
 
     def inside(self, names: Mapping[str, Node]) -> Self:
         """The same with more names."""
@@ -341,9 +284,26 @@ class ExpressionEvaluator:
     def _eval_condition(self, expression: HclExpression) -> Node:
         test, then, other = expression.parts
         found = self.strict(test).value
+        if found in ("true", "false"):
+            found = found == "true"
+        if found is None:
+            raise EvaluationFailure
         if not isinstance(found, bool):
             return self.place(expression)
-        return self.strict(then if found else other)
+        chosen, left = (then, other) if found else (other, then)
+        value = self.strict(chosen)
+        if left.kind == "literal" and left.value is None:
+            return value
+        if value.kind == "scalar" and (isinstance(value.value, str) or is_unknown(value)):
+            return value  # it is of one type with whatever is not taken
+        try:
+            beside = self.strict(left)
+        except EvaluationFailure:
+            return value
+        wanted = unify([type_of(value), type_of(beside)])
+        if wanted is None:
+            raise EvaluationFailure
+        return convert(value, wanted)
 
     def _eval_operation(self, expression: HclExpression) -> Node:
         at, sign = self.place(expression), str(expression.value)
@@ -352,69 +312,31 @@ class ExpressionEvaluator:
             if not all(map(is_known, operands)):
                 return at
             return scalar(at, (same_form(operands[0]) == same_form(operands[1])) == (sign == "=="))
-        values = [operand.value if operand.kind == "scalar" else UNKNOWN for operand in operands]
-        if sign in ("&&", "||"):
+        if any(map(is_null, operands)) or any(operand.kind != "scalar" for operand in operands):
+            raise EvaluationFailure
+        if sign in ("&&", "||", "!"):
+            values = [convert(operand, BOOL).value for operand in operands]
+            if sign == "!":
+                return scalar(at, not values[0]) if isinstance(values[0], bool) else at
             if (sign == "||") in [value for value in values if isinstance(value, bool)]:
                 return scalar(at, sign == "||")
             return scalar(at, sign == "&&") if all(isinstance(value, bool) for value in values) else at
-        if sign == "!":
-            return scalar(at, not values[0]) if isinstance(values[0], bool) else at
-        numbers = [value for value in map(number_of, values) if value is not None]
-        return scalar(at, calculated(sign, numbers)) if len(numbers) == len(values) else at
-
-
-def items_of(over: Node) -> list[tuple[Node, Node]] | None:
-    """The keys and items that a loop runs over; None where they are not known."""
-    if over.kind == "sequence":
-        return [(scalar(item, n), item) for n, item in enumerate(over.items)]
-    if over.kind != "mapping" or any(entry.name is None for entry in over.entries):
-        return None
-    return [(key_node(entry), entry.value) for entry in sorted(over.entries, key=lambda entry: entry.name or "")]
-
-
-def key_node(entry: MappingEntry) -> Node:
-    """The key of an entry as a text."""
-    return entry.key if entry.key.value == entry.name else scalar(entry.key, entry.name)
-
-
-def same_form(node: Node) -> object:
-    """A value as one that compares as Terraform's do: a bool is no number."""
-    if node.kind == "mapping":
-        return {entry.name: same_form(entry.value) for entry in node.entries}
-    if node.kind == "sequence":
-        return [same_form(item) for item in node.items]
-    return (isinstance(node.value, bool), node.value)
-
-
-def number_of(value: Scalar) -> int | float | None:
-    """A number, also one that is written as a text; None for anything else."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and len(value) < 40:
-        try:
-            found = float(value)
-        except ValueError:
-            return None
-        if found - found != 0:  # inf, nan
-            return None
-        return int(found) if found.is_integer() else found
-    return None
+        numbers = [number_of(convert(operand, NUMBER).value) for operand in operands]
+        known = [number for number in numbers if number is not None]
+        return scalar(at, calculated(sign, known)) if len(known) == len(numbers) else at
 
 
 def calculated(sign: str, numbers: list[int | float]) -> Scalar:
     """What an operation of numbers comes to."""
     if len(numbers) == 1:
         return -numbers[0]
-    left, other = numbers
+    one, other = numbers
     if sign in ("<", ">", "<=", ">="):
-        return {"<": left < other, ">": left > other, "<=": left <= other, ">=": left >= other}[sign]
+        return {"<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other}[sign]
     if sign in ("/", "%") and not other:
         raise EvaluationFailure
     try:
-        if sign == "%":
-            made: int | float = left - other * int(left / other)
-        else:
-            made = {"+": left + other, "-": left - other, "*": left * other, "/": left / other if other else 0}[sign]
+        made = _combined(sign, one, other)
     except (OverflowError, ValueError):  # beyond a float, or nothing at all
         return UNKNOWN
     if isinstance(made, float) and (made - made != 0 or abs(made) > 1e300):
@@ -422,3 +344,21 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
     if isinstance(made, int) and made.bit_length() > 512:
         return UNKNOWN
     return int(made) if isinstance(made, float) and made.is_integer() else made
+
+
+def _combined(sign: str, one: int | float, other: int | float) -> Scalar:
+    """What two numbers come to in decimals; not known where these do not end, or are more than a float holds."""
+    if isinstance(one, int) and isinstance(other, int) and sign in ("+", "-", "*"):
+        return {"+": one + other, "-": one - other, "*": one * other}[sign]
+    from fractions import Fraction
+
+    left, right = Fraction(str(one)), Fraction(str(other))
+    if sign == "%":
+        result = left - right * int(left / right)
+    elif sign == "/":
+        result = left / right
+    else:
+        result = {"+": left + right, "-": left - right, "*": left * right}[sign]
+    if result.denominator == 1:
+        return result.numerator
+    return float(result) if Fraction(str(float(result))) == result else UNKNOWN

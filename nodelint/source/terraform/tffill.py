@@ -12,18 +12,15 @@ from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.templates.gotemplate import Code
 from nodelint.source.templates.template_eval import Filled, Segment
 from nodelint.source.terraform.hcl import Text, Token
-from nodelint.source.terraform.hclexpr import (
-    BadExpression,
-    ExpressionReader,
-    HclExpression,
-    TemplatePiece,
-    read_template,
-)
-from nodelint.source.terraform.tfencode import json_pieces
-from nodelint.source.terraform.tfeval import TextNode, is_unknown, items_of, mapping, scalar
-from nodelint.source.terraform.tftemplate import BadBlocks, Evaluator, indent_of, lines_less, nest, render
+from nodelint.source.terraform.hclexpr import ExpressionReader, read_template
+from nodelint.source.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
+from nodelint.source.terraform.tfencode import UNSET, json_pieces
+from nodelint.source.terraform.tfnodes import TextNode, is_unknown, items_of, mapping, scalar
+from nodelint.source.terraform.tftemplate import BadBlocks, Evaluator, nest, render
 from nodelint.tuples import NamedTuple
 
+ENDS = (".tf", ".tofu")
+"""Of Terraform's own files."""
 MOST_INSTANCES = 200
 """Instances of one block that are built."""
 _ENCODERS = ("yamlencode", "jsonencode")
@@ -43,7 +40,6 @@ class FillWriter:
         self.length = 0
         self.segments: list[Segment] = []
         self.at = 0
-        self.indent = 0
 
     def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
         """Raises `EvaluationLimit`."""
@@ -60,9 +56,8 @@ class FillWriter:
         self.at = max(end, self.at)
 
     def text(self, start: int, end: int) -> None:
-        """Take characters of a template, less the spaces that its lines begin with."""
-        for first, last in lines_less(self.source.text, start, end, self.indent):
-            self.add(self.source.text[first:last], first)
+        """Take characters of a template."""
+        self.add(self.source.text[start:end], start)
 
     def code(self, start: int, end: int) -> None:
         """Take code as it is written."""
@@ -71,8 +66,10 @@ class FillWriter:
     def value(self, piece: TemplatePiece, pieces: Sequence[tuple[str, Node | None]], whole: bool) -> None:
         """Take what code prints."""
         code = self.code_at(piece.start, piece.end)
+        own = self.source.path.endswith(ENDS)
         for text, node in pieces:
-            self.add(text, piece.start, code, node)
+            # a name of the caller means nothing in a template: there it is a value that is not known
+            self.add(text if own or node is not None else UNSET, piece.start, code, node)
 
     def code_at(self, start: int, end: int) -> Code:
         """A part of the file as code."""
@@ -258,19 +255,17 @@ class FileFiller:
 
     def heredoc(self, expression: HclExpression, evaluator: Evaluator) -> None:
         assert isinstance(expression.value, tuple)
-        kind, pieces = expression.value
-        if not pieces or all(not piece.word for piece in pieces):
+        pieces: Sequence[TemplatePiece] = expression.value[1]
+        if all(not piece.word for piece in pieces):
             return
         try:
             parts = nest(pieces)
         except BadBlocks:
             return
         writer = self.writer
-        writer.copy_to(pieces[0].start if not pieces[0].word else pieces[0].outer_start)
-        writer.indent = indent_of(writer.source.text, pieces) if kind == "flush" else 0
+        writer.copy_to(pieces[0].outer_start)
         render(parts, evaluator, writer)
-        writer.indent = 0
-        writer.at = max(pieces[-1].end, pieces[-1].outer_end)
+        writer.at = pieces[-1].outer_end
         if writer.out and not writer.out[-1].endswith("\n"):
             writer.add("\n", writer.at)
 

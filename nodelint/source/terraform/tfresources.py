@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from nodelint.source.nodes import MappingEntry, Node
-from nodelint.source.terraform.hclexpr import HclExpression
-from nodelint.source.terraform.tfeval import TextNode, is_unknown, mapping, scalar, sequence
+from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.tffill import instances
+from nodelint.source.terraform.tfnodes import TextNode, is_unknown, mapping, scalar, sequence
 from nodelint.source.terraform.tftemplate import Evaluator
 
 MANIFESTS = ("kubernetes_manifest", "kubectl_manifest")

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.hcl import unescape
-from nodelint.source.terraform.tfeval import ExpressionEvaluator, TextNode, items_of, joined, text_of
+from nodelint.source.terraform.tfeval import ExpressionEvaluator
+from nodelint.source.terraform.tfnodes import EvaluationFailure, TextNode, items_of, joined, text_of
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from nodelint.source.terraform.hclexpr import HclExpression, TemplatePiece
+    from nodelint.source.terraform.hcltree import HclExpression, TemplatePiece
 
 TextPiece = tuple[str, Node | None]
 _DEEPEST = 30
@@ -104,9 +105,11 @@ def _printed(piece: TemplatePiece, evaluator: ExpressionEvaluator) -> tuple[Sequ
     """What an interpolation prints; None where nothing of it is known."""
     if piece.expression is None:
         return None
-    value = evaluator.value(piece.expression)
+    value = evaluator.part(piece.expression)
     if isinstance(value, TextNode):
         return value.pieces, value.value is not UNKNOWN
+    if evaluator.budget.attempts and (value.kind != "scalar" or value.value is None):
+        raise EvaluationFailure
     if value.kind != "scalar" or value.value is UNKNOWN or value.value is None:
         return None
     return [(text_of(value.value), value)], True
@@ -161,7 +164,7 @@ class Evaluator(ExpressionEvaluator):
             parts = nest(pieces)
         except BadBlocks:
             return place
-        output = _Text(self, kind, indent_of(self.scope.source.text, pieces) if kind == "flush" else 0)
+        output = _Text(self, kind)
         render(parts, self, output)
         if not output.whole and all(node is None for _, node in output.pieces):
             return place
@@ -171,20 +174,19 @@ class Evaluator(ExpressionEvaluator):
 class _Text:
     """The text that a template comes to."""
 
-    def __init__(self, evaluator: ExpressionEvaluator, kind: str, indent: int) -> None:
+    def __init__(self, evaluator: ExpressionEvaluator, kind: str) -> None:
         self.source = evaluator.scope.source
         self.budget = evaluator.budget
         self.kind = kind
-        self.indent = indent
         self.pieces: list[TextPiece] = []
         self.whole = True
 
     def text(self, start: int, end: int) -> None:
-        for first, last in lines_less(self.source.text, start, end, self.indent):
-            written = self.source.text[first:last]
-            text = unescape(written) if self.kind == "quoted" else re.sub(r"\$(?=\$\{)|%(?=%\{)", "", written)
-            self.budget.spend(0, len(text))
-            self.pieces.append((text, Node(self.source, first, last, "scalar", "plain", text)))
+        written = self.source.text[start:end]
+        text = unescape(written) if self.kind == "quoted" else re.sub(r"\$(?=\$\{)|%(?=%\{)", "", written)
+        self.budget.spend(0, len(text))
+        if text:
+            self.pieces.append((text, Node(self.source, start, end, "scalar", "plain", text)))
 
     def code(self, start: int, end: int) -> None:
         self.whole = False
@@ -194,46 +196,3 @@ class _Text:
         self.budget.spend(0, sum(len(text) for text, _ in pieces))
         self.pieces += pieces
         self.whole = self.whole and whole
-
-
-def indent_of(text: str, pieces: Sequence[TemplatePiece]) -> int:
-    """How many spaces begin every line of a `<<-` heredoc that is not blank."""
-    least: int | None = None
-    for piece in pieces:
-        if piece.word:
-            begin = text.rfind("\n", 0, piece.start) + 1
-            if not text[begin : piece.start].strip(" "):
-                least = min(piece.start - begin, least) if least is not None else piece.start - begin
-            continue
-        for start in _line_starts(text, piece.start, piece.end):
-            spaces = re.compile(r" *").match(text, start)
-            assert spaces is not None
-            if text[spaces.end() : spaces.end() + 1] not in ("\n", "\r", "") and spaces.end() < piece.end:
-                least = min(spaces.end() - start, least) if least is not None else spaces.end() - start
-    return least or 0
-
-
-def lines_less(text: str, start: int, end: int, indent: int) -> list[tuple[int, int]]:
-    """The characters between two places, less the spaces that its lines begin with."""
-    if not indent:
-        return [(start, end)]
-    found: list[tuple[int, int]] = []
-    at = start
-    for begin in _line_starts(text, start, end):
-        if begin > at:
-            found.append((at, begin))
-        spaces = re.compile(rf" {{0,{indent}}}").match(text, begin, end)
-        at = spaces.end() if spaces is not None else begin
-    if at < end:
-        found.append((at, end))
-    return found
-
-
-def _line_starts(text: str, start: int, end: int) -> list[int]:
-    """Where lines begin between two places, the first of them if its line begins there."""
-    found = [start] if start == 0 or text[start - 1] == "\n" else []
-    at = text.find("\n", start, end)
-    while 0 <= at < end - 1:
-        found.append(at + 1)
-        at = text.find("\n", at + 1, end)
-    return found

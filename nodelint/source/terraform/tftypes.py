@@ -1,90 +1,257 @@
-"""Types of Terraform's variables, as far as they change what a variable holds."""
+"""Types of Terraform's values: what a value is converted to where several have to be of one type.
+
+Source of the rules: the conversions of HCL's value system (zclconf/go-cty, cty/convert).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node
-from nodelint.source.terraform.hclexpr import HclExpression
-from nodelint.source.terraform.tfeval import ExpressionEvaluator, mapping, number_of, scalar, sequence, text_of
+from nodelint.source.terraform.tfnodes import (
+    Collection,
+    EvaluationFailure,
+    TextNode,
+    collection_of,
+    is_known,
+    is_unknown,
+    mapping,
+    number_of,
+    same_form,
+    scalar,
+    sequence,
+    text_of,
+    unknown,
+)
+from nodelint.tuples import NamedTuple
 
-_COLLECTIONS = ("list", "set")
-
-
-def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) -> Node:
-    """A value as a variable of a type holds it: texts for numbers, and what `optional` gives for what is left out."""
-    if kind.kind == "name":
-        return _scalar(value, str(kind.value))
-    if kind.kind != "call" or not kind.parts or value.value is UNKNOWN:
-        return value
-    name, of = kind.value, kind.parts[0]
-    if name == "optional":
-        return converted(value, of, evaluator)
-    evaluator.budget.spend(len(value.items) + len(value.entries))
-    if name in _COLLECTIONS and value.kind == "sequence":
-        return _replace_parts(value, [converted(item, of, evaluator) for item in value.items])
-    if name == "map" and value.kind == "mapping":
-        members = [MappingEntry(e.key, converted(e.value, of, evaluator), e.name) for e in value.entries]
-        return _replace_parts(value, members)
-    if name == "object" and value.kind == "mapping" and of.kind == "object":
-        return _object(value, of, evaluator)
-    return value
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
-def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
-    """What a variable of a type holds that nobody gives: an object of which `optional` says something, else None."""
-    if kind.kind != "call" or kind.value != "object" or not kind.parts or kind.parts[0].kind != "object":
-        return None
-    made = mapping(evaluator.place(kind), ())
-    known = False
-    for key, of in zip(kind.parts[0].parts[::2], kind.parts[0].parts[1::2], strict=True):
-        at, optional = evaluator.place(of), of.kind == "call" and of.value == "optional"
-        value = assumed(of.parts[0] if optional and of.parts else of, evaluator)
-        if optional and len(of.parts) > 1:
-            value = converted(evaluator.value(of.parts[1]), of, evaluator)
-        known = known or value is not None
-        made.entries.append(MappingEntry(at, value or at, str(key.value)))
-    return made if known else None
+class ValueType(NamedTuple):
+    """A type: `any` (not known yet), `string`, `number`, `bool`, or a kind of collection with what is in it.
+
+    `of` has the one type of a list, set or map, or the types of a tuple; `members` those of an object.
+    """
+
+    name: str
+    of: tuple[ValueType, ...] = ()
+    members: Mapping[str, ValueType] = {}
 
 
-def _scalar(value: Node, name: str) -> Node:
-    given = value.value
-    if value.kind != "scalar" or given is UNKNOWN or given is None:
-        return value
-    if name == "string" and not isinstance(given, str):
-        return scalar(value, text_of(given))
-    if name == "number" and isinstance(given, str):
-        number = number_of(given)
-        return value if number is None else scalar(value, number)
-    if name == "bool" and given in ("true", "false"):
-        return scalar(value, given == "true")
-    return value
+ANY, STRING, NUMBER, BOOL = map(ValueType, ("any", "string", "number", "bool"))
+_ONE_TYPE = ("list", "set", "map")
 
 
-def _replace_parts(value: Node, parts: list[Node] | list[MappingEntry]) -> Node:
-    """A collection with other parts; itself where these are the same."""
-    made = sequence(value, ()) if value.kind == "sequence" else mapping(value, ())
-    made.parent = value.parent
-    for part in parts:
-        if isinstance(part, MappingEntry):
-            made.entries.append(part)
-        else:
-            made.items.append(part)
-    same = [a is b for a, b in zip(made.items, value.items, strict=True)]
-    same += [a.value is b.value for a, b in zip(made.entries, value.entries, strict=True)]
-    return value if all(same) else made
+def type_of(node: Node) -> ValueType:
+    """The type of a value."""
+    if node.kind == "scalar":
+        if isinstance(node, TextNode) or isinstance(node.value, str):
+            return STRING
+        if isinstance(node.value, bool):
+            return BOOL
+        return NUMBER if isinstance(node.value, int | float) else ANY
+    kind = collection_of(node)
+    if kind == "object":
+        return ValueType(kind, (), {entry.name or "": type_of(entry.value) for entry in node.entries})
+    types = tuple(type_of(item) for item in (node.items or [entry.value for entry in node.entries]))
+    if kind == "tuple":
+        return ValueType(kind, types)
+    return ValueType(kind, (next((each for each in types if each != ANY), ANY),))
 
 
-def _object(value: Node, of: HclExpression, evaluator: ExpressionEvaluator) -> Node:
-    made = mapping(value, ())
-    made.parent = value.parent
-    for key, kind in zip(of.parts[::2], of.parts[1::2], strict=True):
-        name = str(key.value)
-        entry = value.entry(name)
-        optional = kind.kind == "call" and kind.value == "optional"
-        if entry is not None and (entry.value.value is not None or entry.value.kind != "scalar" or not optional):
-            made.entries.append(MappingEntry(entry.key, converted(entry.value, kind, evaluator), name))
-        elif optional:
-            at = evaluator.place(kind)
-            other = evaluator.value(kind.parts[1]) if len(kind.parts) > 1 else scalar(at, None)
-            made.entries.append(MappingEntry(at, converted(other, kind, evaluator), name))
-    made.entries += [entry for entry in value.entries if entry.name is None]
+def unify(types: Sequence[ValueType]) -> ValueType | None:
+    """The type that values of some types have together; None where there is none."""
+    found = list(dict.fromkeys(map(_key, types)))
+    if len(found) <= 1:
+        return types[0] if types else ANY
+    names = {each.name for each in types} - {"any"}
+    structured = names <= {"list", "set", "map", "tuple", "object"}
+    if structured and len(names) == 1 and any(each.name == "any" for each in types):
+        return ANY
+    if names == {"object"}:
+        return _unify_objects(types)
+    if names == {"tuple"}:
+        return _unify_tuples(types)
+    for alone, beside in (("map", "object"), ("list", "tuple"), ("set", "")):
+        if alone in names and names <= {alone, beside}:
+            parts = [part for each in types for part in (each.of or each.members.values())]
+            inner = unify([part for part in parts if part != ANY])
+            if inner is not None:
+                return ValueType(alone, (inner,))
+    known = [each for each in types if each.name != "any"]
+    for wanted in sorted(known, key=_rank):
+        if all(can_convert(each, wanted) for each in known):
+            return wanted
+    return None
+
+
+def _key(each: ValueType) -> object:
+    return each.name, tuple(map(_key, each.of)), tuple(sorted((k, _key(v)) for k, v in each.members.items()))
+
+
+def _rank(each: ValueType) -> int:
+    order = ("string", "number", "bool", "list", "set", "map", "tuple", "object")
+    return order.index(each.name)
+
+
+def _unify_objects(types: Sequence[ValueType]) -> ValueType | None:
+    if len({frozenset(each.members) for each in types}) == 1:
+        found = {name: unify([each.members[name] for each in types]) for name in types[0].members}
+        members = {name: one for name, one in found.items() if one is not None}
+        if len(members) == len(found):
+            return ValueType("object", (), members)
+    inner = unify([one for each in types for one in each.members.values()])
+    return None if inner is None else ValueType("map", (inner,))
+
+
+def _unify_tuples(types: Sequence[ValueType]) -> ValueType | None:
+    if len({len(each.of) for each in types}) == 1:
+        found = [unify(column) for column in zip(*(each.of for each in types), strict=True)]
+        of = tuple(one for one in found if one is not None)
+        if len(of) == len(found):
+            return ValueType("tuple", of)
+    inner = unify([one for each in types for one in each.of])
+    return None if inner is None else ValueType("list", (inner,))
+
+
+def can_convert(given: ValueType, wanted: ValueType) -> bool:
+    """Whether values of a type can be of another; whether this one can, only the value says."""
+    if "any" in (given.name, wanted.name) or _key(given) == _key(wanted):
+        return True
+    if wanted.name in ("string", "number", "bool"):
+        return given.name == "string" or (wanted.name == "string" and given.name in ("number", "bool"))
+    if wanted.name in _ONE_TYPE:
+        parts = (*given.of, *given.members.values())
+        sources = ("map", "object") if wanted.name == "map" else ("list", "set", "tuple")
+        return given.name in sources and all(can_convert(part, wanted.of[0]) for part in parts)
+    if wanted.name == "tuple":
+        return (
+            given.name == "tuple" and len(given.of) == len(wanted.of) and all(map(can_convert, given.of, wanted.of))
+        )
+    return (
+        given.name == "object"
+        and wanted.members.keys() <= given.members.keys()
+        and all(can_convert(given.members[name], one) for name, one in wanted.members.items())
+    )
+
+
+def convert(node: Node, wanted: ValueType) -> Node:
+    """A value as one of a type; itself where it is one. Raises `EvaluationFailure`."""
+    if wanted.name == "any" or is_unknown(node) or (node.kind == "scalar" and node.value is None):
+        return node
+    if wanted.name in ("string", "number", "bool"):
+        return _convert_scalar(node, wanted.name)
+    if wanted.name in ("list", "set") and node.kind == "sequence":
+        items = [convert(item, wanted.of[0]) for item in node.items]
+        if wanted.of[0] == ANY:
+            items = one_type(items)
+        if wanted.name == "set":
+            return set_of(node, items)
+        return _with_parts(node, "list", items=items)
+    if wanted.name == "map" and node.kind == "mapping":
+        values = [convert(entry.value, wanted.of[0]) for entry in node.entries]
+        if wanted.of[0] == ANY:
+            values = one_type(values)
+        return _with_parts(node, "map", entries=_entries(node, values))
+    if wanted.name == "tuple" and node.kind == "sequence" and len(node.items) == len(wanted.of):
+        return _with_parts(node, "tuple", items=list(map(convert, node.items, wanted.of)))
+    if wanted.name == "object" and node.kind == "mapping":
+        kept = [entry for entry in node.entries if entry.name is None or entry.name in wanted.members]
+        if not wanted.members.keys() <= {entry.name for entry in kept} and all(each.name for each in kept):
+            raise EvaluationFailure
+        values = [convert(each.value, wanted.members.get(each.name or "", ANY)) for each in kept]
+        return _with_parts(
+            node, "object", entries=[MappingEntry(e.key, v, e.name) for e, v in zip(kept, values, strict=True)]
+        )
+    raise EvaluationFailure
+
+
+def _entries(node: Node, values: Sequence[Node]) -> list[MappingEntry]:
+    return [MappingEntry(entry.key, value, entry.name) for entry, value in zip(node.entries, values, strict=True)]
+
+
+def _convert_scalar(node: Node, wanted: str) -> Node:
+    value = node.value
+    if node.kind != "scalar":
+        raise EvaluationFailure
+    if wanted == "string":
+        return node if isinstance(value, str) or isinstance(node, TextNode) else scalar(node, text_of(value))
+    if value is UNKNOWN:
+        return unknown(node)
+    if wanted == "bool":
+        if isinstance(value, bool):
+            return node
+        if value not in ("true", "false", "1", "0"):
+            raise EvaluationFailure
+        return scalar(node, value in ("true", "1"))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return node
+    number = number_of(value)
+    if number is None:
+        raise EvaluationFailure
+    return scalar(node, number)
+
+
+def _with_parts(
+    node: Node,
+    collection: Collection,
+    items: Sequence[Node] = (),
+    entries: Sequence[MappingEntry] = (),
+) -> Node:
+    """A collection with other parts; itself where these are the same and it is of the kind."""
+    if (
+        collection == collection_of(node)
+        and len(items) == len(node.items)
+        and len(entries) == len(node.entries)
+        and all(a is b for a, b in zip(items, node.items, strict=True))
+        and all(a.value is b.value for a, b in zip(entries, node.entries, strict=True))
+    ):
+        return node
+    made = sequence(node, (), collection) if node.kind == "sequence" else mapping(node, (), collection)
+    made.parent = node.parent
+    made.items = list(items)
+    made.entries = list(entries)
+    return made
+
+
+def one_type(nodes: Sequence[Node]) -> list[Node]:
+    """Values as ones of a single type. Raises `EvaluationFailure` where there is none."""
+    wanted = unify([kind for kind in map(type_of, nodes) if kind != ANY])
+    if wanted is None:
+        raise EvaluationFailure
+    return [convert(node, wanted) for node in nodes]
+
+
+def set_of(at: Node, items: Sequence[Node]) -> Node:
+    """A set of values of one type, in the order in which Terraform goes through it; not known where that is not."""
+    if not all(map(is_known, items)):
+        return unknown(at)
+    found: dict[object, Node] = {}
+    for item in items:
+        found.setdefault(repr(same_form(item)), item)
+    values = list(found.values())
+    if len(values) > 1:
+        if any(value.kind != "scalar" for value in values):
+            return unknown(at)
+        values.sort(key=_set_order)
+    return sequence(at, values, "set")
+
+
+def _set_order(node: Node) -> tuple[bool, str | int | float]:
+    value = node.value
+    return value is None, value if isinstance(value, str | int | float) else 0
+
+
+def list_of(at: Node, items: Sequence[Node]) -> Node:
+    """A list of values, which become ones of a single type. Raises `EvaluationFailure`."""
+    return sequence(at, one_type(items), "list")
+
+
+def map_values(node: Node, change: Callable[[Sequence[Node]], list[Node]]) -> Node:
+    """A map with other values of the same names."""
+    made = mapping(node, (), "map")
+    made.entries = _entries(node, change([entry.value for entry in node.entries]))
     return made

@@ -7,34 +7,33 @@ their defaults. A default that is empty is there to be replaced: it is not known
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source.files import safe_read
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node
 from nodelint.source.terraform.hcl import Text
-from nodelint.source.terraform.hclexpr import HclExpression
+from nodelint.source.terraform.hclexpr import read_template
+from nodelint.source.terraform.hcltree import BadExpression, HclExpression
 from nodelint.source.terraform.terragrunt import TerragruntCall, terragrunt_calls
-from nodelint.source.terraform.tfeval import (
-    EvaluationBudget,
-    ExpressionEvaluator,
-    NameScope,
-    is_empty,
-    joined,
-    unknown,
+from nodelint.source.terraform.tfconstraints import assumed, converted
+from nodelint.source.terraform.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.source.terraform.tffill import (
+    ENDS,
+    TerraformBlock,
+    attributes_of,
+    blocks_of,
+    instances,
 )
-from nodelint.source.terraform.tffill import TerraformBlock, attributes_of, blocks_of, fill_template, instances
 from nodelint.source.terraform.tffunctions import call_function
+from nodelint.source.terraform.tfnodes import TextNode, is_empty, unknown
 from nodelint.source.terraform.tfresources import MANIFESTS, manifest_resource
 from nodelint.source.terraform.tftemplate import Evaluator
-from nodelint.source.terraform.tftypes import assumed, converted
 from nodelint.source.terraform.tfvars import environment_files, read_variables
 
 if TYPE_CHECKING:
     from nodelint.source.text import Source
 
-ENDS = (".tf", ".tofu")
 _LARGEST = 1 << 20
 _MOST_FILES = 300
 _LEVELS = 4
@@ -194,11 +193,13 @@ class TerraformModule:
         names = {entry.name: entry.value for entry in args[1].entries if entry.name is not None}
         if source is None or self.budget.depth > 60:
             return unknown(at)
-        filled = fill_template(self.template(source, names))
-        if filled is None:
+        try:
+            pieces = read_template(source.text, 0, len(source.text))
+        except BadExpression:
             return unknown(at)
-        whole = re.search(r"[$%]\{", filled.text) is None
-        return joined(at, [(filled.text, at)], whole)
+        whole = HclExpression("template", 0, len(source.text), ("heredoc", pieces))
+        found = self.template(source, names).strict(whole)
+        return found if isinstance(found, TextNode) else unknown(at)
 
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
         """What works out a template that the module fills in: it knows the names that it is given, and no others."""

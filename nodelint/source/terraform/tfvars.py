@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from nodelint.source.nodes import Node
 from nodelint.source.terraform.hcl import Text
-from nodelint.source.terraform.tfeval import EvaluationBudget, NameScope, unknown
+from nodelint.source.terraform.tfeval import EvaluationBudget, NameScope
 from nodelint.source.terraform.tffill import TerraformBlock, attributes_of
+from nodelint.source.terraform.tfnodes import unknown
 from nodelint.source.terraform.tftemplate import Evaluator
 
 if TYPE_CHECKING:
