@@ -126,8 +126,8 @@ class ExpressionReader:
                 end = self.take("*").end
                 if sign == "[":
                     end = self.close("]").end
-                each = self.steps(HclExpression("name", end, end, "*"), depth + 1, sign == ".")
-                of = HclExpression("splat", of.start, each.end, None, (of, each))
+                asked_of_item = self.steps(HclExpression("name", end, end, "*"), depth + 1, sign == ".")
+                of = HclExpression("splat", of.start, asked_of_item.end, None, (of, asked_of_item))
             elif sign == "[":
                 self.brackets += 1
                 index = self.expression(depth + 1)

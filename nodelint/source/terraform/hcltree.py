@@ -74,16 +74,16 @@ def trim_pieces(text: str, pieces: list[TemplatePiece], kind: str) -> None:
         if not piece.word:
             continue
         left, right = piece.start, piece.end
-        beside = pieces[n - 1] if n else piece
-        if not beside.word and text[piece.start + 2] == "~":
-            kept = before.sub("", text[beside.start : beside.end])
-            left = beside.start + len(kept)
-            pieces[n - 1] = beside._replace(end=left)
-        beside = pieces[n + 1] if n + 1 < len(pieces) else piece
-        if not beside.word and text[piece.end - 2] == "~" and piece.end - piece.start > 4:
-            match = behind.match(text, beside.start, beside.end)
-            right = match.end() if match is not None else beside.start
-            pieces[n + 1] = beside._replace(start=right)
+        neighbour = pieces[n - 1] if n else piece
+        if not neighbour.word and text[piece.start + 2] == "~":
+            rest = before.sub("", text[neighbour.start : neighbour.end])
+            left = neighbour.start + len(rest)
+            pieces[n - 1] = neighbour._replace(end=left)
+        neighbour = pieces[n + 1] if n + 1 < len(pieces) else piece
+        if not neighbour.word and text[piece.end - 2] == "~" and piece.end - piece.start > 4:
+            match = behind.match(text, neighbour.start, neighbour.end)
+            right = match.end() if match is not None else neighbour.start
+            pieces[n + 1] = neighbour._replace(start=right)
         pieces[n] = piece._replace(outer_start=left, outer_end=right)
 
 

@@ -34,7 +34,7 @@ def parse_type(kind: HclExpression) -> ValueType:
         return ValueType(name, tuple(map(parse_type, of.parts)))
     if name == "object" and of.kind == "object":
         pairs = zip(of.parts[::2], of.parts[1::2], strict=True)
-        return ValueType(name, (), {str(key.value): parse_type(each) for key, each in pairs})
+        return ValueType(name, (), {str(key.value): parse_type(member) for key, member in pairs})
     return ANY
 
 

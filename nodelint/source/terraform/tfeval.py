@@ -172,7 +172,7 @@ class ExpressionEvaluator:
         return self.member(value, text_of(index.value), expression)
 
     def _eval_splat(self, expression: HclExpression) -> Node:
-        of, each = expression.parts
+        of, asked_of_item = expression.parts
         value = self.strict(of)
         if is_unknown(value):
             return self.place(expression)
@@ -181,7 +181,7 @@ class ExpressionEvaluator:
             items = value.items
         elif value.kind == "scalar" and value.value is None:
             items = []
-        found = [self.inside({"*": item}).part(each) for item in items]
+        found = [self.inside({"*": item}).part(asked_of_item) for item in items]
         return sequence(self.place(expression), found)
 
     def inside(self, names: Mapping[str, Node]) -> Self:
@@ -297,10 +297,10 @@ class ExpressionEvaluator:
         if value.kind == "scalar" and (isinstance(value.value, str) or is_unknown(value)):
             return value  # it is of one type with whatever is not taken
         try:
-            beside = self.strict(left)
+            other_value = self.strict(left)
         except EvaluationFailure:
             return value
-        wanted = unify([type_of(value), type_of(beside)])
+        wanted = unify([type_of(value), type_of(other_value)])
         if wanted is None:
             raise EvaluationFailure
         return convert(value, wanted)
@@ -330,13 +330,13 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
     """What an operation of numbers comes to."""
     if len(numbers) == 1:
         return -numbers[0]
-    one, other = numbers
+    left, right = numbers
     if sign in ("<", ">", "<=", ">="):
-        return {"<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other}[sign]
-    if sign in ("/", "%") and not other:
+        return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
+    if sign in ("/", "%") and not right:
         raise EvaluationFailure
     try:
-        made = _combined(sign, one, other)
+        made = _combined(sign, left, right)
     except (OverflowError, ValueError):  # beyond a float, or nothing at all
         return UNKNOWN
     if isinstance(made, float) and (made - made != 0 or abs(made) > 1e300):
@@ -346,19 +346,19 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
     return int(made) if isinstance(made, float) and made.is_integer() else made
 
 
-def _combined(sign: str, one: int | float, other: int | float) -> Scalar:
+def _combined(sign: str, left: int | float, right: int | float) -> Scalar:
     """What two numbers come to in decimals; not known where these do not end, or are more than a float holds."""
-    if isinstance(one, int) and isinstance(other, int) and sign in ("+", "-", "*"):
-        return {"+": one + other, "-": one - other, "*": one * other}[sign]
+    if isinstance(left, int) and isinstance(right, int) and sign in ("+", "-", "*"):
+        return {"+": left + right, "-": left - right, "*": left * right}[sign]
     from fractions import Fraction
 
-    left, right = Fraction(str(one)), Fraction(str(other))
+    first, second = Fraction(str(left)), Fraction(str(right))
     if sign == "%":
-        result = left - right * int(left / right)
+        result = first - second * int(first / second)
     elif sign == "/":
-        result = left / right
+        result = first / second
     else:
-        result = {"+": left + right, "-": left - right, "*": left * right}[sign]
+        result = {"+": first + second, "-": first - second, "*": first * second}[sign]
     if result.denominator == 1:
         return result.numerator
     return float(result) if Fraction(str(float(result))) == result else UNKNOWN

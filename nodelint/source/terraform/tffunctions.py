@@ -133,7 +133,7 @@ def _set_product(at: Node, *args: Node) -> object:
 
 
 def _index_of(at: Node, value: Node, item: Node) -> object:
-    found = [same_form(each) for each in take_list(value)]
+    found = [same_form(member) for member in take_list(value)]
     if same_form(item) not in found:
         raise EvaluationFailure
     return found.index(same_form(item))
@@ -158,7 +158,7 @@ def _chunk_list(at: Node, value: Node, size: Node) -> object:
 
 
 def _contains(at: Node, value: Node, item: Node) -> object:
-    return same_form(item) in [same_form(each) for each in take_items(value)]
+    return same_form(item) in [same_form(member) for member in take_items(value)]
 
 
 def _sort(at: Node, value: Node) -> object:
@@ -258,7 +258,7 @@ _OF_KNOWN: dict[str, Function] = {
     "min": lambda at, *args: min(map(take_number, args)),
     "pow": _power,
     "range": _range,
-    "setintersection": _set_of(lambda item, lists: all(item in each for each in lists)),
+    "setintersection": _set_of(lambda item, lists: all(item in members for members in lists)),
     "setproduct": _set_product,
     "setsubtract": _set_of(lambda item, lists: item in lists[0] and item not in lists[-1]),
     "setunion": _set_of(lambda item, lists: True),

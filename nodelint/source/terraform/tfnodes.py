@@ -46,7 +46,7 @@ def collection_of(node: Node) -> Collection:
 
 def is_known(node: Node) -> bool:
     """Whether nothing in a value is unknown."""
-    return all(each.value is not UNKNOWN for each in node.walk())
+    return all(part.value is not UNKNOWN for part in node.walk())
 
 
 def is_unknown(node: Node) -> bool:

@@ -5,7 +5,7 @@ Source of the rules: the conversions of HCL's value system (zclconf/go-cty, cty/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node
@@ -59,7 +59,7 @@ def type_of(node: Node) -> ValueType:
     types = tuple(type_of(item) for item in (node.items or [entry.value for entry in node.entries]))
     if kind == "tuple":
         return ValueType(kind, types)
-    return ValueType(kind, (next((each for each in types if each != ANY), ANY),))
+    return ValueType(kind, (next((kind for kind in types if kind != ANY), ANY),))
 
 
 def unify(types: Sequence[ValueType]) -> ValueType | None:
@@ -67,53 +67,53 @@ def unify(types: Sequence[ValueType]) -> ValueType | None:
     found = list(dict.fromkeys(map(_key, types)))
     if len(found) <= 1:
         return types[0] if types else ANY
-    names = {each.name for each in types} - {"any"}
+    names = {kind.name for kind in types} - {"any"}
     structured = names <= {"list", "set", "map", "tuple", "object"}
-    if structured and len(names) == 1 and any(each.name == "any" for each in types):
+    if structured and len(names) == 1 and any(kind.name == "any" for kind in types):
         return ANY
     if names == {"object"}:
         return _unify_objects(types)
     if names == {"tuple"}:
         return _unify_tuples(types)
-    for alone, beside in (("map", "object"), ("list", "tuple"), ("set", "")):
-        if alone in names and names <= {alone, beside}:
-            parts = [part for each in types for part in (each.of or each.members.values())]
+    for alone, similar in (("map", "object"), ("list", "tuple"), ("set", "")):
+        if alone in names and names <= {alone, similar}:
+            parts = [part for kind in types for part in (kind.of or kind.members.values())]
             inner = unify([part for part in parts if part != ANY])
             if inner is not None:
                 return ValueType(alone, (inner,))
-    known = [each for each in types if each.name != "any"]
+    known = [kind for kind in types if kind.name != "any"]
     for wanted in sorted(known, key=_rank):
-        if all(can_convert(each, wanted) for each in known):
+        if all(can_convert(kind, wanted) for kind in known):
             return wanted
     return None
 
 
-def _key(each: ValueType) -> object:
-    return each.name, tuple(map(_key, each.of)), tuple(sorted((k, _key(v)) for k, v in each.members.items()))
+def _key(kind: ValueType) -> object:
+    return kind.name, tuple(map(_key, kind.of)), tuple(sorted((k, _key(v)) for k, v in kind.members.items()))
 
 
-def _rank(each: ValueType) -> int:
+def _rank(kind: ValueType) -> int:
     order = ("string", "number", "bool", "list", "set", "map", "tuple", "object")
-    return order.index(each.name)
+    return order.index(kind.name)
 
 
 def _unify_objects(types: Sequence[ValueType]) -> ValueType | None:
-    if len({frozenset(each.members) for each in types}) == 1:
-        found = {name: unify([each.members[name] for each in types]) for name in types[0].members}
-        members = {name: one for name, one in found.items() if one is not None}
+    if len({frozenset(kind.members) for kind in types}) == 1:
+        found = {name: unify([kind.members[name] for kind in types]) for name in types[0].members}
+        members = {name: member for name, member in found.items() if member is not None}
         if len(members) == len(found):
             return ValueType("object", (), members)
-    inner = unify([one for each in types for one in each.members.values()])
+    inner = unify([member for kind in types for member in kind.members.values()])
     return None if inner is None else ValueType("map", (inner,))
 
 
 def _unify_tuples(types: Sequence[ValueType]) -> ValueType | None:
-    if len({len(each.of) for each in types}) == 1:
-        found = [unify(column) for column in zip(*(each.of for each in types), strict=True)]
-        of = tuple(one for one in found if one is not None)
+    if len({len(kind.of) for kind in types}) == 1:
+        found = [unify(column) for column in zip(*(kind.of for kind in types), strict=True)]
+        of = tuple(member for member in found if member is not None)
         if len(of) == len(found):
             return ValueType("tuple", of)
-    inner = unify([one for each in types for one in each.of])
+    inner = unify([member for kind in types for member in kind.of])
     return None if inner is None else ValueType("list", (inner,))
 
 
@@ -134,7 +134,7 @@ def can_convert(given: ValueType, wanted: ValueType) -> bool:
     return (
         given.name == "object"
         and wanted.members.keys() <= given.members.keys()
-        and all(can_convert(given.members[name], one) for name, one in wanted.members.items())
+        and all(can_convert(given.members[name], member) for name, member in wanted.members.items())
     )
 
 
@@ -159,12 +159,12 @@ def convert(node: Node, wanted: ValueType) -> Node:
     if wanted.name == "tuple" and node.kind == "sequence" and len(node.items) == len(wanted.of):
         return _with_parts(node, "tuple", items=list(map(convert, node.items, wanted.of)))
     if wanted.name == "object" and node.kind == "mapping":
-        kept = [entry for entry in node.entries if entry.name is None or entry.name in wanted.members]
-        if not wanted.members.keys() <= {entry.name for entry in kept} and all(each.name for each in kept):
+        entries = [entry for entry in node.entries if entry.name is None or entry.name in wanted.members]
+        if not wanted.members.keys() <= {entry.name for entry in entries} and all(entry.name for entry in entries):
             raise EvaluationFailure
-        values = [convert(each.value, wanted.members.get(each.name or "", ANY)) for each in kept]
+        values = [convert(entry.value, wanted.members.get(entry.name or "", ANY)) for entry in entries]
         return _with_parts(
-            node, "object", entries=[MappingEntry(e.key, v, e.name) for e, v in zip(kept, values, strict=True)]
+            node, "object", entries=[MappingEntry(e.key, v, e.name) for e, v in zip(entries, values, strict=True)]
         )
     raise EvaluationFailure
 
@@ -248,10 +248,3 @@ def _set_order(node: Node) -> tuple[bool, str | int | float]:
 def list_of(at: Node, items: Sequence[Node]) -> Node:
     """A list of values, which become ones of a single type. Raises `EvaluationFailure`."""
     return sequence(at, one_type(items), "list")
-
-
-def map_values(node: Node, change: Callable[[Sequence[Node]], list[Node]]) -> Node:
-    """A map with other values of the same names."""
-    made = mapping(node, (), "map")
-    made.entries = _entries(node, change([entry.value for entry in node.entries]))
-    return made
