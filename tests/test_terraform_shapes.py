@@ -437,7 +437,7 @@ def test_a_name_of_the_caller_is_no_text_of_the_template(nodelint: Run, tmp_path
     )
     (tmp_path / "m.tf").write_text(
         'variable "cluster" {}\nresource "kubectl_manifest" "c" {\n'
-        '  yaml_body = templatefile("${path.module}/class.yaml.tpl", { role = "KarpenterNodeRole-${var.cluster}" })\n}\n',
+        '  yaml_body = templatefile("${path.module}/class.yaml.tpl", { role = "NodeRole-${var.cluster}" })\n}\n',
         encoding="utf-8",
     )
     shown = nodelint("check", ".", "--format", "json")
