@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from nodelint.model.finding import Span
+from nodelint.model.finding import Span, span_of
 from nodelint.plan.uncompared import Uncompared
 from nodelint.report.coverage import cover
 
@@ -13,17 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nodelint.commands._revisions import Read
-    from nodelint.lint.engine import Report
+    from nodelint.lint.engine import Report, Result
+    from nodelint.plan import UnreadFiles
     from nodelint.source import Source
 
 
 def unread_places(
-    reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Uncompared]
+    reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Uncompared], unread: UnreadFiles
 ) -> Iterator[Uncompared]:
     """The objects and documents that one side at least could not judge; `changed` where their files differ.
 
-    `known` are the places that the plan itself has named.
+    `known` are the places that the plan itself has named, `unread` the files that differ and could not be read.
     """
+    named_files = {span_of(place.at).source.path for place in known}
+    for each in unread.files:
+        if each.at.source.path not in named_files:
+            named_files.add(each.at.source.path)
+            yield Uncompared(each.at, each.path, each.sentence, True)
+    whole = {each.path for each in unread.files}
     files = [_by_place(side) for side in sides]
     named = {place.what.replace(" ", "/") for place in known}
     seen: set[tuple[str, str, str]] = set()
@@ -33,12 +40,27 @@ def unread_places(
         for path, line, label, message in cover(report).not_judged:
             reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
             place = by_path.get(path)
-            if place is None or (place, label, reason) in seen or label in named:
+            if place is None or place in whole or (place, label, reason) in seen or label in named:
                 continue
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
             at = Span(source, *_line(source, line))
             yield Uncompared(at, label or "a document", reason, other is None or other.text != source.text)
+
+
+def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[Result]:
+    """The findings of a side but for those that the other one cannot have, for it cannot read what they are about.
+
+    That a file cannot be read is a finding like any other.
+    """
+    paths = {each.path for each in unread.files}.union(*unread.of_paths)
+
+    def is_comparable(result: Result) -> bool:
+        built = result.object.source.built if result.object is not None else None
+        place = os.path.relpath(os.path.abspath(result.span.source.path), os.path.abspath(side.root))
+        return result.rule.name == "yaml-syntax" or (place not in paths and id(built) not in unread.of_builds)
+
+    return [result for result in report.results if is_comparable(result)] if paths else [*report.results]
 
 
 def _by_place(side: Read) -> dict[str, Source]:

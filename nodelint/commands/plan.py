@@ -38,13 +38,12 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import PlanSettingFlags
-    from nodelint.commands._lint_setup import Judging
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Report
     from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
-    from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side
+    from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.report.plan_json import Findings
     from nodelint.session import Session
@@ -198,6 +197,7 @@ def _planned(
     from nodelint.commands._lint_setup import judge_of, judging
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
+    from nodelint.commands._unread_files import find_unread_files
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
 
@@ -217,23 +217,26 @@ def _planned(
     )
     chosen = ready.session.choose(was.found), ready.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
+    unread = find_unread_files(was, new)
     plan = make_each(
         _side(was, new),
         _side(new, was),
         options,
         lambda old, new: _own_options(options, (old, new), chosen, named[1]),
+        unread,
     )
-    say_unknown(pool.release for pool in plan.pools if pool.release is not None)
+    say_unknown(each.release for each in plan.pools if each.release is not None)
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
-    plan = plan._replace(workloads=workload_changes(was, new, plan.options, settings))
+    if not unread.files:
+        plan = plan._replace(workloads=workload_changes(was, new, plan.options, settings))
     add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then)
     after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, ready.request)
-    plan = plan._replace(uncompared=(*plan.uncompared, *unread_places((before, after), (was, new), plan.uncompared)))
-    return plan, _compared(before, after, was.root, new.root, ready)
+    places = (*plan.uncompared, *unread_places((before, after), (was, new), plan.uncompared, unread))
+    return plan._replace(uncompared=places), _compared((before, after), (was, new), unread)
 
 
 def _own_options(
@@ -296,13 +299,17 @@ def _side(read: Read, other: Read) -> Side:
     return Side(applied(read, other), read.beside, read.root)
 
 
-def _compared(before: Report, after: Report, old_root: str, new_root: str, ready: Judging) -> Findings:
+def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:
     """The findings that one side alone has."""
+    from nodelint.commands._not_compared import comparable_results
     from nodelint.lint.fingerprints import fingerprints
     from nodelint.report.plan_json import Findings
 
-    old = dict(zip(fingerprints(before.results, old_root), before.results, strict=True))
-    new = dict(zip(fingerprints(after.results, new_root), after.results, strict=True))
+    results = [comparable_results(report, side, unread) for report, side in zip(reports, sides, strict=True)]
+    old, new = (
+        dict(zip(fingerprints(found, side.root), found, strict=True))
+        for found, side in zip(results, sides, strict=True)
+    )
     come = [result for mark, result in new.items() if mark not in old]
     gone = [result for mark, result in old.items() if mark not in new]
     # An object that has moved to another file takes its findings with it.
@@ -317,9 +324,7 @@ def _fails(plan: Plan, findings: Findings, gate: str) -> bool:
     """Whether a plan is stopped by a gate; each gate is stopped by what the graver ones are, too."""
     if gate == "never":
         return False
-    wrong = any(result.severity == "error" for result in findings.new) or any(
-        pool_plan.refused for pool_plan in plan.pools
-    )
-    wrong = wrong or any(class_plan.refused for class_plan in plan.class_plans)
+    wrong = any(result.severity == "error" for result in findings.new) or any(each.refused for each in plan.pools)
+    wrong = wrong or any(each.refused for each in plan.class_plans)
     empty = any(pool.launches_nothing for pool in plan.pools)
     return wrong or (gate != "error" and empty) or (gate == "drift" and plan.endangers_nodes)

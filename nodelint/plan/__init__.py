@@ -7,8 +7,10 @@ what it lacks is deleted.
 from __future__ import annotations
 
 from nodelint.plan.outcome import Absorbed, ClassPlan, Plan, PlanOptions, PoolPlan, ReleaseMove
-from nodelint.plan.planner import Side, make, make_each
+from nodelint.plan.planner import make, make_each
 from nodelint.plan.refusals import Refusal
+from nodelint.plan.sides import Side
+from nodelint.plan.unread import UnreadFile, UnreadFiles
 from nodelint.plan.verdict import Verdict
 
 __all__ = [
@@ -20,6 +22,8 @@ __all__ = [
     "Refusal",
     "ReleaseMove",
     "Side",
+    "UnreadFile",
+    "UnreadFiles",
     "Verdict",
     "make",
     "make_each",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from nodelint.build import Inventory
 from nodelint.drift import Hash, Unhashable, hash_object, stored_object
 from nodelint.drift.claim_status import ca_of
 from nodelint.ec2.facts import AwsFacts
@@ -14,7 +12,7 @@ from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
-from nodelint.model.finding import Span, label_of, written_place
+from nodelint.model.finding import Span, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
 from nodelint.model.placeholder_names import canonical_code
 from nodelint.model.releases import KubernetesVersion, Version
@@ -26,6 +24,7 @@ from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
 from nodelint.plan.outcome import ClassPlan, Plan, PlanOptions, PoolPlan
 from nodelint.plan.refusals import Refusal, refusals, why_never_stored
 from nodelint.plan.roll import roll
+from nodelint.plan.sides import Side, as_stored
 from nodelint.plan.uncompared import (
     Uncompared,
     foreign_pools,
@@ -33,69 +32,46 @@ from nodelint.plan.uncompared import (
     nameless,
     of_templates,
     unclear_class,
+    unread_class,
+    unread_object,
     unserved,
     unserved_names,
 )
+from nodelint.plan.unread import UnreadFile, UnreadFiles
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
 from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
-from nodelint.source import Node, Source
-from nodelint.tuples import NamedTuple
-
-__all__ = ["Side", "make", "make_each"]
-
+from nodelint.source import Node
 
 _Part = TypeVar("_Part", PoolPlan, ClassPlan)
+_ALL_READ = UnreadFiles()
 
 
-class Side(NamedTuple):
-    """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on."""
-
-    inventory: Inventory
-    beside: Sequence[Source] = ()
-    root: str = ""
-
-    @property
-    def objects(self) -> list[Object]:
-        """Objects of Karpenter's, pools of another provider too: a pool may go from one to the other."""
-        return list(self.inventory.objects(foreign=True))
-
-    def place(self, obj: Object) -> str:
-        """Where an object's file stands below the root, and what it is built with."""
-        built = obj.source.built
-        cluster = str(built.cluster) if built is not None else ""
-        return f"{self._below(obj.source.path)} {self._below(cluster) if cluster else label_of(obj.source)}"
-
-    def _below(self, path: str) -> str:
-        return os.path.relpath(path, self.root) if self.root else path
-
-    @property
-    def all_objects(self) -> list[Object]:
-        """The objects, and those that are read for context."""
-        return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
-
-
-def make(old: Side, new: Side, options: PlanOptions) -> Plan:
-    """Compare two sides."""
-    return _Planner(old, new, options).run()
+def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = _ALL_READ) -> Plan:
+    """Compare two sides; `unread` is what of their files could not be read."""
+    return _Planner(old, new, options, unread).run()
 
 
 def make_each(
-    old: Side, new: Side, options: PlanOptions, options_of: Callable[[Object | None, Object | None], PlanOptions]
+    old: Side,
+    new: Side,
+    options: PlanOptions,
+    options_of: Callable[[Object | None, Object | None], PlanOptions],
+    unread: UnreadFiles = _ALL_READ,
 ) -> Plan:
     """Compare two sides, each pool and class for the releases of its own: `options_of` an object before and after.
 
-    The plan's own options are those of the newest release.
+    The plan's own options is that of the newest release.
     """
     written = old.all_objects, new.all_objects
     all_options = [options_of(obj, None) for obj in old.objects] + [options_of(None, obj) for obj in new.objects]
-    newest = max(all_options, key=lambda options: (options.release, options.kubernetes or ()), default=options)
+    newest = max(all_options, key=lambda each: (each.release, each.kubernetes or ()), default=options)
     planners: dict[tuple[object, ...], _Planner] = {}
     plans: dict[tuple[object, ...], Plan] = {}
 
     def plan_for(mine: PlanOptions) -> tuple[_Planner, Plan]:
         key = (mine.release, mine.kubernetes, mine.moved)
         if key not in plans:
-            planners[key] = _Planner(old, new, mine)
+            planners[key] = _Planner(old, new, mine, unread)
             plans[key] = planners[key].run()
         return planners[key], plans[key]
 
@@ -107,7 +83,7 @@ def make_each(
         mine = options_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
         its_planner, plan = plan_for(mine)
         parts: tuple[Any, ...] = plan.pools if isinstance(part, PoolPlan) else plan.class_plans
-        return next((part for part in parts if its_planner.find_place(part.pair) == at), part)
+        return next((each for each in parts if its_planner.find_place(each.pair) == at), part)
 
     pools = sorted(map(find_own, whole.pools), key=lambda pool: pool.rank)
     moves = {plan.options.moved for plan in plans.values() if plan.options.moved is not None}
@@ -121,10 +97,11 @@ _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
 
 
 class _Planner:
-    def __init__(self, old: Side, new: Side, options: PlanOptions) -> None:
+    def __init__(self, old: Side, new: Side, options: PlanOptions, unread: UnreadFiles) -> None:
         self.options = options
+        self.unread = unread
         self.sides = old, new
-        both = [_as_v1(side, options) for side in self.sides]
+        both = [as_stored(side, options) for side in self.sides]
         self.asked = both[0].objects, both[1].objects
         self.find_origin = both[0].find_origin, both[1].find_origin
         self.old = self._context(0, options.old_facts, options.old_kubernetes)
@@ -138,15 +115,31 @@ class _Planner:
         self.places = {
             id(obj): index for context in (self.old, self.new) for index, obj in enumerate(context.objects)
         }
+        self.gaps: dict[int, UnreadFile] = {}
+        self._note_gaps(self.classes)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
         old, new = (self.places[id(obj)] if obj is not None else None for obj in (pair.old, pair.new))
         return old, new
 
+    def _note_gaps(self, pairs: Sequence[Pair]) -> None:
+        """Note the objects that cannot be compared because a side cannot read what is, or may be, theirs."""
+        for pair in pairs if self.unread.files else ():
+            at = self.find_place(pair)
+            for number, index in enumerate(at):
+                if index is None:
+                    continue
+                obj = self.sides[number].all_objects[index]
+                path = self.sides[number].below(obj.source.path)
+                gap = self.unread.find(obj, number, path, None not in at)
+                if gap is not None:
+                    self.gaps.update((id(each), gap) for each in (pair.old, pair.new) if each is not None)
+                    break
+
     def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
-        context_objects = [obj for source in self.sides[side].beside for obj in objects(source)]
-        objs = [*self.asked[side], *context_objects]
+        beside = [obj for source in self.sides[side].beside for obj in objects(source)]
+        objs = [*self.asked[side], *beside]
         return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
@@ -157,26 +150,37 @@ class _Planner:
     def run(self) -> Plan:
         both = self._pairs(NodePool, *self.asked)
         ours = [pair for pair in both if any(_is_ours(obj) for obj in (pair.old, pair.new))]
-        lost = list(nameless([*ours, *self.classes]))
+        self._note_gaps(ours)
+        unread = [pair for pair in (*ours, *self.classes) if id(pair.new or pair.old) in self.gaps]
+        for pair in unread:
+            self._note_used(pair)
+        ours, classes = ([pair for pair in pairs if pair not in unread] for pairs in (ours, self.classes))
+        lost = list(nameless([*ours, *classes]))
         skipped = {id(place.at) for place in lost}
         # An object of the same name in an API that is not served is the same object: nothing comes or goes.
         there = unserved_names([*self.asked[0], *self.asked[1]], self.options.release)
-        alike = [p for p in (*ours, *self.classes) if p.change in ("added", "removed") and name_of(p) in there]
+        alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
         pools = [self._placed(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
         pools = [pool._replace(release=self.options.release) for pool in pools]
         uncompared = [
+            *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
-            *foreign_pools(pair for pair in both if pair not in ours),
+            *foreign_pools(pair for pair in both if pair not in ours and pair not in unread),
             *unserved(*self.asked, self.options.release),
-            *of_templates([*ours, *self.classes]),
+            *of_templates([*ours, *classes]),
             *(pool.uncompared for pool in pools if pool.uncompared is not None),
         ]
-        elsewhere = [self._class(pair) for pair in self.classes if id(pair.new or pair.old) not in self.used]
+        elsewhere = [self._class(pair) for pair in classes if id(pair.new or pair.old) not in self.used]
         plans = [plan for plan in elsewhere if plan is not None and id(plan.at) not in skipped]
         pools.sort(key=lambda pool: pool.rank)
         return Plan(
-            self.options, tuple(pools), tuple(self.classes), (), tuple(plans), tuple(map(self._moved, uncompared))
+            self.options,
+            tuple(pools),
+            tuple(classes),
+            (),
+            tuple(plans),
+            tuple(map(self._moved, uncompared)),
         )
 
     def _placed(self, pool: PoolPlan) -> PoolPlan:
@@ -205,22 +209,27 @@ class _Planner:
 
     # -- pools
 
-    def _pool(self, pair: Pair) -> PoolPlan:
+    def _note_used(self, pair: Pair) -> None:
         for context, obj in ((self.old, pair.old), (self.new, pair.new)):
             if isinstance(obj, NodePool):
-                self.used.update(id(node_class) for node_class in context.possible_classes(obj))
+                self.used.update(id(each) for each in context.possible_classes(obj))
+
+    def _pool(self, pair: Pair) -> PoolPlan:
+        self._note_used(pair)
         if pair.old is None or pair.new is None or pair.change == "renamed":
             return self._come_or_gone(pair)
         assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
         refused = self._refusals(pair) if pair.change == "changed" else []
         new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
-        old_class = self.old.node_class(pair.old)
-        new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool)
-        written_class = self.new.node_class(pair.new)
+        old_class, written_class = self.old.node_class(pair.old), self.new.node_class(pair.new)
+        gap = self._class_gap(pair.new, old_class, written_class)
+        if gap is not None:
+            old_class = written_class = None
+        new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool, gap)
         sides = Sides(
             pair.old, new_pool, old_class, new_class, self.options.facts, self.options.versions, written_class
         )
-        before = self.old.resolution(pair.old)
+        before = self.old.resolution(pair.old) if gap is None else self._resolve(pair.old, None)
         after: Resolution | None = before
         found = UNTOUCHED
         same_class = new_class is old_class or new_class is None
@@ -241,10 +250,17 @@ class _Planner:
             after,
             pace=self._pace(new_pool, found),
             effects=tuple(self._effects(pair.old, new_pool, found, before, after)),
-            uncompared=self._unclear(pair.old, pair.new, old_class, new_class),
+            uncompared=unread_class(pair.new, gap)
+            if gap is not None
+            else self._unclear(pair.old, pair.new, old_class, new_class),
             never_stored=self._never_stored(pair.old, old_class) if found.replaced != "none" else None,
         )
         return self._rolled(plan._replace(nodes=self._nodes(sides, found)), (pair.old, new_pool))
+
+    def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> UnreadFile | None:
+        """What keeps the class of a pool from being compared; None where nothing does."""
+        found = next((self.gaps[id(each)] for each in classes if id(each) in self.gaps), None)
+        return found if found is not None or any(classes) else self.unread.find_class(pool)
 
     def _never_stored(self, *old: Object | None) -> str | None:
         """Why the API server cannot have taken one of the objects of the old side."""
@@ -328,9 +344,16 @@ class _Planner:
         return None if found.without_ca else found
 
     def _class_now(
-        self, old_pool: NodePool, new_pool: NodePool, old_class: EC2NodeClass | None, pool: NodePool
+        self,
+        old_pool: NodePool,
+        new_pool: NodePool,
+        old_class: EC2NodeClass | None,
+        pool: NodePool,
+        gap: UnreadFile | None,
     ) -> tuple[EC2NodeClass | None, list[Refusal]]:
         """The class that the pool has in the end, and why an update of it is refused."""
+        if gap is not None:
+            return None, []
         if old_class is None or _class_name(pool) != _class_name(old_pool):
             return (None if pool is old_pool else self.new.node_class(new_pool)), []
         pair = self.now.get(id(old_class))
@@ -346,6 +369,9 @@ class _Planner:
         """What the pool launches in the end: as the new side has it, but for what is refused."""
         if pool is written and node_class is self.new.node_class(written):
             return self.new.resolution(written)
+        return self._resolve(pool, node_class)
+
+    def _resolve(self, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
         options, facts = self.options, self.new.facts
         images = self.new.images(node_class) if node_class is not None else None
         return resolve(pool, node_class, self.new.catalog, options.release, options.kubernetes, None, facts, images)
@@ -395,27 +421,6 @@ class _Planner:
             return None
         at = self._place_of(_name_node(pair))
         return ClassPlan(pair, at, self._placed_verdict(found), tuple(refused), self._never_stored(pair.old))
-
-
-class _Objects(NamedTuple):
-    """The objects of a side, those of v1beta1 as what they become, and the way back to what is written."""
-
-    objects: list[Object]
-    find_origin: Callable[[Node | Span], Node | Span]
-
-
-def _as_v1(side: Side, options: PlanOptions) -> _Objects:
-    """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1."""
-    requested = side.objects
-    old = [obj for obj in requested if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
-    if not old:
-        return _Objects(requested, lambda at: at)
-    from nodelint.lint.converted_objects import Converted
-
-    context_objects = [obj for source in side.beside for obj in objects(source)]
-    context = Context([*requested, *context_objects], Target(options.release, options.kubernetes, options.schemas))
-    converted = Converted(old, context)
-    return _Objects(converted.objects[: len(requested)], converted.find_origin)
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:

@@ -9,6 +9,7 @@ from nodelint.model.finding import Span
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Retired, served
 from nodelint.model.releases import Version
 from nodelint.plan.matching import Pair, is_same, written_name
+from nodelint.plan.unread import UnreadFile
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -23,6 +24,18 @@ class Uncompared(NamedTuple):
     what: str
     reason: str
     changed: bool
+
+
+def unread_object(pair: Pair, gap: UnreadFile) -> Uncompared:
+    """An object of a file that a side cannot read: it is neither new nor gone, and nothing is known of it."""
+    obj = pair.new or pair.old
+    assert obj is not None
+    return Uncompared(gap.at, _label(obj), gap.sentence, True)
+
+
+def unread_class(pool: NodePool, gap: UnreadFile) -> Uncompared:
+    """A pool whose class stands in a file that a side cannot read."""
+    return Uncompared(gap.at, _label(pool), f"its EC2NodeClass is not compared: {gap.sentence}", True)
 
 
 def nameless(pairs: Iterable[Pair]) -> Iterator[Uncompared]:

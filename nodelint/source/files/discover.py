@@ -321,6 +321,9 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
     if (read != _READ or not regular) and path.lower().endswith(_TEXTS):
         found.unread.append(path)
     if read == _UNREAD or not regular:
+        # An editor's lock is a link that leads nowhere by intent.
+        if read == _READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
+            found.unreadable.append((path, "a link to a file that is not there"))
         return False
     if read == _GLANCE:
         found.glanced.add(path)

@@ -77,6 +77,13 @@ def _name(node: Node, key: str = "name") -> str:
     return value.value if value is not None and isinstance(value.value, str) else ""
 
 
+def chart_of(path: str) -> str | None:
+    """The folder of the chart, be it vendored or not, whose template a file is; None for any other file."""
+    folder = _templates_around(path)
+    chart = os.path.dirname(folder) if folder is not None else None
+    return chart if chart is not None and os.path.lexists(os.path.join(chart, CHART)) else None
+
+
 def _templates_around(path: str) -> str | None:
     """The folder `templates` that a file is in, however deep; None where it is in none."""
     folder = os.path.dirname(path)

@@ -1,0 +1,75 @@
+"""Whether a file that something is built of can be read at all: YAML, JSON, a chart's template, or Terraform.
+
+What builds objects passes over a file that it cannot read. A comparison of two sides asks here, for such a file is a
+gap and no change.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.source import Node, Source
+from nodelint.source.files.discover import CHART
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.templates.charts import chart_of
+from nodelint.source.templates.gotemplate import BadTemplate, parse
+from nodelint.source.terraform.hclcheck import find_hcl_problem
+from nodelint.source.yaml.compose import compose
+from nodelint.tuples import NamedTuple
+
+TERRAFORM = (".tf", ".tofu", ".tfvars")
+_YAML = (".yaml", ".yml", ".json")
+
+
+class SyntaxFault(NamedTuple):
+    """Why a text cannot be read, and the offset of the place."""
+
+    offset: int
+    message: str
+
+
+def find_fault(path: str, data: bytes) -> tuple[Source, SyntaxFault | None]:
+    """A file as it is read, and what is wrong with it; None where it can be read, or is of a form not known here."""
+    source = Source.from_bytes(path, data)
+    if "\ufffd" in source.text and source.encoding == "utf-8":
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
+            return source, SyntaxFault(len(data[: error.start].decode()), message)
+    if chart_of(path) is not None:
+        return source, _find_template_fault(source.text)
+    if source.problems:
+        return source, SyntaxFault(source.problems[0].offset, source.problems[0].message)
+    if path.endswith(TERRAFORM):
+        found = find_hcl_problem(source.text)
+        return source, SyntaxFault(*found) if found is not None else None
+    return source, _find_yaml_fault(source) if path.endswith(_YAML) and not source.masked else None
+
+
+def _find_template_fault(text: str) -> SyntaxFault | None:
+    opened = text.rfind("{{")
+    if opened > text.rfind("}}"):
+        return SyntaxFault(opened, "could not find the `}}` of what begins here")
+    try:
+        parse(text)
+    except BadTemplate:
+        return SyntaxFault(0, "a block of the template has no `end`, or one too many")
+    return None
+
+
+def _find_yaml_fault(source: Source) -> SyntaxFault | None:
+    try:
+        roots = compose(source, source.text, 0, masked=False)
+    except Unreadable as error:
+        return SyntaxFault(error.offset, error.message)
+    name = os.path.basename(source.path)
+    if name == CHART or name in KUSTOMIZATIONS or "values" in name:
+        other = next((root for root in roots if root is not None and not _is_mapping(root)), None)
+        return SyntaxFault(other.start, "expected a mapping here") if other is not None else None
+    return None
+
+
+def _is_mapping(root: Node) -> bool:
+    return root.kind == "mapping" or (root.kind == "scalar" and root.value is None)

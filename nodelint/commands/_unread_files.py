@@ -1,0 +1,239 @@
+"""Files that one side of a change cannot read: found before the sides are compared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from nodelint.build.syntax_check import TERRAFORM, find_fault
+from nodelint.commands._revisions import Read
+from nodelint.model.finding import Span
+from nodelint.plan.unread import UnreadFile, UnreadFiles
+from nodelint.source import Source, SourceText
+from nodelint.source.files import safe_read
+from nodelint.source.files.discover import CHART
+from nodelint.source.files.safe_read import error_reason
+from nodelint.source.syntax_errors import SetAside, SyntaxProblem
+from nodelint.source.templates.charts import chart_of
+
+if TYPE_CHECKING:
+    from nodelint.build.built import Built
+
+_LARGEST = 16 << 20
+_MOST_FILES = 5000
+"""Files of charts and modules that are compared: a guard against a tree that holds everything."""
+
+
+def find_unread_files(was: Read, new: Read) -> UnreadFiles:
+    """The files that differ and that a side cannot read, with the objects that are made of them."""
+    sides = [_Side(0, was), _Side(1, new)]
+    unread: dict[tuple[int, str], UnreadFile] = {}
+    inputs = sorted({path for side in sides for path in side.list_inputs()})
+    for side, other in (sides, sides[::-1]):
+        for path in (*side.list_broken(), *inputs):
+            if (side.number, path) not in unread and side.content(path) != other.content(path):
+                found = side.find_fault(path, other)
+                if found is not None:
+                    unread[side.number, path] = found
+    for side, other in (sides, sides[::-1]):
+        for found in side.list_unbuilt(other):
+            unread.setdefault((side.number, found.path), found)
+    files = [*unread.values()]
+    if not files:
+        return UnreadFiles()
+    of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
+    of_paths = [dict(mine.match_paths(files, other, of_builds)) for mine, other in (sides, sides[::-1])]
+    return UnreadFiles(files, of_builds, of_paths)
+
+
+class _Side:
+    """A side whose files are named by their paths below its root."""
+
+    def __init__(self, number: int, read: Read) -> None:
+        self.number = number
+        self._read = read
+        self._root = os.path.realpath(read.root)
+        self._contents: dict[str, bytes | str | None] = {}
+        self.builds = read.inventory.built
+        self._sources = {self.below(s.path): s for s in (*read.found.sources, *read.beside, *read.inventory.files)}
+
+    def below(self, path: str) -> str:
+        """A path from the root on."""
+        absolute = os.path.abspath(path)
+        for root in (self._root, os.path.abspath(self._read.root)):
+            if absolute == root or absolute.startswith(os.path.join(root, "")):
+                return os.path.relpath(absolute, root)
+        return os.path.relpath(absolute, self._root)
+
+    def content(self, path: str) -> bytes | str | None:
+        """The bytes of a file, or in words why it cannot be read; None where there is none."""
+        if path not in self._contents:
+            whole = os.path.join(self._root, path)
+            found: bytes | str | None
+            try:
+                found = safe_read.read(whole, _LARGEST)
+            except OSError as error:
+                found = None
+                if os.path.islink(whole):
+                    found = f"a link to `{os.readlink(whole)}`, which is not followed or not there"
+                elif os.path.lexists(whole):
+                    found = error_reason(error)
+            self._contents[path] = found
+        return self._contents[path]
+
+    # -- what cannot be read
+
+    def list_broken(self) -> Iterator[str]:
+        """The files that reading has found something wrong with."""
+        for path, source in self._sources.items():
+            if source.problems or source.set_aside:
+                yield path
+        yield from (self.below(path) for path, _ in self._read.found.unreadable)
+
+    def list_inputs(self) -> Iterator[str]:
+        """The files that something is built of, and those that may belong to it: charts and modules as they stand."""
+        charts, modules = self._folders()
+        for built in self.builds:
+            yield from map(self.below, built.parts)
+        count = 0
+        for chart in charts:
+            for folder, _, names in os.walk(chart):
+                for name in names:
+                    if (count := count + 1) > _MOST_FILES:
+                        return
+                    if name.endswith((".yaml", ".yml", ".tpl", ".json", ".txt")):
+                        yield self.below(os.path.join(folder, name))
+        for folder in modules:
+            for name in os.listdir(folder) if os.path.isdir(folder) else ():
+                if name.endswith(TERRAFORM):
+                    yield self.below(os.path.join(folder, name))
+
+    def _folders(self) -> tuple[set[str], set[str]]:
+        """The folders of charts, and of Terraform's modules."""
+        charts: set[str] = set()
+        modules: set[str] = set()
+        paths = [s.path for s in self._sources.values() if s.may_be_template or s.path.endswith(TERRAFORM)]
+        for built in self.builds:
+            paths += built.parts
+            if any(part.endswith(TERRAFORM) for part in built.parts) or built.source.path.endswith(TERRAFORM):
+                modules.add(built.cluster)
+        for path in paths:
+            if path.endswith(TERRAFORM):
+                modules.add(os.path.dirname(os.path.abspath(path)))
+            elif (chart := chart_of(os.path.abspath(path))) is not None:
+                charts.add(chart)
+        return charts, modules
+
+    def find_fault(self, path: str, other: _Side) -> UnreadFile | None:
+        """Why a file cannot be read; None where it can. What a template leaves unread on both sides is no fault."""
+        data = self.content(path)
+        if data is None:
+            return None
+        if isinstance(data, str):
+            return self._unread(path, Source(path, ""), 0, data)
+        source, fault = find_fault(os.path.join(self._root, path), data)
+        if fault is not None and "{{" in source.text and other._is_template(path):
+            fault = None
+        if fault is not None:
+            return self._unread(path, source, fault.offset, fault.message)
+        gaps = self._list_gaps(path)
+        if len(gaps) <= len(other._list_gaps(path)):
+            return None
+        reason = gaps[0].reason if isinstance(gaps[0], SetAside) else gaps[0].message
+        return self._unread(path, source, gaps[0].offset, reason)
+
+    def _is_template(self, path: str) -> bool:
+        """Whether a file holds template code, and is nothing that can be read without it."""
+        data = self.content(path)
+        if not isinstance(data, bytes) or b"{{" not in data:
+            return False
+        return find_fault(os.path.join(self._root, path), data)[1] is not None
+
+    def _list_gaps(self, path: str) -> Sequence[SyntaxProblem | SetAside]:
+        """What is not read of a file that nothing is built of."""
+        source = self._sources.get(path)
+        return (*source.problems, *source.set_aside) if source is not None and not self._is_filled(path) else ()
+
+    def _is_filled(self, path: str) -> bool:
+        """Whether something is built of a template that is not read as it is."""
+        whole = {os.path.abspath(os.path.join(root, path)) for root in (self._root, self._read.root)}
+        return any(whole & set(built.replaces) for built in self.builds)
+
+    def _unread(self, path: str, source: SourceText, offset: int, reason: str) -> UnreadFile:
+        shown = Source(self._display_path(path), source.text)
+        return UnreadFile(self.number, path, Span(shown, offset, offset), reason, source.text)
+
+    def _display_path(self, path: str) -> str:
+        """A path as it is named in reports: that of the work tree, for a revision."""
+        root = self._read.above or self._read.root
+        return os.path.relpath(os.path.join(root, path)).replace(os.sep, "/")
+
+    def list_unbuilt(self, other: _Side) -> Iterator[UnreadFile]:
+        """The overlays and charts that this side does not build, and the other does or does in another state."""
+        for overlay in self._read.inventory.unbuilt:
+            folder = self.below(overlay.folder)
+            path = self.below(overlay.why.path)
+            theirs = [o for o in other._read.inventory.unbuilt if other.below(o.folder) == folder]
+            if theirs and self.content(path) == other.content(path):
+                continue
+            line = overlay.at.source.position(overlay.at.start).offset
+            yield self._unread(folder, overlay.at.source, line, overlay.why.reason)._replace(
+                at=Span(Source(self._display_path(path), overlay.at.source.text), line, line)
+            )
+        rendering = self._read.built
+        for place, reason in rendering.problems if rendering is not None else ():
+            path = self.below(place)
+            theirs_failed = other._read.built.problems if other._read.built is not None else ()
+            if path not in {other.below(each) for each, _ in theirs_failed} and other.content(path) is not None:
+                yield self._unread(path, Source(path, ""), 0, reason)
+
+    # -- what is made of it
+
+    def match_builds(self, files: Sequence[UnreadFile]) -> Iterator[tuple[Built, UnreadFile]]:
+        """What is built with a file that a side cannot read."""
+        for built in self.builds:
+            parts = {self.below(part) for part in (*built.parts, built.cluster)}
+            cause = self._match(parts, built.cluster, files)
+            if cause is not None:
+                yield built, cause
+
+    def match_paths(
+        self, files: Sequence[UnreadFile], other: _Side, of_builds: dict[int, UnreadFile]
+    ) -> Iterator[tuple[str, UnreadFile]]:
+        """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
+        for path in self._sources:
+            taking = [each for each in other.builds if path in {other.below(part) for part in each.replaces}]
+            causes = [of_builds.get(id(each)) for each in taking]
+            cause = next(iter(causes), None) if all(causes) else None
+            is_built = path.endswith(TERRAFORM) or chart_of(os.path.join(self._root, path)) is not None
+            if cause is None and is_built:
+                cause = self._match({path}, "", files)
+            if cause is not None:
+                yield path, cause
+
+    def _match(self, parts: set[str], cluster: str, files: Sequence[UnreadFile]) -> UnreadFile | None:
+        """The first of the files that is among some parts, or in their module or chart."""
+        modules = {os.path.dirname(part) for part in parts if part.endswith(TERRAFORM)}
+        modules |= {_without_dot(self.below(cluster))} if cluster else set()
+        charts = {chart for part in parts if (chart := chart_of(os.path.join(self._root, part))) is not None}
+        folders = {os.path.join(_without_dot(self.below(chart)), "") for chart in charts}
+        for each in files:
+            in_module = each.path.endswith(TERRAFORM) and os.path.dirname(each.path) in modules
+            if each.path in parts or in_module or any(_is_in_chart(each.path, folder) for folder in folders):
+                return each
+        return None
+
+
+def _is_in_chart(path: str, folder: str) -> bool:
+    """Whether a file is of a chart whatever this is installed with: one more file of values is for some alone."""
+    below = path.removeprefix(folder)
+    always = below in (CHART, "values.yaml") or below.startswith(
+        (os.path.join("templates", ""), os.path.join("charts", ""))
+    )
+    return path.startswith(folder) and always
+
+
+def _without_dot(path: str) -> str:
+    """The path of a folder as `os.path.dirname` gives it: empty for the root itself."""
+    return "" if path == os.curdir else path

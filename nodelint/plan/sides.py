@@ -1,0 +1,65 @@
+"""A side of a change: what the clusters get on it, and the objects of it as the API server stores them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from nodelint.build import Inventory
+from nodelint.lint.context import Context
+from nodelint.lint.target import Target
+from nodelint.model.documents import objects
+from nodelint.model.finding import Span, label_of
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.plan.outcome import PlanOptions
+from nodelint.source import Node, Source
+from nodelint.tuples import NamedTuple
+
+
+class Side(NamedTuple):
+    """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on."""
+
+    inventory: Inventory
+    beside: Sequence[Source] = ()
+    root: str = ""
+
+    @property
+    def objects(self) -> list[Object]:
+        """Objects of Karpenter's, pools of another provider too: a pool may go from one to the other."""
+        return list(self.inventory.objects(foreign=True))
+
+    def place(self, obj: Object) -> str:
+        """Where an object's file stands below the root, and what it is built with."""
+        built = obj.source.built
+        cluster = str(built.cluster) if built is not None else ""
+        return f"{self.below(obj.source.path)} {self.below(cluster) if cluster else label_of(obj.source)}"
+
+    def below(self, path: str) -> str:
+        """A path from the root on."""
+        return os.path.relpath(path, self.root) if self.root else path
+
+    @property
+    def all_objects(self) -> list[Object]:
+        """The objects, and those that are read for context."""
+        return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
+
+
+class StoredObjects(NamedTuple):
+    """The objects of a side, those of v1beta1 as what they become, and the way back to what is written."""
+
+    objects: list[Object]
+    find_origin: Callable[[Node | Span], Node | Span]
+
+
+def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
+    """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1."""
+    requested = side.objects
+    old = [obj for obj in requested if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
+    if not old:
+        return StoredObjects(requested, lambda at: at)
+    from nodelint.lint.converted_objects import Converted
+
+    beside = [obj for source in side.beside for obj in objects(source)]
+    context = Context([*requested, *beside], Target(options.release, options.kubernetes, options.schemas))
+    converted = Converted(old, context)
+    return StoredObjects(converted.objects[: len(requested)], converted.find_origin)
