@@ -26,11 +26,11 @@ def unread_places(
     `known` are the places that the plan itself has named, `unread` the files that differ and could not be read.
     """
     named_files = {span_of(place.at).source.path for place in known}
-    for each in unread.files:
-        if each.at.source.path not in named_files:
-            named_files.add(each.at.source.path)
-            yield Uncompared(each.at, each.path, each.sentence, True)
-    whole = {each.path for each in unread.files}
+    for gap in unread.files:
+        if gap.at.source.path not in named_files:
+            named_files.add(gap.at.source.path)
+            yield Uncompared(gap.at, gap.path, gap.sentence, True)
+    whole = {gap.path for gap in unread.files}
     files = [_by_place(side) for side in sides]
     named = {place.what.replace(" ", "/") for place in known}
     seen: set[tuple[str, str, str]] = set()
@@ -53,7 +53,7 @@ def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[
 
     That a file cannot be read is a finding like any other.
     """
-    paths = {each.path for each in unread.files}.union(*unread.of_paths)
+    paths = {gap.path for gap in unread.files}.union(*unread.of_paths)
 
     def is_comparable(result: Result) -> bool:
         built = result.object.source.built if result.object is not None else None

@@ -185,7 +185,7 @@ class _Side:
         for place, reason in rendering.problems if rendering is not None else ():
             path = self.below(place)
             theirs_failed = other._read.built.problems if other._read.built is not None else ()
-            if path not in {other.below(each) for each, _ in theirs_failed} and other.content(path) is not None:
+            if path not in {other.below(place) for place, _ in theirs_failed} and other.content(path) is not None:
                 yield self._unread(path, Source(path, ""), 0, reason)
 
     # -- what is made of it
@@ -203,8 +203,8 @@ class _Side:
     ) -> Iterator[tuple[str, UnreadFile]]:
         """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
         for path in self._sources:
-            taking = [each for each in other.builds if path in {other.below(part) for part in each.replaces}]
-            causes = [of_builds.get(id(each)) for each in taking]
+            taking = [built for built in other.builds if path in {other.below(part) for part in built.replaces}]
+            causes = [of_builds.get(id(built)) for built in taking]
             cause = next(iter(causes), None) if all(causes) else None
             is_built = path.endswith(TERRAFORM) or chart_of(os.path.join(self._root, path)) is not None
             if cause is None and is_built:
@@ -218,10 +218,10 @@ class _Side:
         modules |= {_without_dot(self.below(cluster))} if cluster else set()
         charts = {chart for part in parts if (chart := chart_of(os.path.join(self._root, part))) is not None}
         folders = {os.path.join(_without_dot(self.below(chart)), "") for chart in charts}
-        for each in files:
-            in_module = each.path.endswith(TERRAFORM) and os.path.dirname(each.path) in modules
-            if each.path in parts or in_module or any(_is_in_chart(each.path, folder) for folder in folders):
-                return each
+        for gap in files:
+            in_module = gap.path.endswith(TERRAFORM) and os.path.dirname(gap.path) in modules
+            if gap.path in parts or in_module or any(_is_in_chart(gap.path, folder) for folder in folders):
+                return gap
         return None
 
 

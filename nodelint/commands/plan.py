@@ -225,7 +225,7 @@ def _planned(
         lambda old, new: _own_options(options, (old, new), chosen, named[1]),
         unread,
     )
-    say_unknown(each.release for each in plan.pools if each.release is not None)
+    say_unknown(pool.release for pool in plan.pools if pool.release is not None)
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
@@ -325,6 +325,6 @@ def _fails(plan: Plan, findings: Findings, gate: str) -> bool:
     if gate == "never":
         return False
     wrong = any(result.severity == "error" for result in findings.new) or any(each.refused for each in plan.pools)
-    wrong = wrong or any(each.refused for each in plan.class_plans)
+    wrong = wrong or any(class_plan.refused for class_plan in plan.class_plans)
     empty = any(pool.launches_nothing for pool in plan.pools)
     return wrong or (gate != "error" and empty) or (gate == "drift" and plan.endangers_nodes)

@@ -64,7 +64,7 @@ def make_each(
     """
     written = old.all_objects, new.all_objects
     all_options = [options_of(obj, None) for obj in old.objects] + [options_of(None, obj) for obj in new.objects]
-    newest = max(all_options, key=lambda each: (each.release, each.kubernetes or ()), default=options)
+    newest = max(all_options, key=lambda options: (options.release, options.kubernetes or ()), default=options)
     planners: dict[tuple[object, ...], _Planner] = {}
     plans: dict[tuple[object, ...], Plan] = {}
 
@@ -83,7 +83,7 @@ def make_each(
         mine = options_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
         its_planner, plan = plan_for(mine)
         parts: tuple[Any, ...] = plan.pools if isinstance(part, PoolPlan) else plan.class_plans
-        return next((each for each in parts if its_planner.find_place(each.pair) == at), part)
+        return next((part for part in parts if its_planner.find_place(part.pair) == at), part)
 
     pools = sorted(map(find_own, whole.pools), key=lambda pool: pool.rank)
     moves = {plan.options.moved for plan in plans.values() if plan.options.moved is not None}
@@ -134,7 +134,7 @@ class _Planner:
                 path = self.sides[number].below(obj.source.path)
                 gap = self.unread.find(obj, number, path, None not in at)
                 if gap is not None:
-                    self.gaps.update((id(each), gap) for each in (pair.old, pair.new) if each is not None)
+                    self.gaps.update((id(obj), gap) for obj in (pair.old, pair.new) if obj is not None)
                     break
 
     def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
@@ -212,7 +212,7 @@ class _Planner:
     def _note_used(self, pair: Pair) -> None:
         for context, obj in ((self.old, pair.old), (self.new, pair.new)):
             if isinstance(obj, NodePool):
-                self.used.update(id(each) for each in context.possible_classes(obj))
+                self.used.update(id(node_class) for node_class in context.possible_classes(obj))
 
     def _pool(self, pair: Pair) -> PoolPlan:
         self._note_used(pair)
@@ -259,7 +259,7 @@ class _Planner:
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> UnreadFile | None:
         """What keeps the class of a pool from being compared; None where nothing does."""
-        found = next((self.gaps[id(each)] for each in classes if id(each) in self.gaps), None)
+        found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
         return found if found is not None or any(classes) else self.unread.find_class(pool)
 
     def _never_stored(self, *old: Object | None) -> str | None:

@@ -51,8 +51,8 @@ class UnreadFiles(NamedTuple):
             return self.of_paths[side][path]
         if paired:
             return None
-        others = [each for each in self.files if each.side != side]
-        same = next((each for each in others if each.path == path), None)
+        others = [gap for gap in self.files if gap.side != side]
+        same = next((gap for gap in others if gap.path == path), None)
         return same or self._naming(obj.name_node.unquoted, others)
 
     def find_class(self, pool: NodePool) -> UnreadFile | None:
@@ -64,4 +64,4 @@ class UnreadFiles(NamedTuple):
     @staticmethod
     def _naming(name: str, files: Sequence[UnreadFile]) -> UnreadFile | None:
         written = re.compile(rf"name[\"']?\s*[:=]\s*[\"']?{re.escape(name)}(?![\w.-])")
-        return next((each for each in files if written.search(each.text)), None)
+        return next((gap for gap in files if written.search(gap.text)), None)
