@@ -324,7 +324,7 @@ def _fails(plan: Plan, findings: Findings, gate: str) -> bool:
     """Whether a plan is stopped by a gate; each gate is stopped by what the graver ones are, too."""
     if gate == "never":
         return False
-    wrong = any(result.severity == "error" for result in findings.new) or any(each.refused for each in plan.pools)
+    wrong = any(result.severity == "error" for result in findings.new) or any(pool.refused for pool in plan.pools)
     wrong = wrong or any(class_plan.refused for class_plan in plan.class_plans)
     empty = any(pool.launches_nothing for pool in plan.pools)
     return wrong or (gate != "error" and empty) or (gate == "drift" and plan.endangers_nodes)

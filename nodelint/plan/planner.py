@@ -138,8 +138,8 @@ class _Planner:
                     break
 
     def _context(self, side: int, facts: AwsFacts, kubernetes: KubernetesVersion | None) -> Context:
-        beside = [obj for source in self.sides[side].beside for obj in objects(source)]
-        objs = [*self.asked[side], *beside]
+        context_objects = [obj for source in self.sides[side].beside for obj in objects(source)]
+        objs = [*self.asked[side], *context_objects]
         return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:

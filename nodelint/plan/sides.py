@@ -59,7 +59,7 @@ def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
         return StoredObjects(requested, lambda at: at)
     from nodelint.lint.converted_objects import Converted
 
-    beside = [obj for source in side.beside for obj in objects(source)]
-    context = Context([*requested, *beside], Target(options.release, options.kubernetes, options.schemas))
+    context_objects = [obj for source in side.beside for obj in objects(source)]
+    context = Context([*requested, *context_objects], Target(options.release, options.kubernetes, options.schemas))
     converted = Converted(old, context)
     return StoredObjects(converted.objects[: len(requested)], converted.find_origin)
