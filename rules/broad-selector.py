@@ -15,6 +15,16 @@ spec.subnetSelectorTerms:
 ```yaml good frame=class
 ```
 
+Security groups by the name `*`: a name is a pattern too.
+
+```yaml bad frame=class
+spec.securityGroupSelectorTerms:
+  - name: "*"
+```
+
+```yaml good frame=class
+```
+
 A pattern in the tags that find subnets or security groups: what is created later may match as well.
 
 `Name: prod-private-*` finds today's subnets, and tomorrow those that another team or another cluster's stack creates
@@ -313,6 +323,14 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
         ("security groups", node_class.security_group_terms),
     ):
         for term in terms:
+            name = term.node.get("name")
+            if name is not None and isinstance(term.name, str) and term.name and not term.name.strip("*?"):
+                yield Finding(
+                    at=name,
+                    message=f"`name: {messages.short(term.name, 20)}` finds all {what} of the region",
+                    note="those of other VPCs and other clusters too",
+                    help="select by a tag that only this cluster's have: `karpenter.sh/discovery: <cluster>`",
+                )
             if not term.tags or term.id or term.name:
                 continue
             if all(tag.value == "*" and isinstance(tag.key, str) and _is_common(tag.key) for tag in term.tags):

@@ -61,7 +61,7 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
-                reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem)
+                reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _as_term(problem)
                 changes = reshaped or _suggested_edits(problem)
                 ways = [] if terms else _choices(obj, problem, context, bool(changes))
                 shown = any(way.name.startswith("select by ") for way in ways)  # that is the example, complete
@@ -183,12 +183,40 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
         return edits.if_editable(edits.listed, value)
     if problem.path.endswith(".requirements"):
         return _as_requirements(value)
+    if problem.path.endswith(("taints", "Taints")):
+        return _as_taints(value)
     tags = {
         entry.name: entry.value.value for entry in value.entries if entry.name and isinstance(entry.value.value, str)
     }
     if of_terms and not any(known) and len(tags) == len(value.entries):
         return edits.if_editable(edits.replace, value, [{"tags": tags}])
     return []
+
+
+_IDS = {"subnet": "subnet-", "securityGroup": "sg-", "ami": "ami-", "capacityReservation": "cr-"}
+
+
+def _as_term(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """An id or an alias where a selector term is wanted becomes the term that asks for it."""
+    value, term = problem.node.value, re.fullmatch(r"spec\.(\w+)SelectorTerms\[\d+\]", problem.path)
+    if problem.wanted != "object" or term is None or term[1] not in _IDS or not isinstance(value, str):
+        return []
+    if value.startswith(_IDS[term[1]]):
+        return edits.if_editable(edits.replace, problem.node, {"id": value})
+    if term[1] == "ami" and "@" in value:
+        return edits.if_editable(edits.replace, problem.node, {"alias": value})
+    return []
+
+
+def _as_taints(node: Node) -> list[Edit]:
+    """A mapping where taints are wanted, as the command line writes them: `dedicated: gpu:NoSchedule`."""
+    items: list[dict[str, str]] = []
+    for entry in node.entries:
+        value, _, effect = str(entry.value.value).rpartition(":")
+        if entry.name is None or effect not in _USUAL["effect"]:
+            return []
+        items.append({"key": entry.name, **({"value": value} if value else {}), "effect": effect})
+    return edits.if_editable(edits.replace, node, items)
 
 
 def _as_mapping(problem: apiserver.SchemaProblem) -> list[Edit]:

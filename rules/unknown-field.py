@@ -39,6 +39,7 @@ from functools import partial
 from nodelint.api import (
     EVERY_PROVIDER,
     Context,
+    EC2NodeClass,
     Edit,
     Finding,
     Findings,
@@ -85,7 +86,7 @@ def check(obj: Object, context: Context) -> Findings:
                 if not changes and (changes := _of_provisioner(obj, problem)):
                     accepted = not apiserver.refuses(obj, context.karpenter, context.schemas)
                     safety = "unsafe" if accepted else None
-                changes = changes or _remove_toleration_fields(problem)
+                changes = changes or _terms_of_selector(obj, problem) or _remove_toleration_fields(problem)
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
@@ -179,6 +180,19 @@ def _of_provisioner(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]
     if not isinstance(obj, NodePool) or problem.node.parent is not obj.node.find(*at[:-1]):
         return []
     return convert.settled_of_provisioner(obj, at)
+
+
+_SELECTORS = ("subnetSelector", "securityGroupSelector", "amiSelector")
+
+
+def _terms_of_selector(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A selector of an AWSNodeTemplate in an EC2NodeClass becomes terms."""
+    name = problem.node.value
+    if not isinstance(obj, EC2NodeClass) or obj.version != "v1" or obj.partial or name not in _SELECTORS:
+        return []
+    if problem.node.shared or problem.node.parent is not obj.node.get("spec"):
+        return []
+    return convert.settled_selector(obj, name)
 
 
 def _remove_toleration_fields(problem: apiserver.SchemaProblem) -> list[Edit]:

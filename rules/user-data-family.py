@@ -48,6 +48,7 @@ spec.userData: |
 ```
 """
 
+import base64
 import re
 
 from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, Node, Suggestion, edits, rule, userdata
@@ -95,7 +96,15 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _ways(node: Node, data: "userdata.UserData", trouble: "userdata.UserDataProblem") -> list[Suggestion]:
-    """User data that the family cannot read at all goes; of a script, a call of what is not there."""
+    """User data that the family cannot read at all goes; of a script, a call of what is not there.
+
+    What is base64 is written as it was before.
+    """
+    if trouble.start == 0 and trouble.message.startswith("the userData is base64") and isinstance(node.value, str):
+        plain = base64.b64decode(node.value).decode(errors="replace")
+        readable = plain.replace("\n", "").replace("\t", "").isprintable() and "\ufffd" not in plain
+        changes = edits.if_editable(edits.replace, node, plain) if readable else []
+        return [Suggestion("write what it decodes to", changes)] if changes else []
     if data.is_windows or data.family == "Bottlerocket" or data.looks == "toml":
         changes = edits.if_editable(edits.remove, node)
         return [Suggestion("drop the userData: Karpenter joins the node without it", changes)] if changes else []

@@ -99,6 +99,22 @@ FIXED = {
         CLASS + AMI.replace("al2023@v20250403", "windows2022@v20250403") + SUBNETS + GROUPS,
         "alias: windows2022@latest",
     ),
+    "an id in place of a term": (
+        CLASS + AMI + SUBNETS + "  securityGroupSelectorTerms: [sg-0a1b2c3d4e5f60718]\n",
+        "securityGroupSelectorTerms: [{id: sg-0a1b2c3d4e5f60718}]",
+    ),
+    "an alias in place of a term": (
+        CLASS + "  amiSelectorTerms:\n    - al2023@v20250403\n" + SUBNETS + GROUPS,
+        "    - alias: al2023@v20250403\n",
+    ),
+    "taints of the command line": (
+        POOL.replace("      requirements:", "      taints:\n        team: ml:NoSchedule\n      requirements:"),
+        "        - key: team\n          value: ml\n          effect: NoSchedule\n",
+    ),
+    "a selector of an AWSNodeTemplate": (
+        CLASS + AMI + GROUPS + "  subnetSelector: {Name: 'a,b', tier: private}\n",
+        "subnetSelectorTerms:\n    - tags: {Name: a, tier: private}\n    - tags: {Name: b, tier: private}\n",
+    ),
     "no time": (
         pool("disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 0}"),
         "consolidateAfter: 0s}",
@@ -173,6 +189,10 @@ CHOICES = {
     "a time zone on another day": (
         budget("schedule: 'TZ=Asia/Tokyo 30 8 * * *', duration: 8h"),
         ["'30 8 * * *'"],
+    ),
+    "user data in base64": (
+        CLASS + AMI + SUBNETS + GROUPS + "  userData: IyEvYmluL2Jhc2gKZWNobyBoaQo=\n",
+        ["  userData: |\n    #!/bin/bash\n    echo hi\n"],
     ),
     "a schedule alone": (
         budget("schedule: 0 9 * * *"),

@@ -20,9 +20,9 @@ from nodelint.karpenter.convert.members import (
     migration_of,
     together,
 )
-from nodelint.karpenter.convert.migrate import Blocked, field, kubelet_of, plain_with_placeholders, same
+from nodelint.karpenter.convert.migrate import Blocked, field, kubelet_of, plain_with_placeholders, rename_field, same
 from nodelint.karpenter.convert.relations import Relations, is_class, is_old, is_pool, reference_path
-from nodelint.karpenter.convert.retired import settle
+from nodelint.karpenter.convert.retired import selector_terms, settle
 from nodelint.karpenter.convert.rewrite import Path
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object, text
@@ -34,6 +34,7 @@ __all__ = [
     "settled",
     "settled_kubelet",
     "settled_of_provisioner",
+    "settled_selector",
 ]
 
 
@@ -170,6 +171,22 @@ def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
     value = plain_with_placeholders(obj.node)
     try:
         settle(value, path)
+    except Blocked:
+        return []
+    return _settled(obj, [Member(obj, value=value)])
+
+
+def settled_selector(obj: Object, selector: str) -> list[Edit]:
+    """The edits that make a selector of an AWSNodeTemplate in an EC2NodeClass the terms that v1 has for it.
+
+    None where the terms are there already, or it has none.
+    """
+    value = plain_with_placeholders(obj.node)
+    spec = field(value, "spec")
+    try:
+        if f"{selector}Terms" in spec or selector not in spec:
+            return []
+        rename_field(spec, selector, f"{selector}Terms", selector_terms(spec[selector], selector))
     except Blocked:
         return []
     return _settled(obj, [Member(obj, value=value)])

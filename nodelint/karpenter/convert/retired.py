@@ -236,12 +236,12 @@ def node_template(value: Plain, partial: bool) -> Migration:
         ("securityGroupSelector", "securityGroupSelectorTerms"),
     ):
         if old in spec:
-            rename_field(spec, old, new, _terms(spec[old], old))
+            rename_field(spec, old, new, selector_terms(spec[old], old))
         elif not partial:
             raise Blocked(f"it has no {old}: v1 needs {new}")
     selector = spec.get("amiSelector")
     if selector:
-        rename_field(spec, "amiSelector", "amiSelectorTerms", _terms(selector, "amiSelector"))
+        rename_field(spec, "amiSelector", "amiSelectorTerms", selector_terms(selector, "amiSelector"))
         if not partial and "amiFamily" not in spec:
             before = list(spec).index("amiSelectorTerms")
             put_after(spec, "amiFamily", "AL2", list(spec)[max(before, 1) - 1])
@@ -254,7 +254,7 @@ def node_template(value: Plain, partial: bool) -> Migration:
     return result
 
 
-def _terms(selector: Any, selected: str) -> list[Plain]:
+def selector_terms(selector: Any, selected: str) -> list[Plain]:
     """A selector map as terms: its texts split at commas, the special keys said by fields."""
     if not isinstance(selector, dict) or not selector:
         raise Blocked(f"{selected} selects nothing")
