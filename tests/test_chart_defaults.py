@@ -268,7 +268,7 @@ def test_what_the_template_says_itself_is_said_once(nodelint: Run, tmp_path: Pat
             "a: {x: [1, {q: z}]}",
             "a:\n  x:\n    - 1\n    - q: z\nb: c",
         ),
-        ("a: {{ toJson .Values.a }}", "a: [b, 2, true]", 'a: ["b", 2, true]'),
+        ("a: {{ toJson .Values.a }}", "a: [b, 2, true]", 'a: ["b",2,true]'),
         ("{{- range $k, $v := .Values.a }}\n{{ $k }}: {{ $v }}\n{{- end }}", "a: {q: 2, p: 1}", "\np: 1\nq: 2"),
         ("{{ $x := .Values.a }}a: {{ $x.b }}", "a: {b: c}", "a: c"),
         ('a: {{ .Values.a | default "x" }}', "b: c\na: ''", "a: x"),

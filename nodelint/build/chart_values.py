@@ -16,6 +16,7 @@ from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.source.nodes import MappingEntry
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import vendored_chart
+from nodelint.source.templates.sprig_values import SetNode
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
@@ -291,7 +292,7 @@ def _setting(path: str, name: Node, value: Node, typed: bool) -> _Layer | None:
         return None
     made = value
     if isinstance(value.value, str) and typed:
-        made = Node(value.source, value.start, value.end, "scalar", value.style, _typed(value.value))
+        made = SetNode(value.source, value.start, value.end, "scalar", value.style, _typed(value.value))
     steps = [int(step) if step.isdecimal() else step for step in re.findall(r"[\w-]+", path)]
     return _Layer(value.source, lambda whole: _with_value(whole, steps, name, made))
 

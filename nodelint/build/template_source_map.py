@@ -18,8 +18,9 @@ from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import definitions_of, values_of, values_place
+from nodelint.source.templates.expression_eval import Definitions
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
-from nodelint.source.templates.template_eval import Definitions, Filled, Holes, Segment, TooLong, fill
+from nodelint.source.templates.template_eval import Filled, Holes, Segment, TooLong, fill
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 

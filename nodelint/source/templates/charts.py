@@ -10,8 +10,8 @@ from nodelint.source import Node, Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import CHART
 from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.templates.expression_eval import Definitions
 from nodelint.source.templates.gotemplate import BadTemplate, Definition, parse
-from nodelint.source.templates.template_eval import Definitions
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 

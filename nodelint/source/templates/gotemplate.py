@@ -128,6 +128,8 @@ class _Parser:
                 body = self.passed(depth)
                 name = re.match(r"\s*\"([^\"\\]+)\"", rest)
                 parts.append(Definition(code.start, self.offset, name[1] if name is not None else None, body))
+                if word == "block":  # it prints as well
+                    parts.append(Action(code, None))
             elif not code.text.startswith("/*"):
                 parts.append(_action(code))
         if self.offset < len(self.text):

@@ -1,31 +1,25 @@
-"""Functions of templates over lists and maps, and those of numbers and texts that give no places."""
+"""Functions of templates over lists and maps, and those of numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from nodelint.source.nodes import MappingEntry, Node
-from nodelint.source.templates.sprig_values import MadeNode, Rope, Unresolved, as_node, plain, truth
+from nodelint.source.templates.sprig_signatures import Function, read_items, read_map, read_text, typed
+from nodelint.source.templates.sprig_values import (
+    MadeNode,
+    Rope,
+    Unordered,
+    Unresolved,
+    as_node,
+    hold_value,
+    kind_of,
+    printed,
+    truth,
+)
 
 _MOST_ITEMS = 1000
-
-
-def _mapping(value: object) -> Node:
-    node = as_node(value)
-    if node.kind == "scalar" and node.value is None:
-        return as_node({})
-    if node.kind != "mapping" or any(entry.name is None for entry in node.entries):
-        raise Unresolved
-    return node
-
-
-def _items(value: object) -> list[Node]:
-    node = as_node(value)
-    if node.kind == "scalar" and node.value is None:
-        return []
-    if node.kind != "sequence":
-        raise Unresolved
-    return node.items
 
 
 def _with_entries(like: Node, entries: Sequence[MappingEntry]) -> Node:
@@ -34,24 +28,62 @@ def _with_entries(like: Node, entries: Sequence[MappingEntry]) -> Node:
     return made
 
 
+# -- maps
+
+
 def _dict(*args: object) -> dict[str, object]:
     if len(args) % 2:
         raise Unresolved
-    return {str(plain(key)): value for key, value in zip(args[::2], args[1::2], strict=True)}
+    return {read_text(key): value for key, value in zip(args[::2], args[1::2], strict=True)}
 
 
-def _omit(value: object, *keys: object) -> object:
-    names = {str(plain(key)) for key in keys}
+def _has_key(mapping: object, key: str) -> bool:
+    if isinstance(mapping, dict):
+        return key in mapping
+    return read_map(mapping).get(key) is not None
+
+
+def _get(mapping: object, key: str) -> object:
+    return mapping.get(key) if isinstance(mapping, dict) else read_map(mapping).get(key)
+
+
+def _omit(value: object, *keys: str) -> object:
     if isinstance(value, dict):
-        return {name: item for name, item in value.items() if name not in names}
-    node = _mapping(value)
-    return _with_entries(node, [entry for entry in node.entries if entry.name not in names])
+        return {name: item for name, item in value.items() if name not in keys}
+    node = read_map(value)
+    return _with_entries(node, [entry for entry in node.entries if entry.name not in keys])
 
 
-def _pick(value: object, *keys: object) -> object:
-    names = {str(plain(key)) for key in keys}
-    node = _mapping(value)
-    return _with_entries(node, [entry for entry in node.entries if entry.name in names])
+def _pick(value: object, *keys: str) -> object:
+    node = read_map(value)
+    return _with_entries(node, [entry for entry in node.entries if entry.name in keys])
+
+
+def _pluck(key: str, *maps: Node) -> object:
+    return [found for each in maps if (found := each.get(key)) is not None]
+
+
+def _dig(*args: object) -> object:
+    *steps, other, value = args
+    if not steps:
+        raise Unresolved
+    for step in map(read_text, steps):
+        if value is None or (isinstance(value, Node) and value.kind == "scalar" and value.value is None):
+            return other if value is None else None
+        value = _get(value, step)
+        if value is None:
+            return other
+    return value
+
+
+def copy_maps(value: object) -> object:
+    """A value whose maps are others than those that it is made of: what is put into these changes nothing else."""
+    if isinstance(value, dict):
+        return {name: copy_maps(item) for name, item in value.items()}
+    if not isinstance(value, Node) or value.kind != "mapping":
+        return value
+    pairs = ((entry, copy_maps(entry.value)) for entry in value.entries)
+    return _with_entries(value, [MappingEntry(entry.key, as_node(item), entry.name) for entry, item in pairs])
 
 
 def _merged(first: Node, other: Node, overwrite: bool) -> Node:
@@ -69,135 +101,264 @@ def _merged(first: Node, other: Node, overwrite: bool) -> Node:
     return _with_entries(first, list(found.values()))
 
 
-def _merge(first: object, *others: object) -> object:
-    made = _mapping(first)
+def _merge(first: Node, *others: Node) -> object:
     for other in others:
-        made = _merged(made, _mapping(other), False)
-    return made
+        first = _merged(first, other, False)
+    return first
 
 
-def _merge_overwrite(first: object, *others: object) -> object:
-    made = _mapping(first)
+def _merge_overwrite(first: Node, *others: Node) -> object:
     for other in others:
-        made = _merged(made, _mapping(other), True)
-    return made
+        first = _merged(first, other, True)
+    return first
 
 
-def _keys(*values: object) -> object:
-    return [entry.name or "" for value in values for entry in _mapping(value).entries]
+def _keys(*maps: Node) -> object:
+    found = [entry.name or "" for each in maps for entry in each.entries]
+    return Unordered(found) if len(found) > 1 else found
 
 
-def _values(value: object) -> object:
-    return [entry.value for entry in _mapping(value).entries]
+def _values(value: Node) -> object:
+    found = [entry.value for entry in value.entries]
+    return Unordered(found) if len(found) > 1 else found
 
 
-def _first(value: object) -> object:
-    items = _items(value)
+# -- lists
+
+
+def _first(items: list[Node]) -> object:
     return items[0] if items else None
 
 
-def _last(value: object) -> object:
-    items = _items(value)
+def _last(items: list[Node]) -> object:
     return items[-1] if items else None
 
 
-def _concat(*values: object) -> object:
-    return [item for value in values for item in _items(value)]
+def _append(items: list[Node], item: object) -> object:
+    return [*items, item]
 
 
-def _append(value: object, item: object) -> object:
-    return [*_items(value), item]
+def _prepend(items: list[Node], item: object) -> object:
+    return [item, *items]
 
 
-def _prepend(value: object, item: object) -> object:
-    return [item, *_items(value)]
-
-
-def _unique(value: object) -> object:
+def _unique(items: list[Node]) -> object:
     found: list[Node] = []
-    for item in _items(value):
-        if all(item.plain() != other.plain() for other in found):
+    for item in items:
+        if all(not _is_same(item, other) for other in found):
             found.append(item)
     return found
 
 
+def _remove_items(items: list[Node], *others: object) -> object:
+    return [item for item in items if not any(_is_same(item, other) for other in others)]
+
+
+def _has_item(item: object, some: object) -> bool:
+    return some is not None and any(_is_same(item, other) for other in read_items(some))
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Whether two values are equal and of one type, all through."""
+    kind = kind_of(one)
+    if kind != kind_of(other):
+        return False
+    if kind not in ("map", "slice"):
+        return hold_value(one) == hold_value(other)
+    first, second = as_node(one), as_node(other)
+    if kind == "slice":
+        pairs = zip(first.items, second.items, strict=False)
+        return len(first.items) == len(second.items) and all(_is_same(a, b) for a, b in pairs)
+    names = {entry.name for entry in first.entries}
+    if names != {entry.name for entry in second.entries}:
+        return False
+    return all(_is_same(entry.value, second.get(entry.name or "")) for entry in first.entries)
+
+
 def _sorted(value: object) -> object:
-    return sorted(_items(value), key=lambda item: str(plain(item)))
+    items = value if isinstance(value, Unordered) else read_items(value) if kind_of(value) == "slice" else [value]
+    texts = [item if _is_text(item) else printed(item) for item in items]
+    return sorted(texts, key=lambda item: str(printed(item)))
 
 
-def _until(number: object) -> object:
-    count = _whole(number)
-    if count > _MOST_ITEMS:
+def _is_text(item: object) -> bool:
+    return isinstance(hold_value(item), str)
+
+
+def _length(value: object) -> int:
+    if isinstance(value, Unordered):
+        return len(value)
+    kind = kind_of(value)
+    if kind == "string":
+        return len(read_text(value).encode())
+    if kind not in ("map", "slice"):
         raise Unresolved
-    return list(range(count))
+    node = as_node(value)
+    return len(node.entries or node.items)
 
 
-def _whole(value: object) -> int:
-    found = plain(value)
-    if isinstance(found, bool) or not isinstance(found, int | float):
+def _part(items: list[Node], *ends: int) -> object:
+    start, stop = (*ends, len(items))[:2] if ends else (0, len(items))
+    if len(ends) > 2 or not 0 <= start <= stop <= len(items):
         raise Unresolved
-    return int(found)
+    return items[start:stop]
 
 
-def _of_numbers(change: Callable[[int, int], int]) -> Callable[..., object]:
+def _index(value: object, *steps: object) -> object:
+    for step in steps:
+        node = as_node(value)
+        held = hold_value(step)
+        if node.kind == "mapping" and isinstance(held, str):
+            value = node.get(held)
+        elif node.kind == "sequence" and type(held) is int and 0 <= held < len(node.items):
+            value = node.items[held]
+        else:
+            raise Unresolved
+    return value
+
+
+# -- numbers
+
+
+def _until(number: int) -> object:
+    if abs(number) > _MOST_ITEMS:
+        raise Unresolved
+    return list(range(0, number, -1 if number < 0 else 1))
+
+
+def _until_step(start: int, stop: int, step: int) -> object:
+    if not step or abs(stop - start) // abs(step) > _MOST_ITEMS:
+        raise Unresolved
+    return list(range(start, stop, step))
+
+
+def to_integer(value: object) -> int:
+    """A value as `int` makes one of it. Raises `Unresolved`, for Go has its own ways with texts that are none."""
+    held = hold_value(value)
+    if isinstance(held, bool):
+        return int(held)
+    if isinstance(held, str) and (held == "0" or held.removeprefix("-")[:1] not in ("", "0")):
+        held = int(held) if held.removeprefix("-").isdecimal() and held.isascii() else None
+    if not isinstance(held, int | float) or not math.isfinite(held) or abs(held) >= 1 << 63:
+        raise Unresolved
+    return int(held)
+
+
+def _to_float(value: object) -> float:
+    held = hold_value(value)
+    try:
+        found = float(held) if isinstance(held, str | int | float) else math.nan
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found) or (isinstance(held, str) and not held.isascii()):
+        raise Unresolved
+    return found
+
+
+def _of_integers(change: Callable[[int, int], int]) -> Function:
     def function(first: object, *others: object) -> object:
-        made = _whole(first)
+        made = to_integer(first)
         for other in others:
-            made = change(made, _whole(other))
+            made = change(made, to_integer(other))
+        if abs(made) >= 1 << 63:
+            raise Unresolved
         return made
 
     return function
 
 
-def _divided(dividend: int, other: int) -> int:
+def _divided(one: int, other: int) -> int:
     if not other:
         raise Unresolved
-    made = abs(dividend) // abs(other)
-    return made if (dividend < 0) == (other < 0) else -made
+    made = abs(one) // abs(other)
+    return made if (one < 0) == (other < 0) else -made
 
 
-def _text(value: object) -> str:
-    found = plain(value)
-    if not isinstance(found, str):
+def _remainder(one: int, other: int) -> int:
+    return one - other * _divided(one, other)
+
+
+def _seq(*numbers: int) -> object:
+    if not 1 <= len(numbers) <= 3:
         raise Unresolved
-    return found
+    first = 1 if len(numbers) == 1 else numbers[0]
+    last = numbers[-1]
+    step = numbers[1] if len(numbers) == 3 else (1 if last >= first else -1)
+    if not step or abs(last - first) > _MOST_ITEMS or (last < first) != (step < 0):
+        raise Unresolved
+    return Rope([(" ".join(map(str, range(first, last + (1 if step > 0 else -1), step))), None)])
 
 
-def _truncated(length: object, value: object) -> object:
-    text, count = _text(value), _whole(length)
-    cut = text[:count] if count >= 0 else text[count:]
-    return value if cut == text else Rope([(cut, None)])
+def _rounded(value: object, places: int) -> object:
+    number = _to_float(value)
+    if number < 0 or not 0 <= places <= 10:
+        raise Unresolved
+    return math.floor(number * 10**places + 0.5) / 10**places
 
 
-COLLECTIONS: dict[str, Callable[..., object]] = {
-    "add": _of_numbers(lambda left, other: left + other),
-    "append": _append,
-    "concat": _concat,
-    "contains": lambda part, text: _text(part) in _text(text),
-    "deepCopy": lambda value: value,
+def _are_all_true(*values: object) -> bool:
+    return all(map(truth, values))
+
+
+def _is_any_true(*values: object) -> bool:
+    return any(map(truth, values))
+
+
+COLLECTIONS: dict[str, Function] = {
+    "add": _of_integers(lambda one, other: one + other),
+    "add1": typed("a", lambda value: to_integer(value) + 1),
+    "all": _are_all_true,
+    "any": _is_any_true,
+    "append": typed("la", _append),
+    "ceil": typed("a", lambda value: float(math.ceil(_to_float(value)))),
+    "compact": typed("l", lambda items: [item for item in items if truth(item)]),
+    "concat": typed("l*", lambda *lists: [item for items in lists for item in items]),
+    "deepCopy": typed("a", copy_maps),
+    "deepEqual": typed("aa", _is_same),
     "dict": _dict,
-    "div": _of_numbers(_divided),
-    "first": _first,
-    "hasPrefix": lambda start, text: _text(text).startswith(_text(start)),
-    "hasSuffix": lambda end, text: _text(text).endswith(_text(end)),
-    "keys": _keys,
-    "last": _last,
-    "max": _of_numbers(max),
-    "merge": _merge,
-    "mergeOverwrite": _merge_overwrite,
-    "min": _of_numbers(min),
-    "mul": _of_numbers(lambda left, other: left * other),
-    "mustMerge": _merge,
-    "mustMergeOverwrite": _merge_overwrite,
-    "omit": _omit,
-    "pick": _pick,
-    "prepend": _prepend,
+    "dig": _dig,
+    "div": typed("aa", _of_integers(_divided)),
+    "first": typed("l", _first),
+    "float64": typed("a", _to_float),
+    "floor": typed("a", lambda value: float(math.floor(_to_float(value)))),
+    "get": typed("as", _get),
+    "has": typed("aa", _has_item),
+    "hasKey": typed("as", _has_key),
+    "index": typed("aa*", _index),
+    "initial": typed("l", lambda items: items[:-1]),
+    "int": typed("a", to_integer),
+    "int64": typed("a", to_integer),
+    "keys": typed("m*", _keys),
+    "last": typed("l", _last),
+    "len": _length,
+    "list": lambda *values: list(values),
+    "max": _of_integers(max),
+    "merge": typed("m*", _merge),
+    "mergeOverwrite": typed("m*", _merge_overwrite),
+    "min": _of_integers(min),
+    "mod": typed("aa", _of_integers(_remainder)),
+    "mul": _of_integers(lambda one, other: one * other),
+    "omit": typed("as*", _omit),
+    "pick": typed("as*", _pick),
+    "pluck": typed("sm*", _pluck),
+    "prepend": typed("la", _prepend),
+    "rest": typed("l", lambda items: items[1:]),
+    "reverse": typed("l", lambda items: items[::-1]),
+    "round": typed("ai", _rounded),
+    "seq": typed("i*", _seq),
+    "slice": typed("li*", _part),
     "sortAlpha": _sorted,
-    "splitList": lambda between, text: list(_text(text).split(_text(between))),
-    "sub": _of_numbers(lambda left, other: left - other),
-    "trunc": _truncated,
+    "sub": typed("aa", _of_integers(lambda one, other: one - other)),
     "tuple": lambda *values: list(values),
-    "uniq": _unique,
-    "until": _until,
-    "values": _values,
+    "uniq": typed("l", _unique),
+    "until": typed("i", _until),
+    "untilStep": typed("iii", _until_step),
+    "values": typed("m", _values),
+    "without": typed("la*", _remove_items),
 }
+_MAY_FAIL = (
+    *("append", "compact", "deepCopy", "first", "has", "initial", "last", "merge", "mergeOverwrite"),
+    *("prepend", "rest", "reverse", "slice", "uniq", "without"),
+)
+"""Functions that there are twice: with `must` they stop helm, and the others do, too."""
+COLLECTIONS.update({f"must{name[0].upper()}{name[1:]}": COLLECTIONS[name] for name in _MAY_FAIL})

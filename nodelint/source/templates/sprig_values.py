@@ -6,8 +6,10 @@ What is not known here, or would be known in a cluster only, raises `Unresolved`
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, SourceText
 from nodelint.source.yaml.scalars import reads_as_text
@@ -28,12 +30,17 @@ class Printed(Exception):
 
 
 class Rope:
-    """A text of pieces, each with the value that it is from."""
+    """A text of pieces, each with the value that it is from.
 
-    __slots__ = ("pieces",)
+    `free`: it reads as the YAML that helm writes, but its quotes and lines may be others: what looks at its
+    characters does not know those of helm.
+    """
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    __slots__ = ("free", "pieces")
+
+    def __init__(self, pieces: Sequence[Piece], free: bool = False) -> None:
         self.pieces = tuple(pieces)
+        self.free = free
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces)
@@ -54,9 +61,19 @@ Value = Node | Rope | str | int | float | bool | list[object] | None
 
 
 class MadeNode(Node):
-    """A value that a template puts together: it is written nowhere."""
+    """A value that a template puts together: it is written nowhere. Go holds its integers as such."""
 
     __slots__ = ()
+
+
+class SetNode(Node):
+    """A value that `--set` gives: Go holds its integers as such, those of files as floating-point numbers."""
+
+    __slots__ = ()
+
+
+class Unordered(list[object]):
+    """A list whose order differs from run to run: the keys of a map."""
 
 
 def as_node(value: object) -> Node:
@@ -67,6 +84,8 @@ def as_node(value: object) -> Node:
         text, node = value.pieces[0]
         if node is not None and node.kind == "scalar" and node.value == text:
             return node
+    if isinstance(value, Unordered):
+        raise Unresolved
     if isinstance(value, dict):
         made = MadeNode(_NOWHERE, 0, 0, "mapping", "flow")
         made.entries = [MappingEntry(as_node(name), as_node(item), name) for name, item in value.items()]
@@ -115,6 +134,32 @@ def plain(value: object) -> object:
     return str(value) if isinstance(value, Rope) else value
 
 
+def hold_value(value: object) -> object:
+    """A scalar as Go holds it, others as they are: numbers of files are floating-point ones."""
+    if isinstance(value, Rope):
+        return str(value)
+    if not isinstance(value, Node) or value.kind != "scalar":
+        return value
+    found = known(value)
+    return float(found) if type(found) is int and type(value) is Node else found
+
+
+def kind_of(value: object) -> str:
+    """The kind of a value in Go. Raises `Unresolved` for what has none here."""
+    if isinstance(value, Node) and value.kind != "scalar":
+        return "map" if value.kind == "mapping" else "slice"
+    held = hold_value(value)
+    if isinstance(held, list | dict):
+        return "map" if isinstance(held, dict) else "slice"
+    name = _KINDS.get(type(held))
+    if name is None:
+        raise Unresolved
+    return name
+
+
+_KINDS: dict[type, str] = {str: "string", bool: "bool", int: "int", float: "float64", type(None): "invalid"}
+
+
 def printed(value: object) -> Rope:
     """A value as a template prints it. Raises `Unset` and `Printed`."""
     if isinstance(value, Rope):
@@ -126,20 +171,32 @@ def printed(value: object) -> Rope:
             raise Printed
         if value.value is UNKNOWN or value.value is None or value.value == "":
             raise Unset
-        return Rope([(go_text(known(value)), _origin(value))])
+        return Rope([(go_text(hold_value(value)), _origin(value))])
     if value is None:
         raise Unset
+    if isinstance(value, list | dict):
+        raise Printed
     if not isinstance(value, str | int | float):
         raise Unresolved
     return Rope([(go_text(value), None)])
 
 
-def go_text(value: object) -> str:
+def go_text(value: object, json_form: bool = False) -> str:
+    """A scalar as Go prints it, or with `json_form` as its JSON has numbers. Raises `Unresolved` for no number."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if not math.isfinite(value):
+        raise Unresolved
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    power = len(digits) + int(exponent) - 1
+    least, most = (-6, 21) if json_form else (-4, 6)
+    if value and not least <= power < most:
+        shown = "".join(map(str, digits))
+        shown = shown[0] + ("." + shown[1:] if shown[1:] else "")
+        return f"{'-' * sign}{shown}e{'-' if power < 0 else '+'}{abs(power):02}"
+    return format(Decimal(repr(value)).normalize(), "f") if value else "-0" if sign else "0"
 
 
 UNSET = "${unset}"
@@ -182,25 +239,36 @@ def _scalar(node: Node) -> Iterator[Piece]:
         yield json.dumps(value, ensure_ascii=False)[1:-1], _origin(node)
         yield '"', None
     else:
-        yield go_text(value), _origin(node)
+        yield go_text(hold_value(node), json_form=True), _origin(node)
 
 
 def flow(node: Node) -> Iterator[Piece]:
+    """A value as Go's JSON, keys in order. What is empty in it is a placeholder."""
     if node.kind == "scalar":
         if not truth(node) and node.value in (None, ""):
             yield f'"{UNSET}"', _origin(node)
         else:
-            yield json.dumps(known(node), ensure_ascii=False), _origin(node)
+            yield json_text(hold_value(node)), _origin(node)
         return
     yield "[" if node.kind == "sequence" else "{", None
     for n, item in enumerate(node.items):
         if n:
-            yield ", ", None
+            yield ",", None
         yield from flow(item)
-    for n, entry in enumerate(node.entries):
+    for n, entry in enumerate(sorted(node.entries, key=lambda each: go_text(known(each.key)))):
         if n:
-            yield ", ", None
-        yield json.dumps(go_text(known(entry.key))), _origin(entry.key)
-        yield ": ", None
+            yield ",", None
+        yield json_text(go_text(known(entry.key))), _origin(entry.key)
+        yield ":", None
         yield from flow(entry.value)
     yield "]" if node.kind == "sequence" else "}", None
+
+
+def json_text(value: object) -> str:
+    """A scalar as Go's JSON has it."""
+    if value is None:
+        return "null"
+    if not isinstance(value, str):
+        return go_text(value, json_form=True)
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -8,23 +8,20 @@ installs the chart.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal
 
-from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.source.nodes import Node
+from nodelint.source.templates.expression_eval import OPEN, Definitions, OwnPiece, TemplateEvaluator
 from nodelint.source.templates.gotemplate import (
     Action,
-    BadTemplate,
     Block,
     Branch,
     Code,
     Definition,
     Part,
-    Pipeline,
     Verbatim,
-    parse,
 )
-from nodelint.source.templates.sprig import call
 from nodelint.source.templates.sprig_values import (
     UNSET,
     Printed,
@@ -32,7 +29,6 @@ from nodelint.source.templates.sprig_values import (
     Unresolved,
     Unset,
     as_node,
-    plain,
     printed,
     truth,
 )
@@ -78,21 +74,9 @@ class TooLong(Exception):
     """The template comes to more than any chart's would."""
 
 
-_OPEN = object()
-"""The value of what is not known before the chart is installed."""
-
-
-class _Root:
-    """What helm gives a template: `.Values`, `.Release` and the like."""
-
-
-_ROOT = _Root()
 _DEEPEST = 12
 """Templates that include each other."""
-_RENDERERS = ("include", "template", "tpl")
-
-Definitions = Mapping[str, tuple[str, Definition]]
-"""The named templates of a chart, each with the text that it stands in."""
+_LEAVES = re.compile(r"\{\{-?\s*(?:break|continue)\b")
 
 
 def fill(
@@ -106,27 +90,18 @@ def fill(
     return Filled("".join(filler.out), segments, given, filler.left_out, tuple(filler.broken))
 
 
-class _Filler:
+class _Filler(TemplateEvaluator):
     def __init__(self, text: str, values: Node | None, holes: Holes, definitions: Definitions) -> None:
+        super().__init__(values, definitions)
         self.text = text
-        self.definitions = definitions
-        self.depth = 0
-        self.dollar: object = _ROOT
         self.unresolved = 0
-        self.changed: set[int] = set()
-        self.values = values
         self.holes = holes
         self.left_out = 0
+        self.free = False
         self.parts = 0
         self.out: list[str] = []
         self.length = 0
         self.segments: list[Segment] = []
-        self.dot: object = _ROOT
-        self.scopes: list[dict[str, object]] = [{}]
-        self.unsure = 0
-        self.off = 0
-        self.code: Code | None = None
-        self.broken: list[tuple[Code, tuple[str, ...]]] = []
 
     # -- writing
 
@@ -183,11 +158,13 @@ class _Filler:
             self.rope(rope, code)
 
     def rope(self, rope: Rope, code: Code) -> None:
+        self.free |= rope.free
         for text, node in rope.pieces:
             self.add(text, code.start, code, node)
 
     def unset(self, code: Code) -> None:
         """Put a placeholder for a value; where lines are to come that may be many, the code itself stays."""
+        self.free = True
         line = self.text[self.text.rfind("\n", 0, code.start) + 1 : code.start]
         behind = self.text[code.end : code.end + 1]
         alone = not line.strip() and behind in ("", "\n", "\r")
@@ -199,12 +176,12 @@ class _Filler:
 
     def set(self, action: Action) -> None:
         assert action.variable is not None
-        value: object = _OPEN
+        value: object = OPEN
         if action.expression is not None:
             try:
                 value = self.value(action.expression)
             except (Unresolved, Printed):
-                value = _OPEN
+                value = OPEN
             except Unset:
                 value = None
         if action.declares:
@@ -212,7 +189,7 @@ class _Filler:
             return
         for scope in reversed(self.scopes):
             if action.variable in scope:
-                scope[action.variable] = _OPEN if self.unsure else value
+                scope[action.variable] = OPEN if self.unsure else value
                 return
 
     # -- blocks
@@ -222,9 +199,9 @@ class _Filler:
             self.code = branch.code
             try:
                 if branch.word == "else":
-                    self.inside(branch, _OPEN, False)
+                    self.inside(branch, OPEN, False)
                     return
-                if branch.expression is None:
+                if branch.expression is None or self.is_left_early(block, n):
                     raise Unresolved
                 value = self.value(branch.expression)
                 if isinstance(value, dict | list):
@@ -247,6 +224,11 @@ class _Filler:
                 self.off -= off
                 return
         self.hole(block)
+
+    def is_left_early(self, block: Block, n: int) -> bool:
+        """Whether a loop may end, or pass over a round, before its last line."""
+        start = block.branches[n].code.end
+        return block.branches[n].word == "range" and _LEAVES.search(self.text, start, block.end.start) is not None
 
     def is_switched_off(self, block: Block, value: object) -> bool:
         """Whether a block of whole objects is left out for a `false` in the values: once switched on, it is there."""
@@ -292,10 +274,10 @@ class _Filler:
                 self.add(re.sub(r"\belse\s+", "", written, count=1), code.start, code)
             else:
                 self.verbatim(code.outer_start, code.outer_end)
-            self.scopes.append(dict.fromkeys(branch.variables, _OPEN))
+            self.scopes.append(dict.fromkeys(branch.variables, OPEN))
             dot = self.dot
             if branch.word in ("with", "range"):
-                self.dot = _OPEN
+                self.dot = OPEN
             self.fill_parts(branch.body)
             self.dot = dot
             self.scopes.pop()
@@ -319,93 +301,8 @@ class _Filler:
         for indent, key in keys:
             self.add(f"\n{indent}{key}: {UNSET}", first.start, first)
 
-    # -- expressions
-
-    def value(self, expression: Pipeline) -> object:
-        if expression.kind == "value":
-            return expression.value
-        if expression.value in ("and", "or") and expression.kind == "call":
-            found: object = None
-            for arg in expression.args:
-                found = self.value(arg)
-                if truth(found) == (expression.value == "or"):
-                    break
-            return found
-        if expression.kind == "call":
-            return self.call(str(expression.value), [self.value(arg) for arg in expression.args])
-        names = expression.value
-        assert isinstance(names, tuple)
-        of = expression.of
-        value: object
-        if isinstance(of, Pipeline):
-            value = self.value(of)
-        elif of == "$":
-            value = self.dollar
-        else:
-            value = self.dot if of == "." else self.variable(str(of))
-        top = value is _ROOT
-        if top and names:
-            value, names = self.field(value, names[0]), names[1:]
-        self.stopped(value, names, of, top)
-        for name in names:
-            if id(value) in self.changed:
-                raise Unresolved
-            value = self.field(value, name)
-        if value is _OPEN or id(value) in self.changed:
-            raise Unresolved
-        return value
-
-    def field(self, value: object, name: str) -> object:
-        if value is _ROOT:
-            if name != "Values":
-                raise Unresolved
-            return self.values
-        return value.get(name) if isinstance(value, dict) else _field(value, name)
-
-    def call(self, name: str, args: list[object]) -> object:
-        """What a function gives. Raises `Unresolved`, `Unset` and `Printed`."""
-        if name in ("set", "unset") and args:
-            self.changed.add(id(args[0]))
-            raise Unresolved
-        if name in _RENDERERS and len(args) == 2:
-            return self.tpl(args) if name == "tpl" else self.include(args)
-        if name not in ("dict", "list", "tuple") and any(arg is _ROOT for arg in args):
-            raise Unresolved
-        return call(name, args)
-
-    def include(self, args: list[object]) -> Rope:
-        """What a template of the chart prints. What of it is not known makes all of it unknown."""
-        found = self.definitions.get(str(plain(args[0])))
-        if found is None:
-            raise Unresolved
-        text, definition = found
-        return Rope([(piece, node) for piece, node, _ in self.rendered(text, definition.body, args[1])])
-
-    def tpl(self, args: list[object]) -> object:
-        """What a text of the values prints that is a template itself."""
-        value = args[0]
-        if (
-            isinstance(value, Node)
-            and value.value is UNKNOWN
-            and "{{" in value.unquoted
-            and "\\" not in value.unquoted
-        ):
-            rope = Rope([(value.unquoted, value)])
-        else:
-            rope = printed(value)
-        text = str(rope)
-        if "{{" not in text:
-            return args[0]
-        try:
-            parts = parse(text)
-        except BadTemplate:
-            raise Unresolved from None
-        whole = rope.pieces[0][1] if len(rope.pieces) == 1 else None
-        made = self.rendered(text, parts, args[1])
-        return Rope([(piece, whole if copied else node) for piece, node, copied in made])
-
-    def rendered(self, text: str, parts: Iterable[Part], dot: object) -> list[tuple[str, Node | None, bool]]:
-        """What a template prints: texts, each with its value, and whether it is the template's own."""
+    def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
+        """As of `TemplateEvaluator`; what of it is not known makes all of it unknown."""
         if self.depth >= _DEEPEST:
             raise Unresolved
         inner = _Filler(text, self.values, "nothing", self.definitions)
@@ -416,42 +313,7 @@ class _Filler:
         if inner.unresolved or inner.left_out:
             raise Unresolved
         pairs = zip(inner.out, inner.segments, strict=True)
-        return [(piece, segment.node, segment.code is None) for piece, segment in pairs]
-
-    def stopped(self, value: object, names: tuple[str, ...], of: object, top: bool) -> None:
-        """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.
-
-        What a variable holds, or stands in brackets, has no such fields: helm takes these for nothing.
-        """
-        if (value is None and not top) or self.code is None or self.unsure or self.off or self.depth:
-            return
-        base = str(of).removesuffix(".") if isinstance(of, str) else ""
-        written = f"{base}.Values" if top else base
-        for n, name in enumerate(names):
-            if n and (value is None or (isinstance(value, Node) and value.value is None and value.kind == "scalar")):
-                self.broken.append((self.code, (written, *names[: n + 1])))
-                return
-            if value is not None and (not isinstance(value, Node) or value.kind != "mapping"):
-                return
-            value = value.get(name) if isinstance(value, Node) else None
-
-    def variable(self, name: str) -> object:
-        for scope in reversed(self.scopes):
-            if name in scope:
-                return scope[name]
-        raise Unresolved
-
-
-def _field(value: object, name: str) -> object:
-    if value is None:
-        return None
-    if not isinstance(value, Node) or value.value is UNKNOWN:
-        raise Unresolved
-    if value.kind == "scalar" and value.value is None:
-        return None
-    if value.kind != "mapping":
-        raise Unresolved
-    return value.get(name)
+        return [(piece, segment.node, segment.code is None) for piece, segment in pairs], inner.free
 
 
 def _until(block: Block) -> list[tuple[Branch, Code]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from nodelint.source.nodes import UNKNOWN, Node
-from nodelint.source.terraform.goregex import find_matches, replace_matches
+from nodelint.source.goregex import find_matches, replace_matches
 from nodelint.source.terraform.tfcollections import (
     Function,
     take_integer,

@@ -44,6 +44,18 @@ def find_matches(text: str, pattern: str) -> list[str | tuple[str | None, ...]] 
     return [match.groups() if compiled.groups else match[0] for match in compiled.finditer(text)]
 
 
+def has_match(pattern: str, text: str) -> bool | None:
+    """Whether a pattern is found in a text; None where the pattern is not read."""
+    compiled = _compile(pattern)
+    return None if compiled is None else compiled.search(text) is not None
+
+
+def find_whole_matches(pattern: str, text: str) -> list[str] | None:
+    """What matches in a text, whatever its groups are; None where the pattern is not read."""
+    compiled = _compile(pattern)
+    return None if compiled is None else [match[0] for match in compiled.finditer(text)]
+
+
 def _compile(pattern: str) -> re.Pattern[str] | None:
     """The pattern for Python; None where it is not one that is read."""
     tokens: list[re.Match[str]] = []
