@@ -152,9 +152,9 @@ class TemplateEvaluator:
 
     def mark_changed(self, value: object, below: bool = False) -> None:
         """Take a map, and those in it, for unknown: they are other maps now. `below` leaves out those made here."""
-        for each in value.walk() if isinstance(value, Node) else (value,):
-            if not below or type(each) is Node:
-                self.changed[id(each)] = each
+        for node in value.walk() if isinstance(value, Node) else (value,):
+            if not below or type(node) is Node:
+                self.changed[id(node)] = node
 
     def include(self, args: list[object]) -> Rope:
         """What a template of the chart prints. What of it is not known makes all of it unknown."""

@@ -48,10 +48,10 @@ def _to_json(value: object) -> Rope:
             raise Unset
         pieces = list(flow(value))
         return Rope(pieces, free=any("${" in text for text, _ in pieces))
-    held = hold_value(value)
-    if held is None:
+    scalar = hold_value(value)
+    if scalar is None:
         raise Unset
-    return Rope([(json_text(held), None)])
+    return Rope([(json_text(scalar), None)])
 
 
 def _from_yaml(text: object) -> object:
@@ -112,7 +112,7 @@ def _required(message: str, value: object) -> object:
 
 
 def _eq(value: object, *others: object) -> bool:
-    if any(plain(each) is None for each in (value, *others)):
+    if any(plain(operand) is None for operand in (value, *others)):
         raise Unresolved  # whoever installs the chart gives it
     same = [_is_same_scalar(value, other) for other in others]
     if not same:
@@ -120,11 +120,11 @@ def _eq(value: object, *others: object) -> bool:
     return any(same)
 
 
-def _is_same_scalar(one: object, other: object) -> bool:
-    kind = kind_of(one)
+def _is_same_scalar(first: object, other: object) -> bool:
+    kind = kind_of(first)
     if kind != kind_of(other) or kind in ("map", "slice"):
         raise Unresolved  # helm stops
-    return hold_value(one) == hold_value(other)
+    return hold_value(first) == hold_value(other)
 
 
 def _less(first: object, second: object) -> bool:
@@ -138,15 +138,16 @@ def _less(first: object, second: object) -> bool:
 
 
 def _semver_compare(wanted: str, version: str) -> bool:
-    asked = re.fullmatch(r"(>=|<=|>|<|=?)\s*v?(\d+(?:\.\d+){0,2})(-0)?", wanted)
+    bound = re.fullmatch(r"(>=|<=|>|<|=?)\s*v?(\d+(?:\.\d+){0,2})(-0)?", wanted)
     given = re.fullmatch(r"v?(\d+(?:\.\d+){0,2})", version)
-    if asked is None or given is None:
+    if bound is None or given is None:
         raise Unresolved
-    lacks = asked[2].count(".") < 2  # `>1.2` and `=1.2` speak of all of 1.2
-    if lacks and asked[1] in ("", "=", ">", "<="):
+    lacks = bound[2].count(".") < 2  # `>1.2` and `=1.2` speak of all of 1.2
+    if lacks and bound[1] in ("", "=", ">", "<="):
         raise Unresolved
-    one, other = ([*map(int, text.split(".")), 0, 0][:3] for text in (given[1], asked[2]))
-    return {">": one > other, "<": one < other, ">=": one >= other, "<=": one <= other}.get(asked[1], one == other)
+    first, other = ([*map(int, text.split(".")), 0, 0][:3] for text in (given[1], bound[2]))
+    results = {">": first > other, "<": first < other, ">=": first >= other, "<=": first <= other}
+    return results.get(bound[1], first == other)
 
 
 def _kind_is(kind: str, value: object) -> bool:

@@ -60,7 +60,7 @@ def _pick(value: object, *keys: str) -> object:
 
 
 def _pluck(key: str, *maps: Node) -> object:
-    return [found for each in maps if (found := each.get(key)) is not None]
+    return [found for mapping in maps if (found := mapping.get(key)) is not None]
 
 
 def _dig(*args: object) -> object:
@@ -114,7 +114,7 @@ def _merge_overwrite(first: Node, *others: Node) -> object:
 
 
 def _keys(*maps: Node) -> object:
-    found = [entry.name or "" for each in maps for entry in each.entries]
+    found = [entry.name or "" for mapping in maps for entry in mapping.entries]
     return Unordered(found) if len(found) > 1 else found
 
 
@@ -154,18 +154,18 @@ def _remove_items(items: list[Node], *others: object) -> object:
     return [item for item in items if not any(_is_same(item, other) for other in others)]
 
 
-def _has_item(item: object, some: object) -> bool:
-    return some is not None and any(_is_same(item, other) for other in read_items(some))
+def _has_item(item: object, value: object) -> bool:
+    return value is not None and any(_is_same(item, other) for other in read_items(value))
 
 
-def _is_same(one: object, other: object) -> bool:
+def _is_same(first: object, other: object) -> bool:
     """Whether two values are equal and of one type, all through."""
-    kind = kind_of(one)
+    kind = kind_of(first)
     if kind != kind_of(other):
         return False
     if kind not in ("map", "slice"):
-        return hold_value(one) == hold_value(other)
-    first, second = as_node(one), as_node(other)
+        return hold_value(first) == hold_value(other)
+    first, second = as_node(first), as_node(other)
     if kind == "slice":
         pairs = zip(first.items, second.items, strict=False)
         return len(first.items) == len(second.items) and all(_is_same(a, b) for a, b in pairs)
@@ -207,11 +207,11 @@ def _part(items: list[Node], *ends: int) -> object:
 def _index(value: object, *steps: object) -> object:
     for step in steps:
         node = as_node(value)
-        held = hold_value(step)
-        if node.kind == "mapping" and isinstance(held, str):
-            value = node.get(held)
-        elif node.kind == "sequence" and type(held) is int and 0 <= held < len(node.items):
-            value = node.items[held]
+        scalar = hold_value(step)
+        if node.kind == "mapping" and isinstance(scalar, str):
+            value = node.get(scalar)
+        elif node.kind == "sequence" and type(scalar) is int and 0 <= scalar < len(node.items):
+            value = node.items[scalar]
         else:
             raise Unresolved
     return value
@@ -234,23 +234,23 @@ def _until_step(start: int, stop: int, step: int) -> object:
 
 def to_integer(value: object) -> int:
     """A value as `int` makes one of it. Raises `Unresolved`, for Go has its own ways with texts that are none."""
-    held = hold_value(value)
-    if isinstance(held, bool):
-        return int(held)
-    if isinstance(held, str) and (held == "0" or held.removeprefix("-")[:1] not in ("", "0")):
-        held = int(held) if held.removeprefix("-").isdecimal() and held.isascii() else None
-    if not isinstance(held, int | float) or not math.isfinite(held) or abs(held) >= 1 << 63:
+    scalar = hold_value(value)
+    if isinstance(scalar, bool):
+        return int(scalar)
+    if isinstance(scalar, str) and (scalar == "0" or scalar.removeprefix("-")[:1] not in ("", "0")):
+        scalar = int(scalar) if scalar.removeprefix("-").isdecimal() and scalar.isascii() else None
+    if not isinstance(scalar, int | float) or not math.isfinite(scalar) or abs(scalar) >= 1 << 63:
         raise Unresolved
-    return int(held)
+    return int(scalar)
 
 
 def _to_float(value: object) -> float:
-    held = hold_value(value)
+    scalar = hold_value(value)
     try:
-        found = float(held) if isinstance(held, str | int | float) else math.nan
+        found = float(scalar) if isinstance(scalar, str | int | float) else math.nan
     except ValueError:
         found = math.nan
-    if not math.isfinite(found) or (isinstance(held, str) and not held.isascii()):
+    if not math.isfinite(found) or (isinstance(scalar, str) and not scalar.isascii()):
         raise Unresolved
     return found
 
@@ -267,15 +267,15 @@ def _of_integers(change: Callable[[int, int], int]) -> Function:
     return function
 
 
-def _divided(one: int, other: int) -> int:
+def _divided(first: int, other: int) -> int:
     if not other:
         raise Unresolved
-    made = abs(one) // abs(other)
-    return made if (one < 0) == (other < 0) else -made
+    made = abs(first) // abs(other)
+    return made if (first < 0) == (other < 0) else -made
 
 
-def _remainder(one: int, other: int) -> int:
-    return one - other * _divided(one, other)
+def _remainder(first: int, other: int) -> int:
+    return first - other * _divided(first, other)
 
 
 def _seq(*numbers: int) -> object:
@@ -305,7 +305,7 @@ def _is_any_true(*values: object) -> bool:
 
 
 COLLECTIONS: dict[str, Function] = {
-    "add": _of_integers(lambda one, other: one + other),
+    "add": _of_integers(lambda first, other: first + other),
     "add1": typed("a", lambda value: to_integer(value) + 1),
     "all": _are_all_true,
     "any": _is_any_true,
@@ -337,7 +337,7 @@ COLLECTIONS: dict[str, Function] = {
     "mergeOverwrite": typed("m*", _merge_overwrite),
     "min": _of_integers(min),
     "mod": typed("aa", _of_integers(_remainder)),
-    "mul": _of_integers(lambda one, other: one * other),
+    "mul": _of_integers(lambda first, other: first * other),
     "omit": typed("as*", _omit),
     "pick": typed("as*", _pick),
     "pluck": typed("sm*", _pluck),
@@ -348,7 +348,7 @@ COLLECTIONS: dict[str, Function] = {
     "seq": typed("i*", _seq),
     "slice": typed("li*", _part),
     "sortAlpha": _sorted,
-    "sub": typed("aa", _of_integers(lambda one, other: one - other)),
+    "sub": typed("aa", _of_integers(lambda first, other: first - other)),
     "tuple": lambda *values: list(values),
     "uniq": typed("l", _unique),
     "until": typed("i", _until),

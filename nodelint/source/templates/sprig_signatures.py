@@ -13,8 +13,9 @@ Function = Callable[..., object]
 def typed(takes: str, function: Function) -> Function:
     """A function whose arguments are checked and given as Python's.
 
-    `takes` has a letter for each: `s` a text, `i` an integer, `n` any number, `b` a truth value, `m` a map as a node,
-    `l` the items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?` lets it be left out.
+    `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number, `b` a truth value,
+    `m` a map as a node, `l` the items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?` lets it be
+    left out.
     """
     least = len(takes.replace("*", "").replace("?", "")) - ("*" in takes or "?" in takes)
     letters = takes.replace("*", "").replace("?", "")
@@ -48,10 +49,10 @@ def read_text(value: object) -> str:
         if isinstance(value, Node) and value.kind != "scalar":
             raise Unresolved
         raise Unset
-    held = hold_value(value)
-    if not isinstance(held, str):
+    scalar = hold_value(value)
+    if not isinstance(scalar, str):
         raise Unresolved
-    return held
+    return scalar
 
 
 def read_items(value: object) -> list[Node]:
@@ -75,24 +76,24 @@ def read_map(value: object) -> Node:
 
 
 def _read_integer(value: object) -> int:
-    held = hold_value(value)
-    if type(held) is not int:
+    scalar = hold_value(value)
+    if type(scalar) is not int:
         raise Unresolved
-    return held
+    return scalar
 
 
 def _read_number(value: object) -> int | float:
-    held = hold_value(value)
-    if isinstance(held, bool) or not isinstance(held, int | float):
+    scalar = hold_value(value)
+    if isinstance(scalar, bool) or not isinstance(scalar, int | float):
         raise Unresolved
-    return held
+    return scalar
 
 
 def _read_truth(value: object) -> bool:
-    held = hold_value(value)
-    if not isinstance(held, bool):
+    scalar = hold_value(value)
+    if not isinstance(scalar, bool):
         raise Unresolved
-    return held
+    return scalar
 
 
 def _read_anything(value: object) -> object:

@@ -114,7 +114,7 @@ def _title(text: str) -> str:
 
 def _change_case(text: str, upper: bool) -> str:
     """A text in one case; Go changes characters one by one."""
-    return "".join(one if len(one := char.upper() if upper else char.lower()) == 1 else char for char in text)
+    return "".join(changed if len(changed := char.upper() if upper else char.lower()) == 1 else char for char in text)
 
 
 def _split_list(between: str, text: str) -> list[object]:
@@ -183,17 +183,17 @@ def _printf(form: str, *values: object) -> Rope:
 
 
 def _formatted(verb: str, value: object) -> Sequence[Piece]:
-    rope, held = printed(value), hold_value(value)
+    rope, scalar = printed(value), hold_value(value)
     wanted = {"s": str, "q": str, "d": int, "t": bool}.get(verb[-1])
-    if wanted is not None and type(held) is not wanted:
+    if wanted is not None and type(scalar) is not wanted:
         raise Unresolved
     if verb[-1] == "q":
         return _quote(value).pieces
-    return ((verb % held, None),) if len(verb) > 2 else rope.pieces
+    return ((verb % scalar, None),) if len(verb) > 2 else rope.pieces
 
 
-def _joined(between: str, some: object) -> Rope:
-    items = read_items(some) if kind_of(some) == "slice" else [some]
+def _joined(between: str, value: object) -> Rope:
+    items = read_items(value) if kind_of(value) == "slice" else [value]
     texts = [str(printed(item)) for item in items if hold_value(item) is not None]
     if not texts:
         raise Unset

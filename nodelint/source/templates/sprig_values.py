@@ -148,10 +148,10 @@ def kind_of(value: object) -> str:
     """The kind of a value in Go. Raises `Unresolved` for what has none here."""
     if isinstance(value, Node) and value.kind != "scalar":
         return "map" if value.kind == "mapping" else "slice"
-    held = hold_value(value)
-    if isinstance(held, list | dict):
-        return "map" if isinstance(held, dict) else "slice"
-    name = _KINDS.get(type(held))
+    scalar = hold_value(value)
+    if isinstance(scalar, list | dict):
+        return "map" if isinstance(scalar, dict) else "slice"
+    name = _KINDS.get(type(scalar))
     if name is None:
         raise Unresolved
     return name
@@ -255,7 +255,7 @@ def flow(node: Node) -> Iterator[Piece]:
         if n:
             yield ",", None
         yield from flow(item)
-    for n, entry in enumerate(sorted(node.entries, key=lambda each: go_text(known(each.key)))):
+    for n, entry in enumerate(sorted(node.entries, key=lambda entry: go_text(known(entry.key)))):
         if n:
             yield ",", None
         yield json_text(go_text(known(entry.key))), _origin(entry.key)
