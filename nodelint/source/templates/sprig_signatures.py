@@ -14,8 +14,8 @@ def typed(takes: str, function: Function) -> Function:
     """A function whose arguments are checked and given as Python's.
 
     `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number, `b` a truth value,
-    `m` a map as a node, `l` the items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?` lets it be
-    left out.
+    `m` a map as a node, `l` the items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?`
+    lets it be left out.
     """
     least = len(takes.replace("*", "").replace("?", "")) - ("*" in takes or "?" in takes)
     letters = takes.replace("*", "").replace("?", "")

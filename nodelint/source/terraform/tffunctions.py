@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from nodelint.source.goregex import replace_matches
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.tfcollections import (
     COLLECTIONS,

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.goregex import find_matches, replace_matches
+from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.tfcollections import (
     Function,
     take_integer,
