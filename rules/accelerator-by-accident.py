@@ -61,7 +61,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     categories = sorted(resolution.catalog.distinct(keys.CATEGORY, stray))
     found = resolve.dearest(resolution.catalog, stray)
-    cost = f", up to ${found[0]:,.0f} an hour" if found else ""
+    cost = f", up to ${found[0]:,.2f} an hour" if found else ""
     changes: list[Edit] = []
     if resolution.varied_enough(types - stray):
         changes = edits.if_editable(fixes.keep_out, pool, keys.CATEGORY, categories)

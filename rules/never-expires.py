@@ -31,7 +31,9 @@ from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.find_field("spec", "template", "spec", "expireAfter")
-    if node is not None and node.kind == "scalar" and node.value == "Never":
+    if node is None or node.kind != "scalar" or node.value != "Never":
+        return
+    if not context.is_dropped(pool, node):
         yield Finding(
             at=node,
             message="nodes never expire: kernel and kubelet stay as they are until drift replaces the node",

@@ -63,7 +63,7 @@ from nodelint.api import (
 )
 def check(pool: NodePool, context: Context) -> Findings:
     node = pool.find_field("spec", "template", "spec", "expireAfter")
-    if node is None or node.kind != "scalar" or node.value != "Never":
+    if node is None or node.kind != "scalar" or node.value != "Never" or context.is_dropped(pool, node):
         return
     change = edits.if_editable(edits.set_value, node, "720h")
     budgets = _blocking_budgets(pool)

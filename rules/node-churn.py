@@ -100,7 +100,7 @@ def check(pool: NodePool, context: Context, *, days: int = 3, seconds: int = 60)
             yield finding._replace(strict=True)
     node = pool.find_field("spec", "template", "spec", "expireAfter")
     length = _seconds(node)
-    if node is None or length is None or not 0 < length <= days * DAY:
+    if node is None or length is None or not 0 < length <= days * DAY or context.is_dropped(pool, node):
         return
     written = pool.node.find("spec", "disruption", "budgets")
     yield Finding(

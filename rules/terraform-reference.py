@@ -104,8 +104,18 @@ def _places(obj: Object, context: Context) -> Iterator[Span]:
     own = context.templates.loop_names(obj.source)  # names that a template gives itself
     for match in re.compile(REFERENCE).finditer(text, obj.node.start, obj.node.end):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        if match[1] not in own and not line.lstrip().startswith("#"):
-            yield Span(obj.source, *match.span())
+        span = Span(obj.source, *match.span())
+        if match[1] not in own and not line.lstrip().startswith("#") and _is_written(span):
+            yield span
+
+
+def _is_written(span: Span) -> bool:
+    """Whether a reference stands in a file; `templatefile` gives what a value that is not known refers to."""
+    if span.source.built is None:
+        return True
+    origin = span.source.built.find_origin(span)
+    at = origin.at if origin is not None else None
+    return at is not None and span.source.text[span.start : span.end] in at.source.text[at.start : at.end]
 
 
 def _inside(node: Node) -> Span:

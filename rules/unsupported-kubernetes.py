@@ -8,7 +8,8 @@ A Kubernetes below the oldest that a release supports is as little tried: bring 
 older release of Karpenter until then.
 
 Both versions come from flags, the configuration, or the files beside the NodePool. It is reported once in a run.
-Silent for objects that a release before 1.0.0 served, and that are judged as what they become.
+Silent where nothing states the release, and for objects that a release before 1.0.0 served and that are judged as
+what they become.
 
 ```yaml bad frame=pool karpenter=1.0.1 kubernetes=1.31
 ```
@@ -36,8 +37,10 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    kubernetes = context.kubernetes
-    if kubernetes is None or releases.is_newer(context.karpenter) or (context.chosen and context.chosen.later):
+    kubernetes, chosen = context.kubernetes, context.chosen
+    if kubernetes is None or releases.is_newer(context.karpenter):
+        return
+    if chosen is not None and (chosen.later or chosen.assumed):  # nobody says that this release runs
         return
     supported = releases.supported(context.karpenter)
     if kubernetes in supported:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -164,3 +166,31 @@ def test_budgets_with_a_schedule_are_meant(check: Check) -> None:
     assert not found(check(disrupted(day)), "blocking-budget")
     assert found(check(disrupted(day), select=["blocking-budget"]), "blocking-budget")
     assert found(check(disrupted('[{nodes: "0"}]')), "blocking-budget")
+
+
+@pytest.mark.parametrize("value", ["Never", "5m", "48h"])
+@pytest.mark.parametrize("api", ["v1", "v1beta1"])
+def test_a_field_that_the_api_server_drops_acts_on_no_node(check: Check, api: str, value: str) -> None:
+    text = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]").replace(
+        "karpenter.sh/v1\n", f"karpenter.sh/{api}\n"
+    )
+    text = f"{text}  disruption: {{consolidationPolicy: WhenEmpty, consolidateAfter: 30s, expireAfter: {value}}}\n"
+    acting = {r.rule.name for r in check(text, karpenter="1.0.0", select=["never-expires", "node-churn"]).results}
+    assert acting == (set() if api == "v1" else {"never-expires"} if value == "Never" else {"node-churn"})
+
+
+def test_a_name_in_the_metadata_of_a_template_is_no_other_objects(check: Check) -> None:
+    text = nodepool().replace("  template:\n", "  template:\n    metadata: {name: a}\n")
+    assert [m for _, m in found(check(text), "unknown-field")] == [
+        "`name` is not a known field of spec.template.metadata"
+    ]
+
+
+def test_a_release_that_nobody_states_supports_nothing(
+    nodelint: Callable[..., CompletedProcess[str]], here: Path
+) -> None:
+    (here / "main.tf").write_text('module "eks" {\n  cluster_version = "1.21"\n}\n')
+    (here / "pool.yaml").write_text(nodepool())
+    args = ("check", ".", "--select", "unsupported-kubernetes")
+    assert "unsupported-kubernetes" not in nodelint(*args).stdout
+    assert "from 1.26 on, the cluster runs 1.21" in nodelint(*args, "--karpenter-version", "1.15.1").stdout

@@ -365,6 +365,7 @@ def test_the_version_of_the_cluster_is_read_where_it_stands(path: str, text: str
     [
         ("database.tf", 'resource "aws_rds_cluster" "d" {\n  cluster_version = "8.0"\n}\n'),
         ("tools.sh", "K8S_VERSION=1.34\ncurl https://dl.k8s.io/kubectl\n"),
+        ("table.tf", 'locals {\n  versions = {\n    "1.35" : {\n      "cluster_version" = "1.35"\n    }\n  }\n}\n'),
     ],
 )
 def test_versions_of_other_things_are_not_the_clusters(path: str, text: str) -> None:

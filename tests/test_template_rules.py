@@ -265,6 +265,20 @@ def test_a_name_of_a_loop_is_no_reference_of_terraform(nodelint: Run, tmp_path: 
     assert "other.yaml:6:9" in told
 
 
+def test_a_name_that_templatefile_is_given_is_no_reference_whatever_it_comes_to(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    pool = LIMITS.replace("name: a", "name: ${name}").replace("@limits", "weight: ${weight}")
+    (tmp_path / "pool.tpl.yaml").write_text(pool, encoding="utf-8")
+    given = 'templatefile("${path.module}/pool.tpl.yaml", { name = "${var.project}-a", weight = var.weight })'
+    (tmp_path / "main.tf").write_text(
+        f'resource "kubectl_manifest" "a" {{\n  yaml_body = {given}\n}}\n', encoding="utf-8"
+    )
+    assert findings(nodelint, ".", "--select", "terraform-reference") == []
+    (tmp_path / "pool.tpl.yaml").write_text(pool.replace("${weight}", "${var.weight}"), encoding="utf-8")
+    assert len(findings(nodelint, ".", "--select", "terraform-reference")) == 1
+
+
 DISRUPTION = """\
 {{- range $name, $pool := .Values.pools }}
 ---

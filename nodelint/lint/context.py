@@ -247,6 +247,11 @@ class Context(ObjectRelations):
             self._tree = Tree(resolutions, others, overlays, texts, self.policies)
         return self._tree
 
+    def is_dropped(self, obj: Object, value: Node) -> bool:
+        """Whether the API server does not know the field with a value: it refuses the object, or drops the field."""
+        unknown = (problem.node for problem in self.problems(obj) if problem.layer == "unknown")
+        return any(key.parent is value.parent and key.parent.get(str(key.value)) is value for key in unknown if key.parent)
+
     def problems(self, obj: Object) -> list[SchemaProblem]:
         """What the API server says of an object."""
         found = self._problems.get(id(obj))

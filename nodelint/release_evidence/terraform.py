@@ -127,6 +127,8 @@ def _states(assigned: Assigned, variables: dict[str, Assigned]) -> Iterator[tupl
     """What an assignment is about, by what it states it, and what that weighs."""
     block = assigned.blocks[-1] if assigned.blocks else ()
     name = assigned.key
+    if block == (assigned.text,):
+        return  # an entry of a table of versions, by its own version: another line chooses
     if block[:1] == ("variable",) and len(block) == 2:
         if assigned.key != "default" or len(assigned.blocks) > 1:
             return
