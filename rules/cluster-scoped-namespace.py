@@ -46,6 +46,7 @@ def check(obj: Object, context: Context) -> Findings:
     yield Finding(
         at=node,
         message=f"{obj.kind} is cluster-scoped: the API server silently drops namespace `{written}`",
+        once=True,
         edits=[] if patched else edits.if_editable(edits.remove, node),
         note=WHO,
         help="a patch names the namespace too: change both" if patched else None,

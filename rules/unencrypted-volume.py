@@ -5,6 +5,8 @@ not say is EC2's own default: no encryption, unless the account encrypts new vol
 logs, `emptyDir` volumes and Secrets that pods have mounted from disk then lie in plain on the volume and in its
 snapshots.
 
+`nodelint refresh` asks the account whether it does: volumes are then left alone, or reported as a warning.
+
 A volume with a `snapshotID` is as encrypted as the snapshot, and is not judged. The change replaces the nodes of the
 class.
 
@@ -22,8 +24,22 @@ spec.blockDeviceMappings:
 ```
 """
 
-from nodelint.api import UNKNOWN, Also, Context, EC2NodeClass, Finding, Findings, edits, messages, rule
+from nodelint.api import (
+    UNKNOWN,
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Missing,
+    Severity,
+    edits,
+    messages,
+    rule,
+    selectors,
+)
 
+PLAIN = "the account does not encrypt new volumes by default in this region"
 UNSET = "EC2 encrypts it only where the account encrypts new volumes by default, in this region"
 REFUSED = 'EC2 answers "the parameter KmsKeyId requires the parameter Encrypted to be set"'
 HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set it"
@@ -42,7 +58,7 @@ HINT = "Karpenter encrypts its default volumes; a mapping of your own has to set
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    mappings = node_class.node.find("spec", "blockDeviceMappings")
+    mappings, by_default = node_class.node.find("spec", "blockDeviceMappings"), _encrypts(node_class, context)
     for mapping in mappings.items if mappings is not None else ():
         ebs, device = mapping.get("ebs"), mapping.get("deviceName")
         if ebs is None or ebs.kind != "mapping" or ebs.get("snapshotID") is not None:
@@ -67,18 +83,31 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         elif (encrypted is None or (encrypted.kind == "scalar" and encrypted.value is None)) and node_class.shows_all(
             ebs
         ):
+            if by_default and not refused:
+                continue
+            severity: Severity = "error" if refused else "info" if by_default is None else "warning"
             yield Finding(
                 at=mapping.key("ebs") or mapping,
                 message=_refusal(named)
                 if refused
                 else f"{'the volume' if named == 'it' else named} does not set `encrypted: true`",
-                severity="error" if refused else "info",
+                severity=severity,
+                once=severity == "info",
                 edits=edits.if_editable(edits.set_value, encrypted, True)
                 if encrypted is not None
                 else edits.if_editable(edits.add_key, ebs, "encrypted", True),
                 also=also,
-                note=REFUSED if refused else UNSET,
+                note=REFUSED if refused else UNSET if by_default is None else PLAIN,
             )
+
+
+def _encrypts(node_class: EC2NodeClass, context: Context) -> bool | None:
+    """Whether the account encrypts what does not say so; None where it was not asked."""
+    try:
+        selectors.check_region(context.pools(node_class), context.facts, "volume-encryption")
+        return context.facts.encrypts_volumes
+    except Missing:
+        return None
 
 
 def _refusal(named: str) -> str:

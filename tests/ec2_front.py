@@ -42,6 +42,7 @@ ONE_OF_EACH: dict[str, Question] = {
     "ec2:DescribeSecurityGroups": Question.make("security-groups", ("tag-key", "none")),
     "ec2:DescribeCapacityReservations": Question.make("capacity-reservations", ("tag-key", "none")),
     "ec2:DescribePlacementGroups": Question.make("placement-groups", ("group-name", "none")),
+    "ec2:GetEbsEncryptionByDefault": Question("volume-encryption"),
     "iam:GetInstanceProfile": Question.make("instance-profiles", ("name", "none")),
     "iam:GetRole": Question.make("roles", ("name", "none")),
 }

@@ -13,7 +13,7 @@ from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS, INSTANCE_TYP
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.client import Account, policy
 from nodelint.ec2.instance_types import row, usage
-from nodelint.ec2.questions import DEFAULT_OWNERS, EVERYWHERE
+from nodelint.ec2.questions import DEFAULT_OWNERS, ENCRYPTION, EVERYWHERE
 from nodelint.ec2.snapshot import Answer, Offering, PlacementGroup, Question, Reply
 
 from . import ec2_front as aws
@@ -277,6 +277,17 @@ def test_placement_groups(front: aws.Front) -> None:
     region = asked(*questions).region
     assert [region.answers[q].found for q in questions] == [("pg-1",), ("pg-1",), ()]
     assert region.placements == {"pg-1": PlacementGroup("pg-1", "near", "partition", "available", 7)}
+
+
+def test_whether_the_account_encrypts_volumes(front: aws.Front) -> None:
+    """By region, as EC2 holds it."""
+    ec2 = boto3.client("ec2", region_name=HOME)
+    assert asked(ENCRYPTION).region.answers[ENCRYPTION].found == ("false",)
+    ec2.enable_ebs_encryption_by_default()
+    assert asked(ENCRYPTION).region.answers[ENCRYPTION].found == ("true",)
+    ec2.disable_ebs_encryption_by_default()
+    front.on("GetEbsEncryptionByDefault", aws.body("<GetEbsEncryptionByDefaultResponse/>"))
+    assert asked(ENCRYPTION).region.answers[ENCRYPTION].failed is not None
 
 
 # The account, and what is asked once

@@ -19,6 +19,8 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
 
+from .manifests import nodepool
+
 Judge = Callable[..., Report]
 Fix = Callable[..., Fixed]
 
@@ -729,3 +731,23 @@ def test_facts_that_are_too_old_may_pass(rules: dict[str, Rule]) -> None:
     assert not report.results
     assert {s.transient for s in report.skipped} == {True}
     assert len(report.skipped) == 3
+
+
+@pytest.mark.parametrize(
+    ("account", "field", "severity"),
+    [
+        ("encryptsVolumes: true", "", None),
+        ("encryptsVolumes: false", "", "warning"),
+        ("encryptsVolumes: true", "encrypted: false", "warning"),
+        ("encryptsVolumes: true", "kmsKeyID: alias/nodes", "error"),
+        ("encryptsVolumes: false", "encrypted: true", None),
+        ("", "", "info"),
+        ("region: eu-west-1\nencryptsVolumes: true", "", "info"),
+    ],
+)
+def test_what_an_account_does_with_volumes(judge: Judge, account: str, field: str, severity: str | None) -> None:
+    """What another region's account does says nothing."""
+    zone = nodepool(f"key: {ZONE}, operator: In, values: [us-east-1a]")
+    text = zone + "---\n" + ec2_class(rest=f"blockDeviceMappings: [{{ebs: {{volumeSize: 50Gi, {field}}}}}]")
+    found = judge(text, "unencrypted-volume", account=account or "roles: []")
+    assert [result.severity for result in found.results] == ([severity] if severity else [])

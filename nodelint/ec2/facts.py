@@ -46,6 +46,7 @@ WORDS: dict[FactKind, str] = {
     "placement-groups": "placement groups",
     "instance-profiles": "instance profiles",
     "roles": "roles",
+    "volume-encryption": "encryption by default",
 }
 """Each kind of fact as a message calls it."""
 
@@ -194,6 +195,11 @@ class AwsFacts:
     def exists(self, question: Question) -> bool:
         """Whether there is a role, or an instance profile, of a name. Raises Missing."""
         return bool(self.answer(question).found)
+
+    @property
+    def encrypts_volumes(self) -> bool:
+        """Whether EC2 encrypts volumes of the account that do not say so. Raises Missing."""
+        return self.answer(Question("volume-encryption")).found == ("true",)
 
     @cached_property
     def offerings(self) -> Mapping[str, Offering]:

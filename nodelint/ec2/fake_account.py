@@ -12,6 +12,7 @@ the examples behind it with what this account answers. What a description leaves
     zones: {us-east-1a: use1-az1}              every type is offered in every zone, but for
     absent: {us-east-1a: ["p5*"], "*": [a1*]}  what a zone, or the region (*), lacks
     roles: [KarpenterNodeRole-main]
+    encryptsVolumes: true
     denied: [images]
 """
 
@@ -113,6 +114,8 @@ class FakeAccount:
             value = self._data["parameters"].get(question.value("name"))
             found = () if value is None else (str(value),)
             return Answer(self.now, found, len(found))
+        if kind == "volume-encryption" and "encryptsVolumes" in self._data:
+            return Answer(self.now, ("true" if self._data["encryptsVolumes"] else "false",), 1)
         for key, its in _NAMES.items():
             if its == kind and key in self._data:
                 found = tuple(name for name in self._data[key] if name == question.value("name"))

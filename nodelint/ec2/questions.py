@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 DEFAULT_OWNERS = ("self", "amazon")
 """Whose images a name without owner finds (Karpenter 1.0.0 and newer)."""
 
+ENCRYPTION = Question("volume-encryption")
+"""Whether the account encrypts volumes that do not say so; asked for classes with such a volume."""
+
 EVERYWHERE = (Question("instance-types"), Question("offerings"))
 """What is asked of a region whatever the manifests hold."""
 
@@ -371,6 +374,8 @@ def questions(
 ) -> Iterator[Question]:
     """All that Karpenter would ask for these classes, as far as what is known already allows to say."""
     yield from EVERYWHERE
+    if any(map(_leaves_encryption_open, classes)):
+        yield ENCRYPTION
     for node_class in classes:
         yield from network_questions(node_class)
         yield from (
@@ -387,6 +392,12 @@ def questions(
                 yield question
             elif not term.id and isinstance(term.ssm_parameter, str) and behaves("ssm-parameter-terms", release):
                 yield from _parameter_questions(term.ssm_parameter, facts)
+
+
+def _leaves_encryption_open(node_class: EC2NodeClass) -> bool:
+    mappings = node_class.node.find("spec", "blockDeviceMappings")
+    volumes = (mapping.get("ebs") for mapping in mappings.items) if mappings is not None else ()
+    return any(ebs is not None and ebs.kind == "mapping" and ebs.get("encrypted") is None for ebs in volumes)
 
 
 def _named_things(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:

@@ -250,7 +250,9 @@ class Context(ObjectRelations):
     def is_dropped(self, obj: Object, value: Node) -> bool:
         """Whether the API server does not know the field with a value: it refuses the object, or drops the field."""
         unknown = (problem.node for problem in self.problems(obj) if problem.layer == "unknown")
-        return any(key.parent is value.parent and key.parent.get(str(key.value)) is value for key in unknown if key.parent)
+        return any(
+            key.parent is value.parent and key.parent.get(str(key.value)) is value for key in unknown if key.parent
+        )
 
     def problems(self, obj: Object) -> list[SchemaProblem]:
         """What the API server says of an object."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         "placement-groups",
         "instance-profiles",
         "roles",
+        "volume-encryption",
     ]
     """What can be asked about. Each is a question of its own to AWS, and a permission of its own."""
 else:
@@ -34,4 +35,5 @@ FACT_KINDS: tuple[FactKind, ...] = (
     "placement-groups",
     "instance-profiles",
     "roles",
+    "volume-encryption",
 )

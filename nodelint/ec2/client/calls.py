@@ -39,6 +39,7 @@ OPERATIONS: Mapping[FactKind, str] = {
     "placement-groups": "ec2:DescribePlacementGroups",
     "instance-profiles": "iam:GetInstanceProfile",
     "roles": "iam:GetRole",
+    "volume-encryption": "ec2:GetEbsEncryptionByDefault",
 }
 """What each kind of question calls: API operation and IAM action have one name."""
 
@@ -160,6 +161,8 @@ def _single(question: Question) -> ApiCall:
         return ApiCall(kind, (question,), TYPES_QUERY)
     if kind == "offerings":
         return ApiCall(kind, (question,), OFFERINGS_QUERY)
+    if kind == "volume-encryption":
+        return ApiCall(kind, (question,), {})
     if kind == "roles":
         return ApiCall(kind, (question,), {"RoleName": _name(question)})
     if kind == "instance-profiles":
@@ -225,6 +228,8 @@ def send_call(call: ApiCall, client: Any, known: Catalog | None, going: Going) -
             return {call.questions[0]: _zones(call, method, going)}
         if call.kind == "parameters":
             return _values(call, method(**call.request))
+        if call.kind == "volume-encryption":
+            return {call.questions[0]: [_encryption(method())]}
         return {call.questions[0]: [_profile_or_role_name(call, method(**call.request))]}
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
@@ -328,6 +333,14 @@ def _value(parameter: Mapping[str, Any]) -> str | UnusableAnswer:
     if not isinstance(value, str) or not value.strip():
         raise MalformedAnswer
     return value
+
+
+def _encryption(answer: Mapping[str, Any]) -> str:
+    """Whether volumes are encrypted by default: `true` or `false`."""
+    found = answer.get("EbsEncryptionByDefault")
+    if not isinstance(found, bool):
+        raise MalformedAnswer
+    return str(found).lower()
 
 
 def _profile_or_role_name(call: ApiCall, answer: Mapping[str, Any]) -> str:
