@@ -105,11 +105,11 @@ def _places(obj: Object, context: Context) -> Iterator[Span]:
     for match in re.compile(REFERENCE).finditer(text, obj.node.start, obj.node.end):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         span = Span(obj.source, *match.span())
-        if match[1] not in own and not line.lstrip().startswith("#") and _is_written(span):
+        if match[1] not in own and not line.lstrip().startswith("#") and _file_holds(span):
             yield span
 
 
-def _is_written(span: Span) -> bool:
+def _file_holds(span: Span) -> bool:
     """Whether a reference stands in a file; `templatefile` gives what a value that is not known refers to."""
     if span.source.built is None:
         return True
