@@ -246,6 +246,18 @@ def test_errors_come_first_and_the_command_that_explains_a_rule_once() -> None:
     assert ["nodelint rule" in text for text in texts] == [True, False, False]
 
 
+@pytest.mark.parametrize(("number", "whole", "short"), [(10, 10, 0), (11, 5, 6), (40, 5, 35)])
+def test_causes_that_differ_in_names_only_are_a_line_each(number: int, whole: int, short: int) -> None:
+    """The first five are whole where there are more than ten; every place is there, and another cause stays whole."""
+    source = Source.from_text("a.yaml", "".join(f"name{n:02}\n" for n in range(number)) + "other\n")
+    found = [result(source, 7 * n, 7 * n + 6, f"`name{n:02}` is there {n + 2} times") for n in range(number)]
+    text = "\n\n".join(findings_text([*found, result(source, 7 * number, 7 * number + 5, "the other is wrong")]))
+    assert text.count(" --> a.yaml:") == whole + 1
+    assert len(re.findall(r"(?m)^  a\.yaml:\d+:1: error\[", text)) == short
+    assert (f"{short} more of " in text) == (short > 0)
+    assert {f"a.yaml:{n + 1}:1" for n in range(number + 1)} <= set(re.findall(r"a\.yaml:\d+:\d+", text))
+
+
 def test_statistics_count_findings_by_rule() -> None:
     source = Source.from_text("a.yaml", "a: 1\nb: 2\n")
     edits = [Edit(source, 3, 4, "2")]

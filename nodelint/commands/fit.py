@@ -77,7 +77,9 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
     if form == "json":
         echo_json(report.fit_json(fits))
     elif not fits:
-        echo(f"Nothing to fit: no workload in {found.files:,} files.")
+        from nodelint.model.messages import counted
+
+        echo(f"Nothing to fit: no workload in {counted(found.files, 'file')}.")
     elif form == "markdown":
         echo(report.fit_markdown(fits))
     else:

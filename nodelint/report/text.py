@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from nodelint.lint.results import Result
@@ -15,6 +17,9 @@ from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap_labelled, wr
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
+# Causes that differ in names and numbers only: above the first number, the second is shown whole.
+_MOST_ALIKE, _WHOLE_ALIKE = 10, 5
+
 # Files whose further places are listed below an entry.
 _FILES = 12
 
@@ -27,12 +32,34 @@ UNSAFE = "unsafe: it changes what runs today"
 def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: bool = False) -> list[str]:
     """A text for each cause, errors first: findings of one cause are one text.
 
-    A fix that several share is shown once, and so is, with `hints`, the command that explains a rule.
+    A fix that several share is shown once, and so is, with `hints`, the command that explains a rule. Where more than
+    ten causes differ in names and numbers only, all but the first five are a line for each place.
     """
     shown: set[tuple[Edit, ...]] = set()
     named: set[str] | None = set() if hints else None
     ordered = sorted(entries(results), key=lambda entry: SEVERITIES.index(entry.first_line[0].severity))
-    return ["\n".join(_entry(entry, look, shown, named)) for entry in ordered]
+    alike = Counter(map(_shape, ordered))
+    texts: list[list[str]] = []
+    more: dict[tuple[str, ...], tuple[int, list[str]]] = {}
+    for entry in ordered:
+        shape = _shape(entry)
+        number, lines = more.get(shape, (0, []))
+        if alike[shape] <= _MOST_ALIKE or number < _WHOLE_ALIKE:
+            texts.append(list(_entry(entry, look, shown, named)))
+        else:
+            if number == _WHOLE_ALIKE:
+                hint = ", --diff shows the fixes" if entry.first_line[0].fixable else ""
+                lines = [f"{alike[shape] - number} more of {entry.first_line[0].rule.name}{hint}:"]
+                texts.append(lines)
+            lines += [f"  {concise_text(result, look)}" for result in entry.results]
+        more[shape] = number + 1, lines
+    return ["\n".join(lines) for lines in texts]
+
+
+def _shape(entry: FindingGroup) -> tuple[str, ...]:
+    """What findings have in common that differ in names and numbers only."""
+    first = entry.first_line[0]
+    return first.severity, first.rule.name, re.sub(r"`[^`]*`|[0-9][0-9,.]*", "`", first.message)
 
 
 def statistics_lines(results: Sequence[Result]) -> list[str]:
