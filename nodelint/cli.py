@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from nodelint import __version__
+from nodelint.commands import echo, ending, today
 from nodelint.commands._help import WholeHelp
 from nodelint.printable import printable_lines
 
@@ -41,8 +42,6 @@ class _Commands(WholeHelp):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, context: click.Context) -> object:
-        from nodelint.commands import ending
-
         with ending(), _printable_messages():
             return super().invoke(context)
 
@@ -70,7 +69,6 @@ class _Commands(WholeHelp):
 
 
 def _tell_version(context: click.Context) -> None:
-    from nodelint.commands import echo, today
     from nodelint.ec2.catalog import Catalog
     from nodelint.report.age import old_facts_text, version_text
 

@@ -7,8 +7,10 @@ what cannot be used raises ConfigError.
 from __future__ import annotations
 
 from nodelint.caching import cache, cached_property
-from nodelint.lint.config import BUNDLED, Settings, selection
+from nodelint.lint.config import BUNDLED, Settings, no_rule, selection
 from nodelint.lint.config_file import ConfigError
+from nodelint.lint.rule_options import option_values
+from nodelint.source.files import safe_read
 from nodelint.source.files.globs import Excluded, Globs
 from nodelint.source.files.safe_read import error_reason
 
@@ -56,9 +58,7 @@ class Session:
         return self._with_options(rules) if self.settings.options else rules
 
     def _with_options(self, rules: dict[str, Rule]) -> dict[str, Rule]:
-        from nodelint.lint.config import no_rule
         from nodelint.lint.rule import former_names, with_options
-        from nodelint.lint.rule_options import option_values
 
         former = former_names(rules)
         for name, values in self.settings.options.items():
@@ -125,7 +125,6 @@ class Session:
     def baseline(self, path: str) -> tuple[KnownFinding, ...]:
         """What a baseline file holds."""
         from nodelint.lint import baseline
-        from nodelint.source.files import safe_read
 
         try:
             entries: tuple[KnownFinding, ...] = self._read(

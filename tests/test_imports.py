@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from nodelint.ec2.snapshot import snapshot_text
 from nodelint.model import fact_kinds
 from nodelint.tuples import NamedTuple
 
+from .code import nodes, syntax_tree
+from .conftest import ROOT
 from .manifests import nodeclass, nodepool
 from .test_snapshot import SMALL
 
@@ -290,3 +293,55 @@ def test_kinds_of_facts_are_the_same_for_a_type_checker_and_at_run_time() -> Non
     # typing is not loaded when a check runs, so the list is written twice.
     [literal] = re.findall(r"(?s)Literal\[(.*?)\]", Path(fact_kinds.__file__).read_text(encoding="utf-8"))
     assert tuple(re.findall(r'"([^"]+)"', literal)) == fact_kinds.FACT_KINDS
+
+
+def modules() -> dict[str, Path]:
+    """The modules of the package by name."""
+    paths = (ROOT / "nodelint").rglob("*.py")
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+
+
+def imported(node: ast.stmt, names: Collection[str]) -> set[str]:
+    """The modules that an import loads."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    assert isinstance(node, ast.ImportFrom) and node.module is not None
+    inner = {f"{node.module}.{alias.name}" for alias in node.names}
+    return (inner & set(names)) | {node.module}
+
+
+def at_once(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The imports that run when a module is loaded."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+            yield from at_once([*node.body, *node.orelse])
+
+
+def test_an_import_inside_a_function_keeps_something_unloaded() -> None:
+    """The one reason for it is the time to start: what is loaded with the module anyway is imported at its top."""
+    names = modules()
+    loads: dict[str, set[str]] = {}
+    for name, path in names.items():
+        found = {module for node in at_once(syntax_tree(path).body) for module in imported(node, names)}
+        loads[name] = found | {module.rpartition(".")[0] for module in found if module.rpartition(".")[0] in names}
+
+    def loaded(name: str, seen: set[str]) -> set[str]:
+        for module in loads.get(name, set()) - seen:
+            seen.add(module)
+            loaded(module, seen)
+        return seen
+
+    # These bring a name when it is asked for, with a module of its own.
+    lazy = {name for name, path in names.items() if "def __getattr__" in path.read_text(encoding="utf-8")}
+    idle = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
+        for name, path in names.items()
+        for function in nodes(path)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        if (ours := imported(node, names) & names.keys()) and not ours & lazy and ours <= loaded(name, set())
+    ]
+    assert not idle

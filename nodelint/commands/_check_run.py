@@ -23,6 +23,7 @@ from nodelint.commands import (
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, rendered
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
+from nodelint.commands._terminal import look
 from nodelint.model.messages import counted
 from nodelint.printable import has_codes, screened
 from nodelint.source.files.safe_read import error_reason
@@ -117,7 +118,6 @@ _NO_SETTINGS = ("live", "aws_profile", "max_age")
 
 def _show_settings(flags: CheckSettingFlags) -> NoReturn:
     """Print what flags and configuration come to; ends the run."""
-    from nodelint.commands._terminal import look
     from nodelint.lint.config import find
     from nodelint.report.run_setup import setting_lines
 
@@ -136,7 +136,6 @@ def _show_settings(flags: CheckSettingFlags) -> NoReturn:
 
 def _show_files(run: _Run, ready: Judging) -> NoReturn:
     """Print how each file is read, and for which release its objects are judged; ends the run."""
-    from nodelint.commands._terminal import look
     from nodelint.report.run_setup import file_lines
     from nodelint.report.skipped import unread_lines
 
@@ -302,7 +301,6 @@ def _unjudged(run: _Run, report: Report) -> bool:
 
 
 def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
-    from nodelint.commands._terminal import look
     from nodelint.report.unified_diff import coloured, unified
 
     style = look().style

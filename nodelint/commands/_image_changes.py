@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from nodelint.commands import discovered, now, session_of, settings_of, unreadable
 from nodelint.ec2.snapshot import Snapshot
+from nodelint.lint.context import Context
+from nodelint.model.documents import objects
+from nodelint.model.manifest import NodePool, served
 from nodelint.report.snapshot import SnapshotDifference
 
 if TYPE_CHECKING:
@@ -19,8 +22,6 @@ def moved(
     old: Snapshot, new: Snapshot, paths: Sequence[str], flags: DiffFlags
 ) -> tuple[list[SnapshotDifference], bool]:
     """A difference for each NodePool whose nodes drift to other images; whether some path could not be read."""
-    from nodelint.model.documents import objects
-
     settings = settings_of(flags)
     found = discovered(paths, settings)
     judged = [obj for source in found.sources for obj in objects(source)]
@@ -40,8 +41,6 @@ def _of_region(
     region: str, snapshots: Sequence[Snapshot], objects: Sequence[Any], world: Sequence[Any], target: Any
 ) -> Iterator[SnapshotDifference]:
     from nodelint.ec2.cache import facts_of
-    from nodelint.lint.context import Context
-    from nodelint.model.manifest import NodePool, served
     from nodelint.plan.selector_drift import moved_images
 
     facts = [facts_of(snapshot, "the snapshot", region, now(), {}) for snapshot in snapshots]

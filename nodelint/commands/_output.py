@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from nodelint.commands import echo, echo_json, stop
+from nodelint.commands import echo, echo_json, stop, today
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import look
 from nodelint.printable import escaped_json, screened
-from nodelint.source.files.safe_read import error_reason
+from nodelint.source.files.safe_read import error_reason, repository
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -173,8 +173,6 @@ def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
         return escaped_json(json.dumps(_json(report, run), indent=2, ensure_ascii=False) + "\n")
     from importlib import import_module
 
-    from nodelint.source.files.safe_read import repository
-
     run = run._replace(root=repository(os.getcwd()) or "")
     rendered: str = import_module(f"nodelint.report.{form}").render(report, run)
     return rendered
@@ -196,7 +194,6 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
 
             nothing += unread_lines(run.unread)
         return "" if words.quiet else "\n".join(nothing)
-    from nodelint.commands import today
     from nodelint.report.age import old_facts_text
     from nodelint.report.style import fitted
     from nodelint.report.summary import summary_text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comple
 
 def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
-    import os
-
     from click.shell_completion import CompletionItem
 
     from nodelint.lint.rule import GROUPS, bundled

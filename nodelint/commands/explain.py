@@ -24,7 +24,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
-from nodelint.commands._facts import facts_options
+from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
@@ -64,7 +64,6 @@ def command(
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     from nodelint.build import read_inventory
-    from nodelint.commands._facts import facts_for
     from nodelint.lint.context import Context
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served

@@ -24,7 +24,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
-from nodelint.commands._facts import facts_options
+from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
@@ -115,7 +115,6 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
     """The pools and the other objects of the run."""
     from nodelint.build import read_inventory
-    from nodelint.commands._facts import facts_for
     from nodelint.commands._workloads import read_texts
     from nodelint.fit.tree import Tree
     from nodelint.lint.context import Context

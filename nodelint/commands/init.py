@@ -12,7 +12,7 @@ from nodelint import project
 from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable
 from nodelint.commands._help import GroupedCommand
 from nodelint.model.messages import counted
-from nodelint.source.files.safe_read import error_reason
+from nodelint.source.files.safe_read import error_reason, read, repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +58,6 @@ def command(dry_run: bool, force: bool, profile: str | None) -> None:
     name. Comments in the new file say what it found and where. Existing files are not replaced.
     """
     from nodelint.commands._detect_setup import survey
-    from nodelint.source.files.safe_read import repository
 
     try:
         here = os.getcwd()
@@ -159,7 +158,6 @@ def _hook(top: str, dry_run: bool) -> bool:
     """Add the hook to the pre-commit configuration, or make one; whether that failed."""
     from nodelint.commands._hook import hook, hook_lines
     from nodelint.source import Source
-    from nodelint.source.files.safe_read import read
 
     item = hook()
     path = os.path.normpath(os.path.join(top, _HOOKS))

@@ -25,10 +25,10 @@ from nodelint.commands import (
 )
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
-from nodelint.commands._lint_setup import judging_options
+from nodelint.commands._lint_setup import judge_of, judging, judging_options
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._output import Output, options_for, outputs_of
-from nodelint.commands._revisions import Read, read_side, renamed, revision
+from nodelint.commands._revisions import Read, applied, read_side, renamed, revision
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.commands.hash import misread
@@ -194,7 +194,6 @@ def _planned(
     was: Read, new: Read, settings: Settings, paths: Sequence[str], cluster: Cluster | None
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
-    from nodelint.commands._lint_setup import judge_of, judging
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
@@ -293,7 +292,6 @@ def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session:
 
 
 def _side(read: Read, other: Read) -> Side:
-    from nodelint.commands._revisions import applied
     from nodelint.plan import Side
 
     return Side(applied(read, other), read.beside, read.root)

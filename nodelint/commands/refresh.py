@@ -29,6 +29,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
+from nodelint.lint.config import REGION
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.session import Session
@@ -186,8 +187,6 @@ def _unnamed(classes: Sequence[ClassesAt]) -> list[str]:
 
 def _check_regions(names: Sequence[str]) -> None:
     import re
-
-    from nodelint.lint.config import REGION
 
     for name in names:
         if not re.fullmatch(REGION, name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nodelint.apiserver import Schemas
+from nodelint.apiserver import Schemas, check
 from nodelint.apiserver.problems import whole
 from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.drift.hashstructure import Path, Unhashable
@@ -76,8 +76,6 @@ def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
     """
     if not is_newer(release):
         return {}
-    from nodelint.apiserver import check
-
     found: dict[str, Any] = {}
     for problem in check(obj, release, schemas):
         if problem.layer == "unknown" and problem.node.parent is not None:

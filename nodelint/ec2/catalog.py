@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 
 from nodelint.data import DATA, table
-from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot
+from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot, read_bundled
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import (
     ARCH,
@@ -136,8 +136,6 @@ class Catalog:
 
         Raises OSError, and SnapshotError for what is not a snapshot.
         """
-        from nodelint.ec2.snapshot import read_bundled
-
         with open(path, "rb") as file:
             return cls(read_bundled(file.read()))
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from nodelint.caching import cached_property
 from nodelint.lint.object_relations import ObjectRelations
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
+from nodelint.model.partial_objects import adds, supplies
 
 TYPE_CHECKING = False
 
@@ -264,8 +265,6 @@ class Context(ObjectRelations):
             lacking = any(problem.missing or problem.layer == "validation" for problem in found)
             patches = self._completing(obj) if lacking and not obj.partial else []
             if patches:
-                from nodelint.model.partial_objects import supplies
-
                 # What no patch brings is missing in every overlay, and told once: of the base.
                 left = [p for p in found if p.missing and not any(supplies(patch.node, p.path) for patch in patches)]
                 found = [*check(obj, self.karpenter, self.schemas, partial=True), *left]
@@ -306,7 +305,6 @@ class Context(ObjectRelations):
 
     def _completing(self, obj: Object) -> list[Object]:
         """The patches with which overlays of the run add fields to an object."""
-        from nodelint.model.partial_objects import adds
         from nodelint.source.files.kustomizations import builds_on
 
         return [

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
+from re import match
 from typing import Any
 
 from pygls.uris import to_fs_path
@@ -418,8 +419,6 @@ def _mark(path: str) -> object:
 
 def _trouble(message: str, path: str | None) -> ProjectProblem:
     """A ConfigError's message names its file, and often a line and a column."""
-    from re import match
-
     if path is None or not message.startswith(path):
         return ProjectProblem(path, 1, 1, message)
     rest = message[len(path) :].lstrip(" ")

@@ -9,6 +9,7 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
+from nodelint.report.releases import groups, releases_json, targets_json
 from nodelint.report.skipped import Unread
 from nodelint.report.summary import Basis
 
@@ -83,8 +84,6 @@ def _versions(report: Report) -> dict[str, Any]:
     if target.choose is None:
         kubernetes = str(target.kubernetes) if target.kubernetes else None
         return {"karpenter": str(target.karpenter), "kubernetes": kubernetes, "targets": []}
-    from nodelint.report.releases import groups, targets_json
-
     chosen = [choice for group in groups(report) for choice in group.chosen]
     newest = max((choice.karpenter.last for choice in chosen), default=target.karpenter)
     known = [choice.kubernetes for choice in chosen if choice.kubernetes is not None]
@@ -94,8 +93,6 @@ def _versions(report: Report) -> dict[str, Any]:
 
 def _releases(result: Result, report: Report) -> list[dict[str, str]] | None:
     """The releases that a finding holds for; None for one about a file as a whole."""
-    from nodelint.report.releases import releases_json
-
     target = report.target
     if result.object is None:
         return None

@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import Any
 
 from nodelint.lint.context import Context
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, requirement_line, text
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object, parse_alias, requirement_line, text
 from nodelint.source import Node, Source
 from nodelint.upgrade import resources
 from nodelint.upgrade.resources import ClusterResource, Location
@@ -142,7 +142,6 @@ def _version(thing: ClusterResource) -> str:
 def _family(node_class: EC2NodeClass) -> str | None:
     """The amiFamily that a class names, or that its alias stands for."""
     from nodelint.karpenter.images.families import ami_family_of, families
-    from nodelint.model.manifest import parse_alias
 
     if isinstance(node_class.ami_family, str):
         return node_class.ami_family
@@ -155,8 +154,6 @@ def _family(node_class: EC2NodeClass) -> str | None:
 
 def _alias_below(node_class: EC2NodeClass, version: str) -> bool:
     """Whether an alias of the class is pinned to a version of the image below one such as 1.22.0."""
-    from nodelint.model.manifest import parse_alias
-
     for term in node_class.ami_terms:
         pinned = parse_alias(term.alias).version.removeprefix("v") if isinstance(term.alias, str) else ""
         if re.fullmatch(r"\d+\.\d+\.\d+", pinned) and _numbers(pinned) < _numbers(version):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.data import table
-from nodelint.model.releases import Version, releases_match
+from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.release_evidence.settings import (
     WrittenSetting,
     chart_leaf,
@@ -91,8 +91,6 @@ class ControllerSettings:
 
 
 def _border(releases: str, old: Version, new: Version) -> Version:
-    from nodelint.model.releases import RELEASES
-
     wanted = releases_match(releases, new)
     between = [release for release in RELEASES if old < release <= new]
     return next((release for release in between if releases_match(releases, release) == wanted), new)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.resources import Resource
-from nodelint.build.kustomize.values import YamlTree, read_json, read_object
+from nodelint.build.kustomize.values import YamlTree, read_json, read_object, written_text
 from nodelint.source import Document, Node, Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
@@ -173,8 +173,6 @@ def read_inline(scalar: Node) -> PatchText:
 
     Raises `BuildError`.
     """
-    from nodelint.build.kustomize.values import written_text
-
     source = scalar.source
     assert isinstance(source, Source)
     if scalar.style == "literal" and not (scalar.shared or scalar.alias):

@@ -12,7 +12,7 @@ from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, read_inline
 from nodelint.build.kustomize.resources import Resource, read_selector
 from nodelint.build.kustomize.run import OverlayRun
-from nodelint.build.kustomize.values import YamlTree
+from nodelint.build.kustomize.values import YamlTree, read_json
 from nodelint.source import Node
 from nodelint.source.files.safe_read import error_reason
 
@@ -172,8 +172,6 @@ class Overlay(OverlayRun):
 
     def _read_settings(self, kustomization: Kustomization) -> None:
         """What `configurations` say of names that refer to objects; anything else in them is not read."""
-        from nodelint.build.kustomize.values import read_json
-
         for path, at in kustomization.texts("configurations"):
             full = self.resolve(kustomization, path, at)
             if not self.files.is_file(full):

@@ -13,7 +13,7 @@ from nodelint.build.kustomize.resources import (
     fits_labels,
     is_cluster_wide,
 )
-from nodelint.build.kustomize.values import YamlTree, new_text, resolve_scalar
+from nodelint.build.kustomize.values import YamlTree, new_text, read_json, resolve_scalar
 from nodelint.source import Node
 
 TYPE_CHECKING = False
@@ -38,8 +38,6 @@ def _unfold(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> It
     if not path:
         yield item
         return
-    from nodelint.build.kustomize.values import read_json
-
     full = run.resolve(kustomization, path, item.at)
     if not run.files.is_file(full):
         raise BuildError(item.at, f"there is no file `{path}`")
