@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from nodelint.source.nodes import Node
+from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcl import Text
 from nodelint.source.terraform.tfeval import EvaluationBudget, NameScope
 from nodelint.source.terraform.tffill import TerraformBlock, attributes_of
 from nodelint.source.terraform.tfnodes import unknown
 from nodelint.source.terraform.tftemplate import Evaluator
+from nodelint.source.yaml.compose import compose
 
 if TYPE_CHECKING:
     from nodelint.source.text import Source
@@ -30,9 +32,6 @@ _DEEPEST = 2
 def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
     """The variables that a file of variables gives. Raises `EvaluationLimit`."""
     if source.path.endswith(".json"):
-        from nodelint.source.syntax_errors import Unreadable
-        from nodelint.source.yaml.compose import compose
-
         try:
             roots = compose(source, source.text, 0, masked=False)
         except Unreadable:
