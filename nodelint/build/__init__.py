@@ -131,10 +131,14 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
         from nodelint.build.built import find_parts
 
         found.sources += find_parts(inventory.built, found)
+    if inventory.kustomizations or inventory.built or may_fill(found.sources):
+        from nodelint.build.unread_inputs import find_unread_inputs
+
+        found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations)
     for overlay in inventory.unbuilt:
-        problem = (f"{overlay.why.path}:{overlay.why.line}", f"not built: {overlay.why.reason}")
-        if overlay.fails and problem not in found.unreadable:
-            found.unreadable.append(problem)
+        place = f"{overlay.why.path}:{overlay.why.line}"
+        if overlay.fails and all(path != place for path, _ in found.unreadable):
+            found.unreadable.append((place, f"not built: {overlay.why.reason}"))
     return inventory
 
 

@@ -63,7 +63,9 @@ def _find_yaml_fault(source: Source) -> SyntaxFault | None:
     try:
         roots = compose(source, source.text, 0, masked=False)
     except Unreadable as error:
-        return SyntaxFault(error.offset, error.message)
+        # Helm takes the last of two keys of one name.
+        is_repeated = error.first is not None and os.path.basename(source.path) not in KUSTOMIZATIONS
+        return None if is_repeated else SyntaxFault(error.offset, error.message)
     name = os.path.basename(source.path)
     if name == CHART or name in KUSTOMIZATIONS or "values" in name:
         other = next((root for root in roots if root is not None and not _is_mapping(root)), None)

@@ -236,6 +236,17 @@ def _nothing(run: _Run) -> NoReturn:
 
 
 def _unread(run: _Run, report: Report | None = None) -> list[Unread]:
+    """What holds objects, or may hold them, and was not read."""
+    broken = [path for path, _ in run.found.unreadable]
+    more = _list_unread_forms(run, report)
+    if not broken:
+        return more
+    from nodelint.report.skipped import UNREADABLE, Unread
+
+    return [Unread(UNREADABLE, tuple(broken), 0, None), *more]
+
+
+def _list_unread_forms(run: _Run, report: Report | None) -> list[Unread]:
     if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
         return []
     from nodelint.commands._not_linted import unread

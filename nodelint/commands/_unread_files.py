@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.build.syntax_check import TERRAFORM, find_fault
+from nodelint.build.unread_inputs import list_inputs
 from nodelint.commands._revisions import Read
 from nodelint.model.finding import Span
 from nodelint.plan.unread import UnreadFile, UnreadFiles
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from nodelint.build.built import Built
 
 _LARGEST = 16 << 20
-_MOST_FILES = 5000
-"""Files of charts and modules that are compared: a guard against a tree that holds everything."""
 
 
 def find_unread_files(was: Read, new: Read) -> UnreadFiles:
@@ -89,41 +89,13 @@ class _Side:
         for path, source in self._sources.items():
             if source.problems or source.set_aside:
                 yield path
-        yield from (self.below(path) for path, _ in self._read.found.unreadable)
+        yield from (self.below(re.sub(r":\d+$", "", path)) for path, _ in self._read.found.unreadable)
 
     def list_inputs(self) -> Iterator[str]:
         """The files that something is built of, and those that may belong to it: charts and modules as they stand."""
-        charts, modules = self._folders()
         for built in self.builds:
             yield from map(self.below, built.parts)
-        count = 0
-        for chart in charts:
-            for folder, _, names in os.walk(chart):
-                for name in names:
-                    if (count := count + 1) > _MOST_FILES:
-                        return
-                    if name.endswith((".yaml", ".yml", ".tpl", ".json", ".txt")):
-                        yield self.below(os.path.join(folder, name))
-        for folder in modules:
-            for name in os.listdir(folder) if os.path.isdir(folder) else ():
-                if name.endswith(TERRAFORM):
-                    yield self.below(os.path.join(folder, name))
-
-    def _folders(self) -> tuple[set[str], set[str]]:
-        """The folders of charts, and of Terraform's modules."""
-        charts: set[str] = set()
-        modules: set[str] = set()
-        paths = [s.path for s in self._sources.values() if s.may_be_template or s.path.endswith(TERRAFORM)]
-        for built in self.builds:
-            paths += built.parts
-            if any(part.endswith(TERRAFORM) for part in built.parts) or built.source.path.endswith(TERRAFORM):
-                modules.add(built.cluster)
-        for path in paths:
-            if path.endswith(TERRAFORM):
-                modules.add(os.path.dirname(os.path.abspath(path)))
-            elif (chart := chart_of(os.path.abspath(path))) is not None:
-                charts.add(chart)
-        return charts, modules
+        yield from map(self.below, list_inputs([*self._sources.values()], self.builds))
 
     def find_fault(self, path: str, other: _Side) -> UnreadFile | None:
         """Why a file cannot be read; None where it can. What a template leaves unread on both sides is no fault."""

@@ -24,6 +24,9 @@ _PLACES = {"script": "a heredoc", "Markdown file": "a code block"}
 _FORMS = {"file": "in a form that is not read", "set-aside file": "that no tool applies by this name"}
 """Why files of no other language are not read."""
 
+UNREADABLE = "path"
+"""Files that cannot be read: their reasons are said on standard error."""
+
 _DOES = {"overlay": ("patches", "patch"), "chart": ("makes", "make")}
 
 _INSTEAD = {"chart": ", judged by templates and default values"}
@@ -85,7 +88,7 @@ def gaps_text(report: Report, unread: Sequence[Unread] = ()) -> str:
 def unread_lines(unread: Sequence[Unread]) -> list[str]:
     """What was not read or rendered, and what judges it."""
     lines = []
-    programs = [place for place in unread if place.way is None and place.kind not in (*_PLACES, *_FORMS)]
+    programs = [place for place in unread if place.way is None and place.kind not in (*_PLACES, *_FORMS, UNREADABLE)]
     for place in unread:
         single = len(place.files) == 1
         if place.way in _RENDERED:

@@ -119,7 +119,7 @@ class _Parser:
             if code.outer_start > self.offset:
                 parts.append(Verbatim(self.offset, code.outer_start))
             self.offset = max(self.offset, code.outer_end)
-            word, _, rest = code.text.partition(" ")
+            word, rest = _first_word(code.text)
             if word in ("else", "end"):
                 return parts, code, rest.strip() if word == "else" else "end"
             if word in _BLOCKS:
@@ -148,7 +148,7 @@ class _Parser:
             if rest == "end":
                 return Block(tuple(branches), closing)
             code = closing
-            word, _, head = rest.partition(" ")
+            word, head = _first_word(rest)
             if word and word not in ("if", "with"):
                 raise BadTemplate
             word = word or "else"
@@ -162,6 +162,12 @@ class _Parser:
                 raise BadTemplate
             if rest == "end":
                 return tuple(body)
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """The word that code begins with, and the rest: nothing need part them, as in `if.Values.enabled`."""
+    word = re.match(r"\w*", text)
+    return (word[0], text[word.end() :].lstrip()) if word is not None else ("", text)
 
 
 def _codes(text: str) -> Iterator[Code]:

@@ -1,0 +1,103 @@
+"""Files that objects are built of and that cannot be read: charts, Terraform's modules and overlays as they stand.
+
+What builds objects passes over such a file, and helm, Terraform or kustomize stops at it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.build.built import Built
+from nodelint.build.syntax_check import TERRAFORM, find_fault
+from nodelint.source import Source
+from nodelint.source.files import safe_read
+from nodelint.source.files.discover import CHART, Discovery
+from nodelint.source.templates.charts import OTHER_VALUES, chart_of
+
+_LARGEST = 16 << 20
+_MOST_FILES = 5000
+"""Files of charts and modules that are looked at: a guard against a tree that holds everything."""
+
+
+def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
+    """The absolute paths of the files of charts and modules that objects stand in, or are built of."""
+    charts: set[str] = set()
+    modules: set[str] = set()
+    paths = [s.path for s in sources if s.may_be_template or s.path.endswith((*TERRAFORM, ".tftpl"))]
+    for built in builds:
+        paths += built.parts
+        if built.source.path.endswith(TERRAFORM) or any(part.endswith(TERRAFORM) for part in built.parts):
+            modules.add(built.cluster)
+    for path in map(os.path.abspath, paths):
+        if path.endswith(TERRAFORM):
+            modules.add(os.path.dirname(path))
+        elif path.endswith(".tftpl"):
+            modules |= {os.path.dirname(path), os.path.dirname(os.path.dirname(path))}
+        elif (chart := chart_of(path)) is not None:
+            charts.add(chart)
+    for count, path in enumerate((*_list_charts(charts), *_list_modules(modules))):
+        if count >= _MOST_FILES:
+            return
+        yield path
+
+
+def _list_charts(charts: set[str]) -> Iterator[str]:
+    for chart in sorted(charts):
+        for folder, _, names in os.walk(chart):
+            for name in sorted(names):
+                if name.endswith((".yaml", ".yml", ".tpl")):
+                    yield os.path.join(folder, name)
+
+
+def _list_modules(modules: set[str]) -> Iterator[str]:
+    for folder in sorted(filter(os.path.isdir, modules)):
+        yield from (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(TERRAFORM))
+
+
+def find_unread_inputs(
+    found: Discovery, builds: Sequence[Built], kustomizations: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The files that were asked for and that nothing can be built of: `path:line`, and why.
+
+    A file that holds an object is left out where a finding says that it cannot be read.
+    """
+    shown = {os.path.abspath(path): path for path in (*found.seen, *found.glanced)}
+    broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.set_aside}
+    inputs = [path for path in list_inputs(found.sources, builds) if _is_always_read(path)]
+    if found.sources:
+        objects = {os.path.abspath(source.path) for source in found.sources}
+        built = {part for built in builds for part in built.parts}
+        paths = (path for path in map(os.path.abspath, kustomizations) if path not in built)
+        inputs += [path for path in paths if _may_take(path, objects)]
+    for path in dict.fromkeys(inputs):
+        if path not in shown or path in broken:
+            continue
+        try:
+            source, fault = find_fault(path, safe_read.read(path, _LARGEST))
+        except OSError:
+            continue  # what was asked for and cannot be opened is said already
+        is_template = "{{" in source.text and "}}" in source.text and chart_of(path) is None
+        if fault is not None and (path.endswith(TERRAFORM) or not is_template):
+            line = source.text.count("\n", 0, fault.offset) + 1
+            yield f"{shown[path]}:{line}", f"cannot be read: {fault.message}"
+
+
+def _is_always_read(path: str) -> bool:
+    """Whether the tool of a chart or module reads a file, or somebody installs the chart with it."""
+    name = os.path.basename(path)
+    if path.endswith(TERRAFORM) or name in (CHART, "values.yaml") or chart_of(path) is not None:
+        return True
+    return re.match(OTHER_VALUES, name) is not None
+
+
+def _may_take(path: str, objects: set[str]) -> bool:
+    """Whether a kustomization that cannot be read names a file with objects, or a folder above one."""
+    try:
+        text = safe_read.read(path, _LARGEST).decode(errors="replace")
+    except OSError:
+        return False
+    folder = os.path.dirname(path)
+    named = {os.path.normpath(os.path.join(folder, word)) for word in re.findall(r"[\w./-]*[./]\w[\w./-]*", text)}
+    return any(place in objects or any(obj.startswith(os.path.join(place, "")) for obj in objects) for place in named)

@@ -1,0 +1,73 @@
+"""What objects are built of and cannot be read is said: no run over it is `All good`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from nodelint.source.templates.gotemplate import Block, parse
+
+from .test_plan_forms import FORMS, Files, base_of_two, overlay
+from .test_plan_unread import DAMAGE, one_file, two_files, write
+
+Run = Callable[..., CompletedProcess[str]]
+
+PASSED_OVER = {"no UTF-8", "half of it"}
+"""Of a kustomization or a patch this may still be YAML, as far as nodelint reads it."""
+
+
+@pytest.mark.parametrize("form", [one_file, two_files, *FORMS])
+def test_a_run_over_what_cannot_be_read_is_never_all_good(
+    nodelint: Run, tmp_path: Path, form: Callable[[str, object], Files]
+) -> None:
+    files = form("tag", "a")
+    for number, (path, damage) in enumerate((path, damage) for path in files for damage in DAMAGE):
+        if damage in PASSED_OVER and path.endswith(("kustomization.yaml", "patch.json")):
+            continue
+        if damage == "a link to nothing" and path.endswith(".tfvars"):
+            continue  # not asked for: Terraform reads files of this name where they are
+        folder = tmp_path / str(number)
+        write(folder, files, path, damage)
+        done = nodelint("check", ".", cwd=folder)
+        assert "Traceback" not in done.stderr
+        assert "All good" not in done.stdout, f"{path}: {damage}: {done.stdout} {done.stderr}"
+
+
+def test_a_broken_kustomization_is_named_with_its_line(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, base_of_two("tag", "a"), "dev/kustomization.yaml", "an open list")
+    done = nodelint("check", ".")
+    assert done.returncode == 2
+    assert "dev/kustomization.yaml:3: cannot be read: " in done.stderr
+    assert "1 path not read" in done.stdout
+
+
+def test_a_kustomization_of_others_is_not_spoken_of(nodelint: Run, tmp_path: Path) -> None:
+    files = overlay("tag", "a") | {"web/kustomization.yaml": "resources: [web.yaml\n", "web/web.yaml": "kind: Web\n"}
+    write(tmp_path, files)
+    done = nodelint("check", ".")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_link_to_nothing_is_said_and_the_lock_of_an_editor_is_not(nodelint: Run, tmp_path: Path) -> None:
+    write(tmp_path, one_file("tag", "a"))
+    (tmp_path / ".#all.yaml").symlink_to("me@host.123")
+    assert nodelint("check", ".").returncode == 0
+    (tmp_path / "more.yaml").symlink_to("nowhere.yaml")
+    done = nodelint("check", ".")
+    assert (done.returncode, done.stderr) == (2, "nodelint: more.yaml: a link to a file that is not there\n")
+
+
+def test_values_with_a_key_twice_are_taken_as_helm_takes_them(nodelint: Run, tmp_path: Path) -> None:
+    files = next(form for form in FORMS if form.__name__ == "chart")("tag", "a")
+    write(tmp_path, files | {"values.yaml": "value: a\nother: 1\nother: 2\n"})
+    assert nodelint("check", ".").returncode == 0
+
+
+@pytest.mark.parametrize("code", ["if.Values.on", "if(.Values.on)", 'if"a"', "if $x"])
+def test_nothing_need_part_a_keyword_from_what_follows(code: str) -> None:
+    (block,) = parse("{{- " + code + " }}a{{ else if.Values.off }}b{{end}}")
+    assert isinstance(block, Block)
+    assert [branch.word for branch in block.branches] == ["if", "if"]
