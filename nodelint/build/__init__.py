@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.build.built import Built
+    from nodelint.build.built import Built, Unbuilt
     from nodelint.build.kustomize import UnbuiltOverlay
     from nodelint.build.rendered import Rendering
     from nodelint.model.manifest import Object
@@ -29,13 +29,21 @@ _LARGEST = 1 << 20
 """Bytes of a kustomization that is looked into where nothing else is to be read."""
 
 
+_VALUES_OF_OTHERS = ("argoproj.io/", "helm.toolkit", "helmCharts")
+"""Words of objects that give values to charts; a file without a `kind` may hold nothing but values."""
+
+
 class Inventory(NamedTuple):
-    """The files that were read, and what is built of some of them; `unbuilt` are overlays that could not be built."""
+    """The files that were read, and what is built of some of them.
+
+    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere.
+    """
 
     files: Sequence[Source]
     built: Sequence[Built] = ()
     unbuilt: Sequence[UnbuiltOverlay] = ()
     kustomizations: Sequence[str] = ()
+    remote: Sequence[Unbuilt] = ()
 
     @property
     def sources(self) -> list[Source]:
@@ -45,11 +53,12 @@ class Inventory(NamedTuple):
         return [*left, *(built.source for built in self.built)]
 
     def unbuilt_notes(self) -> Iterator[str]:
-        """What is said of each overlay that is not built, though kustomize may build it: its parts alone are seen."""
+        """What is said of overlays that kustomize may build, and are not built, and of values for other charts."""
         for overlay in self.unbuilt:
             if not overlay.fails:
                 place = f"{overlay.why.path}:{overlay.why.line}"
                 yield f"{place}: the overlay {overlay.folder_shown} is not built: {overlay.why.reason}"
+        yield from (f"{values.path}:{values.line}: {values.reason}" for values in self.remote)
 
     def left_out_notes(self) -> Iterator[str]:
         """What is said of overlays that are not built, and of objects that are left out."""
@@ -102,7 +111,16 @@ def build(
     for built_text in built:
         for text in built_text.texts:
             text.cluster, text.built = built_text.cluster, built_text
-    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations))
+    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
+
+
+def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:
+    """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
+    if all("kind:" in f.text and not any(word in f.text for word in _VALUES_OF_OTHERS) for f in files):
+        return ()
+    from nodelint.build.remote_values import find_remote_values
+
+    return tuple(find_remote_values(files, {part for text in built for part in text.parts}))
 
 
 def may_fill(files: Sequence[Source]) -> bool:

@@ -22,7 +22,7 @@ from nodelint.tuples import NamedTuple
 
 _MOST_RELEASES = 20
 """Releases that one chart is judged with."""
-_ARGO, _FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
+ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
 
 
 class ChartValues(NamedTuple):
@@ -133,7 +133,7 @@ def find_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> It
     counts = dict.fromkeys(charts, 0)
     by_path = {os.path.abspath(source.path): source for source in sources}
     for source in sources:
-        if not folders or not re.search(rf"{_ARGO}|{_FLUX}", source.text) or source.may_be_template:
+        if not folders or not re.search(rf"{ARGO}|{FLUX}", source.text) or source.may_be_template:
             continue
         home = repository(os.path.dirname(os.path.abspath(source.path)))
         tree = _Tree(str(home), by_path, os.path.isabs(source.path))
@@ -154,12 +154,12 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[_Layer]]]:
     """The folder of each chart that an object installs, with the values that it gives, the weakest first."""
     version, kind = root.get("apiVersion"), root.get("kind")
     group = str(version.value) if version is not None else ""
-    if group.startswith(_FLUX) and kind is not None and kind.value == "HelmRelease":
+    if group.startswith(FLUX) and kind is not None and kind.value == "HelmRelease":
         chart = _text(root.find("spec", "chart", "spec", "chart"))
         if chart:
             layers = _flux_layers(root, tree)
             yield os.path.normpath(os.path.join(tree.home, chart)), layers if layers is not None else []
-    elif group.startswith(_ARGO) and kind is not None:
+    elif group.startswith(ARGO) and kind is not None:
         spec = root.get("spec") if kind.value == "Application" else root.find("spec", "template", "spec")
         if spec is not None:
             several = spec.get("sources")
@@ -189,7 +189,7 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[_Layer]:
         if root is not None and os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml"):
             yield _merging(root)
     text, values = helm.get("values"), helm.get("valuesObject")
-    if text is not None and (inner := _inner(text)) is not None:
+    if text is not None and (inner := read_block(text)) is not None:
         yield _merging(inner)
     if values is not None and values.kind == "mapping":
         yield _merging(values)
@@ -221,7 +221,7 @@ def _flux_layers(root: Node, tree: _Tree) -> list[_Layer] | None:
         if target:
             setting = _setting(target, node, node, True)
             layers += [setting] if setting is not None else []
-        elif (inner := node if node.kind == "mapping" else _inner(node)) is not None:
+        elif (inner := node if node.kind == "mapping" else read_block(node)) is not None:
             layers.append(_merging(inner))
     values = root.find("spec", "values")
     if values is not None and values.kind == "mapping":
@@ -231,6 +231,13 @@ def _flux_layers(root: Node, tree: _Tree) -> list[_Layer] | None:
 
 def _instead(values: Node, whole: Node) -> Node:
     return values
+
+
+def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
+    """The values that a `valuesFrom` of a HelmRelease names; None where they are in a Secret, or not to be found."""
+    path = release.source.path
+    home = repository(os.path.dirname(os.path.abspath(path)))
+    return _config_value(reference, release, _Tree(str(home), sources, os.path.isabs(path))) if home else None
 
 
 def _config_value(reference: Node, release: Node, tree: _Tree) -> Node | None:
@@ -270,7 +277,7 @@ def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tre
                     yield found
 
 
-def _inner(node: Node) -> Node | None:
+def read_block(node: Node) -> Node | None:
     """The values that a block of text holds."""
     if node.style != "literal":
         return None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nodelint.build import Inventory
+    from nodelint.build.built import Unbuilt
     from nodelint.build.kustomize import UnbuiltOverlay
     from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import FactFlags
@@ -200,7 +201,7 @@ def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
         report = lint(sources, request, jobs=jobs, built=made.built)
-        return report._replace(skipped=(*report.skipped, *skip_unbuilt(made.unbuilt)))
+        return report._replace(skipped=(*report.skipped, *skip_unbuilt(made.unbuilt), *skip_remote(made.remote)))
 
     return judge
 
@@ -213,6 +214,14 @@ def skip_unbuilt(overlays: Sequence[UnbuiltOverlay]) -> Iterator[Skipped]:
         way = "" if overlay.fails else "; --kustomize runs kustomize itself"
         reason = f"the overlay {overlay.folder_shown} is not built: {overlay.why.reason}{way}"
         yield Skipped(None, overlay.why.path, None, reason, False, line=overlay.why.line)
+
+
+def skip_remote(remote: Sequence[Unbuilt]) -> Iterator[Skipped]:
+    """What is said of values for charts whose templates are elsewhere."""
+    from nodelint.lint.results import Skipped
+
+    for values in remote:
+        yield Skipped(None, values.path, None, values.reason, False, line=values.line)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

@@ -1,0 +1,140 @@
+"""Values with pools and classes for charts whose templates are elsewhere: never "All good", nor nothing to check."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+POOLS = "nodePools:\n  default:\n    instanceTypes: [m5.large]\n    # karpenter\n"
+JUDGED = (
+    "nodePools:\n  default:\n    requirements:\n"
+    "      - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}\n"
+)
+CHART = "apiVersion: v2\nname: pools\nversion: 0.1.0\n"
+TEMPLATE = """\
+{{- range $name, $pool := .Values.nodePools }}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ $name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: {{ toJson $pool.instanceTypes }}
+{{- end }}
+"""
+
+
+def indented(text: str, width: int) -> str:
+    return "".join(" " * width + line + "\n" for line in text.splitlines())
+
+
+def application(source: str, values: str = POOLS, kind: str = "Application") -> str:
+    spec = f"source:\n  repoURL: https://example.com/charts\n{indented(source, 2)}  helm:\n    values: |\n"
+    spec += indented(values, 6)
+    if kind == "ApplicationSet":
+        spec = "template:\n  spec:\n" + indented(spec, 4)
+    return f"apiVersion: argoproj.io/v1alpha1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n{indented(spec, 2)}"
+
+
+def release(chart: str, values: str = POOLS, more: str = "") -> str:
+    return (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a, namespace: karpenter}\nspec:\n"
+        f"  chart: {{spec: {{chart: {chart}, sourceRef: {{kind: GitRepository, name: a}}}}}}\n{more}"
+        f"  values:\n{indented(values, 4)}"
+    )
+
+
+FORMS = {
+    "an Application": ({"a.yaml": application("chart: karpenter-pools")}, "a.yaml", "karpenter-pools"),
+    "an ApplicationSet": (
+        {"a.yaml": application("path: 'charts/{{.name}}'", kind="ApplicationSet")},
+        "a.yaml",
+        "charts/{{.name}}",
+    ),
+    "a path that is not here": ({"a.yaml": application("path: elsewhere")}, "a.yaml", "elsewhere"),
+    "a HelmRelease": ({"a.yaml": release("karpenter-pools")}, "a.yaml", "karpenter-pools"),
+    "helmCharts of kustomize": (
+        {
+            "kustomization.yaml": "helmCharts:\n  - name: pools\n    repo: https://example.com\n    valuesInline:\n"
+            + indented(POOLS, 6)
+        },
+        "kustomization.yaml",
+        "pools",
+    ),
+    "a dependency": (
+        {
+            "c/Chart.yaml": CHART
+            + "dependencies:\n  - {name: pools, version: 1.0.0, repository: https://example.com}\n",
+            "c/values.yaml": "pools:\n" + indented(POOLS, 2),
+        },
+        "c/values.yaml",
+        "",
+    ),
+    "a file of values": ({"values/prod.yaml": POOLS}, "values/prod.yaml", ""),
+    "a class": ({"v.yaml": "karpenter:\n  ec2NodeClass:\n    amiFamily: AL2\n    role: a\n"}, "v.yaml", ""),
+    "a list": ({"v.yaml": "karpenter:\n  node_pools:\n    - {name: a, capacityTypes: [spot]}\n"}, "v.yaml", ""),
+}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    (folder / ".git").mkdir(exist_ok=True)
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_of_a_chart_that_is_elsewhere_are_named(nodelint: Run, tmp_path: Path, form: str) -> None:
+    files, path, chart = FORMS[form]
+    write(tmp_path, files)
+    done = nodelint("check", "--format", "json", "--fail-on-unjudged", ".")
+    told = json.loads(done.stdout)["coverage"]["notJudged"]
+    line = 1 + next(
+        number
+        for number, text in enumerate(files[path].splitlines())
+        if text.strip().rstrip(":") in ("nodePools", "ec2NodeClass", "node_pools")
+    )
+    assert [(entry["path"], entry["line"]) for entry in told] == [(path, line)]
+    assert chart in told[0]["reason"]
+    assert done.returncode == 1
+    first = nodelint("check", ".").stdout
+    assert "All good" not in first and "Nothing to check" not in first
+    assert told[0]["reason"] in nodelint("explain", ".").stderr
+
+
+HERE = {"charts/pools/Chart.yaml": CHART, "charts/pools/templates/pools.yaml": TEMPLATE}
+KNOWN = {
+    "a chart of the repository": {**HERE, "charts/pools/values.yaml": POOLS},
+    "an Application of it": {**HERE, "a.yaml": application("path: charts/pools")},
+    "a HelmRelease of it": {**HERE, "a.yaml": release("./charts/pools")},
+    "fields of Karpenter's": {"a.yaml": application("chart: pools", JUDGED)},
+    "what is switched off": {"v.yaml": "karpenter:\n  nodePool:\n    enabled: false\n    capacityTypes: [spot]\n"},
+    "the controller": {"v.yaml": "karpenter:\n  settings: {clusterName: a}\n  nodePool: {name: a}\n"},
+}
+
+
+@pytest.mark.parametrize("form", KNOWN)
+def test_values_that_are_judged_or_make_nothing_are_not_named(nodelint: Run, tmp_path: Path, form: str) -> None:
+    write(tmp_path, KNOWN[form])
+    told = json.loads(nodelint("check", "--format", "json", ".").stdout)["coverage"]["notJudged"]
+    assert not [entry for entry in told if "values" in entry["reason"]]
+
+
+def test_values_in_a_secret_are_named(nodelint: Run, tmp_path: Path) -> None:
+    more = "  valuesFrom:\n    - {kind: Secret, name: hidden}\n"
+    write(tmp_path, {**HERE, "a.yaml": release("./charts/pools", more=more)})
+    told = json.loads(nodelint("check", "--format", "json", ".").stdout)["coverage"]["notJudged"]
+    assert [(entry["path"], entry["line"]) for entry in told] == [("a.yaml", 7)]
+    assert "the values in the Secret `hidden` are not known" in told[0]["reason"]
