@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.data import DATA
+from nodelint.data import DATA, table
+from nodelint.ec2 import catalog as catalog_module
 from nodelint.ec2.cache import UnusableSnapshot, read
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import AwsFacts, Missing
@@ -38,9 +39,11 @@ from nodelint.ec2.snapshot import (
     Subnet,
     kept_images,
     parse_snapshot,
+    read_columns,
     snapshot_text,
     with_region_alone,
 )
+from nodelint.ec2.snapshot.columns import columns_text
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.model.releases import Version
 
@@ -508,3 +511,28 @@ def test_types_of_a_family_that_are_offered_alike_share_a_line() -> None:
     assert '{"types":["m5.large","m5.xlarge"],"zones":["a","b"],"capacity":["spot"]}' in written
     assert written.count('"zones"') == 3
     assert parse_snapshot(written).regions == (region,)
+
+
+def test_the_columns_that_a_run_reads_are_those_of_the_catalogue() -> None:
+    """Else `python tools/make_columns.py` writes them."""
+    catalogue = parse_snapshot(BUNDLED.read_bytes())
+    columns = read_columns(table("catalog_columns"))
+    assert table("catalog_columns")["size"] == BUNDLED.stat().st_size
+    assert [list(row) for row in columns.rows] == [list(row) for row in catalogue.rows]
+    assert columns._replace(rows=()) == catalogue._replace(rows=())
+    assert len(columns.rows) == len(catalogue.rows)
+
+
+def test_a_catalogue_that_has_changed_is_read_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = catalog_module._bundled().names_in(catalog_module._bundled().all_types)[0]
+    changed = BUNDLED.read_text(encoding="utf-8").replace(f'["{name}",', '["a1.1000xlarge",')
+    (tmp_path / "catalog.json").write_text(changed, encoding="utf-8")
+    monkeypatch.setattr(catalog_module, "DATA", str(tmp_path))
+    assert "a1.1000xlarge" in catalog_module._bundled.__wrapped__()
+
+
+def test_a_value_that_has_no_place_in_a_column_is_refused() -> None:
+    row = ("a1.large", ["a b"], [], None, [])
+    snapshot = parse_snapshot(BUNDLED.read_bytes())._replace(labels=("l",), resources=(), priced=(), rows=(row,))
+    with pytest.raises(ValueError, match="blank"):
+        columns_text(snapshot)

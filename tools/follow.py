@@ -309,6 +309,7 @@ class Follower:
             self.by_hand.append("catalog.json: instance types are read when the release is out")
             return
         import make_catalog
+        import make_columns
         import make_tables
 
         from nodelint.ec2.snapshot import snapshot_text
@@ -320,11 +321,10 @@ class Follower:
             return
         checkout = make_catalog.Checkout(self.provider.git_dir)
         catalogue = make_catalog.make(checkout, self.target.revision, docs, page)
-        self._write(
-            self.data / "catalog.json",
-            snapshot_text(catalogue),
-            told_types(self.data / "catalog.json", catalogue.rows),
-        )
+        text = snapshot_text(catalogue)
+        self._write(self.data / "catalog.json", text, told_types(self.data / "catalog.json", catalogue.rows))
+        columns = make_columns.columns_file(text.encode())
+        self._write(self.data / "catalog_columns.json", columns, "the same by columns")
         tables = make_tables.make(checkout, self.target.revision, catalogue)
         self._write(self.data / "tables.json", snapshot_text(tables), f"{len(tables.rows)} further types")
 

@@ -13,7 +13,8 @@ from functools import cache
 from types import MappingProxyType
 
 from nodelint.data import DATA, table
-from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot, read_bundled
+from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot, read_bundled, read_columns
+from nodelint.ec2.snapshot.columns import columns_of
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import (
     ARCH,
@@ -44,13 +45,12 @@ _CACHED = 5_000
 class _LabelColumns:
     """The labels of a snapshot's types as its rows have them: what the views of it for all releases share."""
 
-    __slots__ = ("_columns", "_positions", "_rows", "_sets", "labels", "names")
+    __slots__ = ("_positions", "_sets", "columns", "labels", "names")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.labels = snapshot.labels
-        self.names = tuple([row[0] for row in snapshot.rows])
-        self._rows = snapshot.rows
-        self._columns: list[tuple[str | None, ...]] = []
+        self.columns = columns_of(snapshot.rows)
+        self.names = self.columns.names
         self._positions: dict[str, int] = {}
         self._sets: dict[str, dict[str, TypeSet]] = {}
 
@@ -63,11 +63,7 @@ class _LabelColumns:
 
     def column(self, key: str) -> tuple[str | None, ...]:
         """The value of a label for each type."""
-        if not self._rows:
-            return ()
-        if not self._columns:  # all at once: most checks ask for most of them
-            self._columns = list(zip(*[row[1] for row in self._rows], strict=True))
-        return self._columns[self.labels.index(key)]
+        return self.columns.labels(self.labels.index(key))
 
     def sets(self, key: str) -> dict[str, TypeSet]:
         """The types of each value of a label."""
@@ -274,7 +270,7 @@ class Catalog:
         position = self._positions().get(name)
         if position is None:
             return {}
-        quantities = self._snapshot.rows[position][2]
+        quantities = self._written.columns.quantities_of(position)
         return {k: q for k, q in zip(self._snapshot.resources, quantities, strict=True) if q is not None}
 
     def having_resource(self, resource: str) -> TypeSet:
@@ -284,15 +280,15 @@ class Catalog:
         column = self._snapshot.resources.index(resource)
 
         def make() -> TypeSet:
-            rows = self._snapshot.rows
-            return TypeSet.from_positions([n for n, row in enumerate(rows) if row[2][column] not in (None, "0")])
+            quantities = self._written.columns.quantities(column)
+            return TypeSet.from_positions([n for n, quantity in enumerate(quantities) if quantity not in (None, "0")])
 
         return self.remembered(("having", resource), make)
 
     def network(self, name: str) -> Network | None:
         """The VPC limits of a type; None where none are published."""
         position = self._positions().get(name)
-        limits = None if position is None else self._snapshot.rows[position][3]
+        limits = None if position is None else self._written.columns.network(position)
         if limits is None:
             return None
         interfaces, addresses, trunking, branches, cards = limits
@@ -309,7 +305,7 @@ class Catalog:
         if position is None or region.startswith("cn-") or not regions:
             return None
         column = regions.index(region) if region in regions else regions.index("us-east-1")
-        return self._snapshot.rows[position][4][column]
+        return self._written.columns.prices(column)[position]
 
     def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.
@@ -373,9 +369,8 @@ class Catalog:
         return self._columns[key]
 
     def _build(self, key: str) -> tuple[str | None, ...] | None:
-        rows = self._snapshot.rows
         if key == WINDOWS_BUILD:
-            return (self._windows_build,) * len(rows)
+            return (self._windows_build,) * len(self._names)
         if key == OS and self._windows_build is not None:
             return tuple(["windows" if arch == "amd64" else None for arch in self._column(ARCH) or ()])
         if key not in self._snapshot.labels or not self._has_label(key):
@@ -443,4 +438,8 @@ def accelerated_once(value: str) -> bool:
 
 @cache
 def _bundled() -> Catalog:
-    return Catalog.load(f"{DATA}/catalog.json")
+    path = os.path.join(DATA, "catalog.json")
+    written = table("catalog_columns")
+    if written["size"] != os.stat(path).st_size:  # somebody is at work on it
+        return Catalog.load(path)
+    return Catalog(read_columns(written))

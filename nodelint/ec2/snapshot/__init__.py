@@ -4,6 +4,7 @@ from nodelint.ec2.snapshot.format import (
     check_rows,
     parse_snapshot,
     read_bundled,
+    read_columns,
     snapshot_text,
     with_region_alone,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "parse_snapshot",
     "pruned_owners",
     "read_bundled",
+    "read_columns",
     "snapshot_text",
     "with_region_alone",
 ]

@@ -69,6 +69,14 @@ def read_bundled(text: bytes) -> Snapshot:
     return _snapshot_of(read_json(text))
 
 
+def read_columns(written: dict[str, Any]) -> Snapshot:
+    """The snapshot of a table that `tools/make_columns.py` has written: its rows are `TextColumns`."""
+    from nodelint.ec2.snapshot.columns import TextColumns
+
+    rows: Any = TextColumns(written["columns"])
+    return _snapshot_of(written["snapshot"])._replace(rows=rows)
+
+
 def _snapshot_of(data: Any) -> Snapshot:
     if not isinstance(data, dict) or "nodelint-snapshot" not in data:
         raise SnapshotError("not a snapshot: the key `nodelint-snapshot` is missing")

@@ -1,0 +1,143 @@
+"""Instance types by columns: of more than a thousand types a run asks for some labels, and for few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.data import read_json
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.ec2.snapshot.records import Row, Snapshot
+
+_NOTHING = "~"
+"""What stands for a value that is not there."""
+
+
+class RowColumns:
+    """The columns of rows: each is the values of all types in the order of their names."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.names = tuple([row[0] for row in rows])
+        self._rows = rows
+        self._labels: list[tuple[str | None, ...]] = []
+        self._quantities: dict[int, tuple[str | None, ...]] = {}
+        self._prices: dict[int, tuple[float | None, ...]] = {}
+
+    def labels(self, column: int) -> tuple[str | None, ...]:
+        """The values of a label, by the number of its column."""
+        if not self._rows:
+            return ()
+        if not self._labels:  # all at once: most checks ask for most of them
+            self._labels = list(zip(*[row[1] for row in self._rows], strict=True))
+        return self._labels[column]
+
+    def quantities(self, column: int) -> tuple[str | None, ...]:
+        """The quantities of a resource."""
+        if column not in self._quantities:
+            self._quantities[column] = tuple([row[2][column] for row in self._rows])
+        return self._quantities[column]
+
+    def quantities_of(self, position: int) -> Sequence[str | None]:
+        """The quantities of a type, by its place among the names."""
+        return self._rows[position][2]
+
+    def network(self, position: int) -> list[Any] | None:
+        """The network limits of a type."""
+        return self._rows[position][3]
+
+    def prices(self, column: int) -> tuple[float | None, ...]:
+        """The prices of a region in USD per hour."""
+        if column not in self._prices:
+            self._prices[column] = tuple([row[4][column] for row in self._rows])
+        return self._prices[column]
+
+
+class TextColumns:
+    """The same of columns that are one text each, and the rows that they make.
+
+    A column is taken apart when it is asked for: that spares a run most of what reading every row takes.
+    """
+
+    def __init__(self, written: dict[str, Any]) -> None:
+        self.names = tuple(written["names"].split(" "))
+        self._written = written
+        self._columns: dict[tuple[str, int], tuple[str | None, ...]] = {}
+        self._prices: dict[int, tuple[float | None, ...]] = {}
+        self._quantities: list[tuple[str | None, ...]] = []
+        self._networks: list[str] = []
+
+    def labels(self, column: int) -> tuple[str | None, ...]:
+        return self._column("labels", column)
+
+    def quantities(self, column: int) -> tuple[str | None, ...]:
+        return self._column("quantities", column)
+
+    def quantities_of(self, position: int) -> Sequence[str | None]:
+        if not self._quantities:
+            every = (self.quantities(column) for column in range(len(self._written["quantities"])))
+            self._quantities = list(zip(*every, strict=True))
+        return self._quantities[position]
+
+    def _column(self, part: str, column: int) -> tuple[str | None, ...]:
+        found = self._columns.get((part, column))
+        if found is None:
+            values = self._written[part][column].split(" ")
+            found = self._columns[part, column] = tuple([None if value == _NOTHING else value for value in values])
+        return found
+
+    def network(self, position: int) -> list[Any] | None:
+        if not self._networks:
+            self._networks = self._written["networks"].split(" ")
+        limits: list[Any] | None = None
+        if self._networks[position] != _NOTHING:
+            limits = read_json(self._networks[position])
+        return limits
+
+    def prices(self, column: int) -> tuple[float | None, ...]:
+        if column not in self._prices:
+            written = self._column("prices", column)
+            self._prices[column] = tuple([None if price is None else float(price) for price in written])
+        return self._prices[column]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows, as a snapshot has them."""
+        labels = zip(*(self.labels(column) for column in range(len(self._written["labels"]))), strict=True)
+        prices = zip(*(self.prices(column) for column in range(len(self._written["prices"]))), strict=True)
+        for position, (name, values, priced) in enumerate(zip(self.names, labels, prices, strict=True)):
+            yield name, list(values), list(self.quantities_of(position)), self.network(position), list(priced)
+
+
+def columns_of(rows: Any) -> RowColumns | TextColumns:
+    """The columns of the rows of a snapshot."""
+    return rows if isinstance(rows, TextColumns) else RowColumns(rows)
+
+
+def columns_text(snapshot: Snapshot) -> dict[str, Any]:
+    """What `TextColumns` takes, of a snapshot's rows. Raises ValueError for a value that has no place in it."""
+    import json
+
+    rows = [*snapshot.rows]
+    networks = [None if row[3] is None else json.dumps(row[3], separators=(",", ":")) for row in rows]
+    return {
+        "names": _join([row[0] for row in rows]),
+        "labels": [_join([row[1][column] for row in rows]) for column in range(len(snapshot.labels))],
+        "quantities": [_join([row[2][column] for row in rows]) for column in range(len(snapshot.resources))],
+        "networks": _join(networks),
+        "prices": [
+            _join([None if row[4][column] is None else repr(row[4][column]) for row in rows])
+            for column in range(len(snapshot.priced))
+        ],
+    }
+
+
+def _join(values: Sequence[str | None]) -> str:
+    if any(value is not None and (" " in value or value == _NOTHING) for value in values):
+        raise ValueError(f"a value with a blank, or `{_NOTHING}`, stands in no column")
+    return " ".join([_NOTHING if value is None else value for value in values])
