@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,18 @@ spec:
 %{ endfor ~}
 """
 
+QUOTED = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: a
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: "node.kubernetes.io/instance-type", operator: In, values: ["m5.xlrge", "m5.large"]}
+"""
 SHAPES = {
     "default": Shape(
         {"v.tf": 'variable "types" { default = ["m5.xlrge", "m5.large"] }', "m.tf": pool("var.types")},
@@ -397,6 +410,35 @@ locals {
         },
         (),
     ),
+    "a list of which a part is known": Shape(
+        {"m.tf": 'variable "more" {}\n' + pool('concat(["m5.xlrge", "m5.large"], var.more)')},
+        ('m.tf: values = concat(["m5.xlrge", "m5.large"], var.more)',),
+    ),
+    "an object of which a part is known": Shape(
+        {
+            "m.tf": 'variable "more" {}\n'
+            + pool('["m5.xlrge", "m5.large"]')
+            .replace("template = {", "template = merge(var.more, {")
+            .replace("} }\n    }", "} })\n    }")
+        },
+        ('m.tf: values = ["m5.xlrge", "m5.large"]',),
+    ),
+    "a quoted text of JSON": Shape(
+        {"m.tf.json": json.dumps({"resource": {"kubectl_manifest": {"p": {"yaml_body": QUOTED}}}}, indent=1)},
+        ("m.tf.json: m5.xlrge",),
+    ),
+    "JSON in a quoted text of JSON": Shape(
+        {
+            "m.tf.json": json.dumps(
+                {"resource": {"kubectl_manifest": {"p": {"yaml_body": json.dumps(yaml.safe_load(QUOTED))}}}}, indent=1
+            )
+        },
+        ("m.tf.json: m5.xlrge",),
+    ),
+    "a quoted text": Shape(
+        {"m.tf": f'resource "kubectl_manifest" "p" {{\n  yaml_body = {json.dumps(QUOTED)}\n}}\n'},
+        ("m.tf: m5.xlrge",),
+    ),
     "only apply knows how many": Shape(
         {"m.tf": pool("each.value", "each.key", EACH.replace("local.pools", "data.x.y.pools"))},
         (),
@@ -521,7 +563,7 @@ def test_no_damage_to_a_file_breaks_the_reader(name: str, at: int, size: int, ne
         for path, text in SHAPES[name].files.items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_text(text, encoding="utf-8")
-        path = next(path for path in SHAPES[name].files if path.endswith("m.tf"))
+        path = next(path for path in SHAPES[name].files if path.endswith(("m.tf", "m.tf.json")))
         text = SHAPES[name].files[path]
         (Path(folder) / path).write_text(text[:at] + new + text[at + size :], encoding="utf-8")
         whole = Path(folder) / path
@@ -556,6 +598,7 @@ resource "helm_release" "karpenter_pools" {
 @pytest.mark.parametrize("name", SHAPES)
 def test_an_object_is_there_once(name: str) -> None:
     for path, text in SHAPES[name].files.items():
-        places = [d.root.start for d in Source.from_text(path, text).documents if d.root is not None]
-        ends = [d.root.end for d in Source.from_text(path, text).documents if d.root is not None]
+        documents = Source.from_text(path, text).documents
+        roots = [d.root for d in documents if d.root is not None and d.host != "quoted"]
+        places, ends = [root.start for root in roots], [root.end for root in roots]
         assert all(end <= start for end, start in zip(ends, places[1:], strict=False)), (path, places)

@@ -90,7 +90,8 @@ def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) 
                 below = f"{field}.{name}" if field else name
                 pending.append((below, entry.value))
                 if entry.name is None:
-                    pending.append((below, entry.key))
+                    decides = _decides(obj.kind, field)  # it may be any field
+                    yield UnknownField(obj, below, entry.key, _excerpt_of(entry.key), decides)
         elif node.kind == "sequence":
             pending += [(f"{field}[{n}]", node.items[n]) for n in reversed(range(len(node.items)))]
         elif node.value is UNKNOWN:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from nodelint.source.embedded_text import find_expansions, unescape_in_place
 from nodelint.source.nodes import Node
 from nodelint.source.placeholders import MASK, holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.terraform.hcl import HclError, Text
+from nodelint.source.terraform.hcl import HclError, Text, unescape
 from nodelint.source.terraform.hclexpr import OF_KARPENTER, read_encoded
 from nodelint.source.yaml import jsonpatch
 from nodelint.source.yaml.compose import compose
@@ -55,12 +56,7 @@ _HEREDOC = (
 )
 _ELLIPSIS = r"(?m)^[ \t]*(?:(?:\.{3}|…|\[\.{3}\]|<snip>)[ \t]*|#[ \t]*(?:\.{3}|…)[^\r\n]*)\r?$"
 _PATCHES = frozenset({"patch", "patches", "patchesStrategicMerge"})
-# what a shell puts a value in the place of; capitals and braces are known to all other readers as well
-_EXPANSION = r"\\[$`\\]|\$\(\(|\$\(|`|\$?\$\{|\$[A-Za-z_]\w*|\$[0-9@*#?$!-]"
-_LONGEST_EXPANSION = 500
-"""Characters within which the bracket of a `$(` is looked for."""
 _VALUES = r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:requirements|(?:ami|subnet|securityGroup)SelectorTerms)["']?[ \t]*:"""
-_KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
 _FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
 
 
@@ -138,6 +134,8 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
     text = source.text
     groups = re.compile(GROUPS)
     for node in root.walk():
+        if node.style == "double" and not node.shared and _keys_above(node) is not None:
+            yield from _quoted(source, node.start, node.end, node.value)
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
@@ -157,6 +155,22 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         elif _says_object(text, body, node.end):
             reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
             yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
+
+
+def _quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
+    """The manifests of a quoted text. They have the places of the quoted characters, and no edit may touch them."""
+    if not isinstance(value, str) or not _says_object(value, 0, len(value)):
+        return
+    region = EmbeddedYaml(start + 1, end - 1, "quoted")
+    body = unescape_in_place(source.text[start + 1 : end - 1])
+    if body is None:
+        reason = "a manifest in a quoted text with escapes that are not read: move it into a file, or a heredoc"
+        yield Reading(None, start, end, region, False, "", reason, start, True)
+        return
+    for reading in read_region(source, region, body):
+        for node in reading.root.walk() if reading.root is not None else ():
+            node.shared = True
+        yield reading
 
 
 def _keys_above(node: Node) -> list[str] | None:
@@ -199,6 +213,9 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
     found: list[Reading] = []
     for heredoc in words.heredocs:
         found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
+    for token in words.tokens:
+        if token.kind == "str" and text.find("karpenter.", token.start, token.end) >= 0:
+            found += _quoted(source, token.start, token.end, unescape(text[token.start + 1 : token.end - 1]))
     for manifest in words.manifests():
         at = words.tokens[manifest.at].start
         region = EmbeddedYaml(at, at, "hcl")
@@ -293,38 +310,6 @@ def _is_quoted(line: str, at: int) -> bool:
     )
 
 
-def _expansions(text: str) -> list[tuple[int, int]]:
-    """What a shell replaces in a heredoc, less what is written in a form that is a placeholder everywhere."""
-    found = []
-    at = 0
-    expansion, known = re.compile(_EXPANSION), re.compile(_KNOWN)
-    while (match := expansion.search(text, at)) is not None:
-        plain = known.match(text, match.start())
-        if plain is not None:
-            at = plain.end()
-            continue
-        at = match.end()
-        opening = match.group()
-        if opening == "`":
-            close = text.find("`", at)
-            at = close + 1 if close >= 0 else at
-        elif opening.endswith(("(", "{")):
-            at = _closed(text, match.end(), opening)
-        found.append((match.start(), at))
-    return found
-
-
-def _closed(text: str, at: int, opening: str) -> int:
-    """Behind the brackets that close a `$(`, `$((` or `${`; where they are not closed, behind its opening."""
-    pair = "{}" if opening.endswith("{") else "()"
-    depth = opening.count(pair[0])
-    for match in re.compile(r"[{}]" if pair == "{}" else r"[()]").finditer(text, at, at + _LONGEST_EXPANSION):
-        depth += 1 if match.group() == pair[0] else -1
-        if depth == 0:
-            return match.end()
-    return at
-
-
 # -- Markdown
 
 
@@ -362,13 +347,13 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
 # -- YAML that stands in lines of another text
 
 
-def read_region(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
-    """The documents of a region that hold an object of Karpenter's."""
+def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = None) -> Iterator[Reading]:
+    """The documents of a region that hold an object of Karpenter's; `body` is what is read in the place of it."""
     text = source.text
-    body = text[region.start : region.end]
+    body = text[region.start : region.end] if body is None else body
     shown = list(body)
     if region.shell:
-        for begin, end in _expansions(body):
+        for begin, end in find_expansions(body):
             shown[begin:end] = MASK * (end - begin)
     skipped = [region.start + m.start() for m in re.finditer(_ELLIPSIS, body)] if region.host == "markdown" else []
     for start in skipped:
@@ -381,7 +366,7 @@ def read_region(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     for begin, end in _documents(masked, prefix):
         at, stop = region.start + begin, region.start + end
         part = region._replace(start=at, end=stop)
-        if region.target is not None or _says_object(text, at, stop) or _may_hold_values(text, part):
+        if region.target is not None or _says_object(masked, begin, end) or _may_hold_values(text, part):
             yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
 
 

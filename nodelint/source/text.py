@@ -149,14 +149,14 @@ class Source(SourceText):
         """Whether a block scalar of a document may hold a manifest of its own."""
         root = document.root
         assert root is not None
-        if all(self.text.find(mark, document.start, document.end) < 0 for mark in "|>"):
+        if all(self.text.find(mark, document.start, document.end) < 0 for mark in ("|", ">", "\\n", '\\"')):
             return False
         own = root.get("apiVersion") is not None
         if self.text.count("apiVersion", document.start, document.end) <= own and not re.compile(_OPERATION).search(
             self.text, document.start, document.end
         ):
             return self._may_hold_values(document)
-        return re.compile(_BLOCK_SCALAR).search(self.text, document.start, document.end) is not None
+        return re.compile(_OTHER_TEXT).search(self.text, document.start, document.end) is not None
 
     def _may_hold_values(self, document: Document) -> bool:
         """Whether a block scalar of a document may hold the values of a chart that makes pools or classes of them."""
@@ -308,7 +308,7 @@ _MOST_TEXTS = 5
 YAML_NAMES = (".yaml", ".yml", ".json", "-")
 """What the name of a file ends in that is YAML and nothing else."""
 
-_BLOCK_SCALAR = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)"
+_OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
 

@@ -15,7 +15,7 @@ from nodelint.source.terraform.hcl import Text, Token
 from nodelint.source.terraform.hclexpr import ExpressionReader, read_template
 from nodelint.source.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
 from nodelint.source.terraform.tfencode import UNSET, json_pieces
-from nodelint.source.terraform.tfnodes import TextNode, is_unknown, items_of, mapping, scalar
+from nodelint.source.terraform.tfnodes import TextNode, is_unknown, items_of, mapping, scalar, sequence
 from nodelint.source.terraform.tftemplate import BadBlocks, Evaluator, nest, render
 from nodelint.tuples import NamedTuple
 
@@ -275,6 +275,8 @@ class FileFiller:
             if expression.kind == "call" and expression.value == "merge" and not self.declares:
                 for part in expression.parts:  # what is merged with something unknown is no object by itself
                     self.used.update(_objects_in(evaluator.value(part)))
+            if expression.kind == "call" and expression.value in ("concat", "merge") and not self.declares:
+                self.partly_known(expression, evaluator)
             return
         made = set(_objects_in(value))
         if made and self.declares:
@@ -286,6 +288,33 @@ class FileFiller:
             writer.add(escaped(text), expression.start, code, node)
         writer.at = expression.end
         self.used |= made
+
+    def partly_known(self, expression: HclExpression, evaluator: Evaluator) -> None:
+        """Write a list or object of which an argument is not known: what is known, and a place for the rest."""
+        kind = "sequence" if expression.value == "concat" else "mapping"
+        values = [evaluator.value(part) for part in expression.parts if part.kind != "spread"]
+        if len(values) < len(expression.parts) or all(value.kind != kind for value in values):
+            return
+        if any(value.kind not in (kind, "scalar") for value in values) or any(
+            next(_objects_in(value), None) is not None for value in values
+        ):
+            return
+        at = evaluator.place(expression)
+        if kind == "sequence":
+            items = (value.items if value.kind == kind else [value] for value in values)
+            whole = sequence(at, [item for part in items for item in part])
+        else:
+            whole = mapping(at, ((e.name or "", e.key, e.value) for value in values for e in value.entries))
+        writer = self.writer
+        writer.copy_to(expression.start)
+        code = writer.code_at(expression.start, expression.end)
+        pieces = list(json_pieces(whole, _unknown_text))
+        if kind == "mapping":
+            rest = _unknown_text(next(value for value in values if value.kind == "scalar"))
+            pieces[-1:] = [(f", ({rest}) = {rest}", at), pieces[-1]]
+        for text, node in pieces:
+            writer.add(escaped(text), expression.start, code, node)
+        writer.at = expression.end
 
 
 def _unknown_text(node: Node) -> str:

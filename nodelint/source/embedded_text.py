@@ -1,0 +1,64 @@
+"""Characters of texts that hold manifests: what a shell expands, and the escapes of a quoted text."""
+
+from __future__ import annotations
+
+import re
+
+# what a shell puts a value in the place of; capitals and braces are known to all other readers as well
+_EXPANSION = r"\\[$`\\]|\$\(\(|\$\(|`|\$?\$\{|\$[A-Za-z_]\w*|\$[0-9@*#?$!-]"
+_LONGEST_EXPANSION = 500
+"""Characters within which the bracket of a `$(` is looked for."""
+_KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
+
+
+def unescape_in_place(quoted: str) -> str | None:
+    """A quoted text with a blank in the place of each backslash; None where there is more to its escapes.
+
+    The blank stands outside of the quotes that were escaped, so that what these hold stays the same.
+    """
+    opens = True
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal opens
+        if match[1] == "n":
+            opens = True
+            return " \n"
+        made = ' "' if opens else '" '
+        opens = not opens
+        return made
+
+    if re.search(r'\\[^n"]', quoted) is not None or "\n" in quoted:
+        return None
+    return re.sub(r'\\([n"])', replace, quoted)
+
+
+def find_expansions(text: str) -> list[tuple[int, int]]:
+    """What a shell replaces in a heredoc, less what is written in a form that is a placeholder everywhere."""
+    found = []
+    at = 0
+    expansion, known = re.compile(_EXPANSION), re.compile(_KNOWN)
+    while (match := expansion.search(text, at)) is not None:
+        plain = known.match(text, match.start())
+        if plain is not None:
+            at = plain.end()
+            continue
+        at = match.end()
+        opening = match.group()
+        if opening == "`":
+            close = text.find("`", at)
+            at = close + 1 if close >= 0 else at
+        elif opening.endswith(("(", "{")):
+            at = _closed(text, match.end(), opening)
+        found.append((match.start(), at))
+    return found
+
+
+def _closed(text: str, at: int, opening: str) -> int:
+    """Behind the brackets that close a `$(`, `$((` or `${`; where they are not closed, behind its opening."""
+    pair = "{}" if opening.endswith("{") else "()"
+    depth = opening.count(pair[0])
+    for match in re.compile(r"[{}]" if pair == "{}" else r"[()]").finditer(text, at, at + _LONGEST_EXPANSION):
+        depth += 1 if match.group() == pair[0] else -1
+        if depth == 0:
+            return match.end()
+    return at
