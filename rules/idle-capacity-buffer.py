@@ -7,7 +7,8 @@ where the feature gate CapacityBuffer is on. The API server admits one that name
 `percentage` and `limits` says how much, the buffer is empty. And where no NodePool takes the pods, no node comes.
 
 The Cluster Autoscaler reads objects of the same kind. Nothing is said unless the files turn Karpenter's gate on, save
-of what the API server refuses: both references at once, and `podTemplateRef` without `replicas` and `limits`. Which
+of what the API server refuses or drops: fields that v1beta1 does not have, values of another type, both references at
+once, and `podTemplateRef` without `replicas` and `limits`. Which
 template is meant, and how much room, only the author can say: there is no fix for a reference that is missing.
 
 ```yaml bad frame=pool karpenter=1.14.1
@@ -51,7 +52,7 @@ def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Finding
         return
     if any(entry.name is None for entry in spec.entries):
         return
-    refused = list(_find_refused(spec))
+    refused = list(_find_unknown(buffer, context)) or list(_find_refused(spec))
     yield from refused
     if refused or not context.settings(buffer).gate("CapacityBuffer"):
         return
@@ -72,6 +73,25 @@ def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Finding
             message=f"no NodePool takes the pods of `{messages.short(template.label)}`: no room is made for them",
             help=f"`nodelint fit --workload {template.kind.lower()}/{template.name}` says why",
         )
+
+
+def _find_unknown(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Iterator[Finding]:
+    """What the schema of the buffer does not have, or has otherwise."""
+    for problem in context.problems(buffer):
+        node, meant = problem.node, problem.suggestion
+        if problem.layer == "unknown":
+            changes = edits.if_editable(edits.set_key, node, meant) if meant is not None else []
+            ways = [Suggestion("drop it", edits.if_editable(edits.remove, node))]
+            yield Finding(
+                at=node,
+                message=problem.message,
+                severity="error",
+                edits=changes,
+                suggestions=[] if changes else [way for way in ways if way.edits],
+            )
+        elif problem.layer == "structure":
+            changes = edits.if_editable(edits.set_value, node, meant) if meant is not None else []
+            yield Finding(at=node, message=problem.message, severity="error", edits=changes)
 
 
 def _find_refused(spec: Node) -> Iterator[Finding]:

@@ -14,6 +14,9 @@ rules:
   no-pool-for-workload: {pools: complete}
 ```
 
+A workload that selects no label of Karpenter's own, and none with a value that a NodePool gives or that is near to
+one, may be meant for nodes of others that the repository does not show: it is mentioned, and no warning.
+
 Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`karpenter.sh/nodepool` with
 `DoesNotExist`), of a workload whose labels a file with node groups or Fargate profiles names, and in a run that is
 not about the whole repository. `nodelint fit` shows what each NodePool makes of each workload.
@@ -85,14 +88,18 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     refusal = nearest.refusal
     if refusal is None:
         return
+    ways = list(_ways_out(found))
+    others = pools != "complete" and not ways
+    others = others and fit.may_be_for_others(workload, [verdict.pool for verdict in found.verdicts])
+    pending = "they stay pending, unless nodes of others take them" if others else "they stay pending"
     yield Finding(
         at=refusal.at_workload or workload.name_node,
         message=f"no NodePool takes its pods; {_say_why(found, nearest, refusal)}",
-        severity="error" if pools == "complete" else None,
+        severity="error" if pools == "complete" else "info" if others else None,
         also=list(_related_refusals(found, nearest)),
-        note="the pods stay pending: Karpenter launches no node for them",
+        note=f"Karpenter launches no node for the pods: {pending}",
         help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
-        suggestions=list(_ways_out(found)),
+        suggestions=ways,
     )
 
 

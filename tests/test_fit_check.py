@@ -55,6 +55,25 @@ def test_only_what_cannot_be_and_is_meant_for_a_pool_is_told(
     assert bool(found(nodelint)) == told
 
 
+@pytest.mark.parametrize(
+    ("asked", "severity"),
+    [
+        ("nodeSelector: {team: web}", "info"),
+        ("nodeSelector: {team: bach}", "warning"),
+        ("nodeSelector: {team: batch, tier: front}", "warning"),
+        ("nodeSelector: {karpenter.sh/nodepool: none}", "warning"),
+        ("nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {requests: {cpu: 1000}}}]", "warning"),
+    ],
+)
+def test_what_may_be_for_nodes_of_others_is_only_mentioned(
+    here: Path, nodelint: Run, asked: str, severity: str
+) -> None:
+    (here / "web.yaml").write_text(pod(asked))
+    (finding,) = found(nodelint)
+    assert finding["severity"] == severity
+    assert ("unless nodes of others" in finding["note"]) == (severity == "info")
+
+
 def test_complete_pools_make_each_workload_theirs(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {other: label}"))
     (here / "nodelint.yaml").write_text(f"rules:\n  {RULE}: {{pools: complete}}\n")
@@ -194,3 +213,35 @@ def test_capacity_buffers_that_make_no_room(
     messages = [each["message"] for each in json.loads(done.stdout)["findings"]]
     assert len(messages) == len(said)
     assert all(part in message for part, message in zip(said, messages, strict=True)), messages
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", None),
+        ("replicas", "replica", "`replica` is not a known field, did you mean `replicas`?"),
+        ("replicas: 2", 'replicas: "2"', "`replicas` must be an integer, but is the string `2`"),
+        ("{name: spare}", "{}", "required field `name` is missing"),
+    ],
+)
+@pytest.mark.parametrize("given", ["file", "folder", "standard input"])
+def test_a_buffer_alone_is_judged_by_its_schema(
+    here: Path, nodelint: Run, old: str, new: str, said: str | None, given: str
+) -> None:
+    (here / "pools.yaml").unlink()
+    text = BUFFER.replace(f"podTemplateRef: {old}", f"podTemplateRef: {new}") if old.startswith("{") else BUFFER
+    text = text if old.startswith("{") else text.replace(old, new, 1)
+    (here / "buffer.yaml").write_text(text)
+    path = {"file": "buffer.yaml", "folder": ".", "standard input": "-"}[given]
+    done = nodelint("check", path, "--format", "json", stdin=text if path == "-" else None)
+    report = json.loads(done.stdout)
+    messages = [each["message"] for each in report["findings"]]
+    assert (done.returncode, report["summary"]["objects"]) == (1 if said else 0, 1)
+    assert [message.startswith(said or "") for message in messages] == [True] * len(messages) == [True] * bool(said)
+
+
+def test_a_misspelt_field_of_a_buffer_is_mended(here: Path, nodelint: Run) -> None:
+    (here / "pools.yaml").unlink()
+    (here / "buffer.yaml").write_text(BUFFER.replace("replicas", "replica").replace("Ref: {name", "Ref: {nam"))
+    assert nodelint("check", ".", "--fix").returncode == 0
+    assert (here / "buffer.yaml").read_text() == BUFFER

@@ -12,7 +12,7 @@ from functools import cache
 
 from nodelint.apiserver.problems import Layer, SchemaProblem, fit
 from nodelint.apiserver.schema_node import Raw, SchemaNode, load
-from nodelint.model.gvk import GROUPS, OVERLAY_KIND
+from nodelint.model.gvk import BUFFER_KIND, GROUPS, OVERLAY_KIND
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node
@@ -20,7 +20,7 @@ from nodelint.source import Node
 __all__ = ["Layer", "SchemaNode", "SchemaProblem", "Schemas", "check", "check_part", "load", "refuses"]
 
 
-_SERVED = {**dict.fromkeys(GROUPS, ("v1", "v1beta1")), OVERLAY_KIND: ("v1alpha1",)}
+_SERVED = {**dict.fromkeys(GROUPS, ("v1", "v1beta1")), OVERLAY_KIND: ("v1alpha1",), BUFFER_KIND: ("v1beta1",)}
 """The API versions of each kind of which there is a schema."""
 
 

@@ -139,7 +139,7 @@ def _show_files(run: _Run, ready: Judging) -> NoReturn:
     from nodelint.report.run_setup import file_lines
     from nodelint.report.skipped import unread_lines
 
-    objects = [obj for obj in ready.inventory.objects() if not obj.of_cluster]
+    objects = [obj for obj in ready.inventory.objects() if obj.counted]
     left = [*(f"{path}: {why}" for path, why in run.found.unreadable), *unread_lines(_unread(run))]
     echo("\n".join(file_lines(objects, ready.target, run.words.karpenter_named, ready.context_sources, left, look())))
     sys.exit(UNUSABLE if run.found.unreadable else CLEAN)

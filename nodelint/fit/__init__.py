@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from nodelint.fit.suggestions import WayOut, suggestions
-from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for
+from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for, may_be_for_others
 from nodelint.fit.verdict import PoolRefusal, PoolVerdict
 
-__all__ = ["PoolRefusal", "PoolVerdict", "Tree", "WayOut", "WorkloadFit", "is_intended_for", "suggestions"]
+__all__ = [
+    "PoolRefusal",
+    "PoolVerdict",
+    "Tree",
+    "WayOut",
+    "WorkloadFit",
+    "is_intended_for",
+    "may_be_for_others",
+    "suggestions",
+]

@@ -269,6 +269,26 @@ def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
     return selects or any(toleration.key in taints for toleration in pod.tolerations if toleration.key)
 
 
+def may_be_for_others(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
+    """Whether what a workload selects may be of nodes that others than Karpenter launch, and that are not known here.
+
+    A label of Karpenter's own is on no other node; one with a value that a pool gives speaks of that pool.
+    """
+    pod = pod_of(workload)
+    terms = pod.terms if pod is not None else ()
+    expressions = (*(pod.selector if pod else ()), *(expression for term in terms for expression in term.expressions))
+    for expression in expressions:
+        if expression.operator in ("NotIn", "DoesNotExist"):
+            continue
+        if expression.key.partition("/")[0] in OWN_DOMAINS:
+            return False
+        key = normalize(expression.key)
+        own = [pool.requirements[key] for pool in pools if key in pool.requirements and key not in pool.known]
+        if any(own) if expression.operator == "Exists" else any(o.admits(v) for o in own for v in expression.values):
+            return False
+    return True
+
+
 def _brings(overlay: NodeOverlay) -> list[str]:
     """The resources that an overlay gives to nodes."""
     capacity = overlay.node.find("spec", "capacity")

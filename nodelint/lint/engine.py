@@ -163,7 +163,7 @@ def lint(
         chosen, faults = {**chosen, **more.chosen}, [*faults, *more.faults]
 
     results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
-    ours = tuple(obj for obj in requested if not obj.of_cluster)
+    ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for built_text in built for problem in built_text.problems))
@@ -225,7 +225,7 @@ def _not_looked_at(objects: Sequence[Object]) -> Iterator[Skipped]:
     if any(obj.source.masked for obj in objects):
         from nodelint.lint.template_branches import not_judged
     for obj in objects:
-        for name in not_judged(obj) if obj.source.masked else ():
+        for name in not_judged(obj) if obj.source.masked and not obj.of_cluster else ():
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
             yield Skipped(None, obj.source.path, obj, reason, False)
         if isinstance(obj, NodePool) and obj.foreign:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nodelint.caching import cached_property
+from nodelint.model.gvk import BUFFER_API, BUFFER_KIND
 from nodelint.model.manifest import Object
 from nodelint.source import Document, Node
 
@@ -25,8 +26,6 @@ WORKLOAD_KINDS = {
 }
 """The kinds that make pods, each with the path of the pod's spec."""
 
-BUFFER_KIND = "CapacityBuffer"
-
 _GROUPS = {
     **dict.fromkeys(("Pod", "ReplicationController", "PodTemplate"), ("",)),
     **dict.fromkeys(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"), ("apps", "extensions")),
@@ -34,7 +33,7 @@ _GROUPS = {
     "Rollout": ("argoproj.io",),
     **dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume"), ("",)),
     "StorageClass": ("storage.k8s.io",),
-    BUFFER_KIND: ("autoscaling.x-k8s.io",),
+    BUFFER_KIND: (BUFFER_API.partition("/")[0],),
 }
 
 PATTERN = rf"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?(?:{'|'.join(_GROUPS)})\b"
@@ -47,6 +46,7 @@ class ClusterObject(Object):
     """An object of a cluster that is none of Karpenter's, and matters to where pods go."""
 
     of_cluster = True
+    counted = False
 
     @cached_property
     def namespace(self) -> str | None:
@@ -77,6 +77,8 @@ class Workload(ClusterObject):
 
 class CapacityBuffer(ClusterObject):
     """A request for spare nodes, `CapacityBuffer` of autoscaling.x-k8s.io: room for more pods of a template."""
+
+    counted = True
 
 
 def cluster_object(node: Node, document: Document, api_version: str, kind: str) -> ClusterObject | None:

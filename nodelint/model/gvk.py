@@ -12,11 +12,12 @@ CORE_GROUP = "karpenter.sh"
 AWS_GROUP = "karpenter.k8s.aws"
 CLASS_KIND = "EC2NodeClass"
 OVERLAY_KIND, OVERLAY_API = "NodeOverlay", f"{CORE_GROUP}/v1alpha1"
+BUFFER_KIND, BUFFER_API = "CapacityBuffer", "autoscaling.x-k8s.io/v1beta1"
 GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
 """The API group of each kind that releases from 1.0.0 on serve."""
 
 EVER_SERVED = frozenset(
-    {*GROUPS, OVERLAY_KIND, "NodeClaim", "Machine", "Provisioner", "AWSNodeTemplate", "CapacityBuffer"}
+    {*GROUPS, OVERLAY_KIND, "NodeClaim", "Machine", "Provisioner", "AWSNodeTemplate", BUFFER_KIND}
 )
 """The kinds that the CRDs of any release of Karpenter for AWS have, up to 1.14.1."""
 

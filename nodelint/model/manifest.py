@@ -134,6 +134,9 @@ class Object:
     of_cluster: ClassVar[bool] = False
     """Whether it is none of Karpenter's, and matters to where pods go."""
 
+    counted: ClassVar[bool] = True
+    """Whether a report counts it among the objects that were judged."""
+
     def __init__(self, node: Node, document: Document, api_version: str, kind: str, partial: bool = False) -> None:
         self.node = node
         self.document = document

@@ -285,7 +285,7 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     apart = source.path.endswith(YAML_NAMES) and not source.masked and document.root is not None
     if not apart or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
         return reread(source, text)
-    new = Source(source.path, text)
+    new = Source(source.path, text, source.also)
     new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
     if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
         return reread(source, text)

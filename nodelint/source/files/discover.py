@@ -38,9 +38,8 @@ _TEXTS = (
     *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
-_WORKFLOWS = ".github"
 _READ, _GLANCE, _UNREAD = 1, 2, 3
-_GIT = (".git", ".gitignore")
+_GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 _HCL = (".tf", ".tofu", ".tfvars", ".hcl")
 
 CHART = "Chart.yaml"
@@ -56,15 +55,14 @@ _STATES = (
     *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
     *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
 )
-_STATES_ALONE = (b"KARPENTER_", b"eksctl.io/")
-_STATES_IN_HCL = (b"_version", b"-version", b"aws_eks_cluster")
+_STATES_ALONE, _STATES_IN_HCL = (b"KARPENTER_", b"eksctl.io/"), (b"_version", b"-version", b"aws_eks_cluster")
 
 # One of these is in a file that makes pods.
 _WORKLOADS = (
     *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
 )
-_BUFFERS = b"CapacityBuffer"
+_BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 _NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
@@ -154,7 +152,7 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
     if _is_wanted(found.stdin, found):
         from nodelint.source import Source
 
-        found.sources.append(Source.from_bytes("-", found.stdin, found.also))
+        found.sources.append(Source.from_bytes("-", found.stdin, found.also or _buffers_in(found.stdin)))
 
 
 def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], None] | None) -> None:
@@ -180,7 +178,7 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
         from nodelint.source import Source
 
         # A file whose name is a dash is not standard input.
-        source = Source.from_bytes(_display_path(file), data, found.also)
+        source = Source.from_bytes(_display_path(file), data, found.also or _buffers_in(data))
         source.part = is_patch(file)
         found.sources.append(source)
         if _may_state(file, data, True):
@@ -437,10 +435,15 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
     if _concerns_karpenter(data):
         return True
     if found.also is None:
-        return False
+        return _buffers_in(data) is not None
     import re
 
     return re.search(found.also.encode(), data) is not None
+
+
+def _buffers_in(data: bytes) -> str | None:
+    """The pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
+    return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None
 
 
 def _is_marked(data: bytes) -> bool:
