@@ -1,0 +1,213 @@
+"""Slips that no other test noticed when they were tried, each held by what a user sees of it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from nodelint.ec2 import cache
+from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.instance_types import changes
+from nodelint.ec2.snapshot.records import Answer, Question, Region
+from nodelint.karpenter.resolve.zones import LaunchPlaces, place_note
+from nodelint.karpenter.taints import meant_taint
+from nodelint.lint.engine import Report
+from nodelint.lsp.positions import LineIndex
+from nodelint.model.ranges import releases_in
+from nodelint.model.releases import NEWEST
+from nodelint.model.requirement import Requirement
+from nodelint.release_evidence.scripts import evidence
+from nodelint.report.snapshot import Asking, differences, refresh_text
+from nodelint.source.placeholders import mask
+from nodelint.source.templates.sprig import call
+
+from .manifests import nodeclass, nodepool
+from .test_snapshot import SMALL
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Check = Callable[..., Report]
+
+RESOURCE = """\
+resource "kubernetes_manifest" "pool" {{
+  manifest = {{
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = {meta}
+    spec = {{
+      template = {{
+        spec = {{
+          nodeClassRef = {{ group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }}
+          requirements = []
+        }}
+      }}
+    }}
+  }}
+}}
+"""
+
+
+def fixed_terraform(nodelint: Run, folder: Path, text: str) -> str:
+    (folder / "main.tf").write_text(text, encoding="utf-8")
+    nodelint("check", "main.tf", "--fix", "--unsafe-fixes", "--select", "exported-metadata")
+    return (folder / "main.tf").read_text(encoding="utf-8")
+
+
+def test_the_last_field_of_an_object_on_one_line_is_removed(nodelint: Run, tmp_path: Path) -> None:
+    text = RESOURCE.format(meta='{ name = "a", uid = "x" }')
+    assert fixed_terraform(nodelint, tmp_path, text) == RESOURCE.format(meta='{ name = "a" }')
+
+
+@pytest.mark.parametrize("sign", ["#", "//"])
+def test_a_field_is_removed_with_the_comment_above_it(nodelint: Run, tmp_path: Path, sign: str) -> None:
+    kept = '{\n      name = "a"\n'
+    text = RESOURCE.format(meta=f'{kept}      {sign} of the cluster\n      uid = "x"\n    }}')
+    assert fixed_terraform(nodelint, tmp_path, text) == RESOURCE.format(meta=f"{kept}    }}")
+
+
+def test_a_range_holds_nothing_but_bounds() -> None:
+    for text in ("", "nonsense", ">=1.0 or so", "1.3 || "):
+        with pytest.raises(ValueError, match="is not a range"):
+            releases_in(text)
+
+
+def test_code_that_has_a_line_to_itself_leaves_a_blank_one() -> None:
+    text = "a: 1\n{{- if .Values.x }}\nb: {{ .Values.y }}\n{{- end }}\n"
+    masked, blank = mask(text)
+    assert len(masked) == len(text)
+    lines = [line for line in masked.splitlines() if line]
+    assert lines[0] == "a: 1" and [line[:3] for line in lines[1:]] == ["b: "]
+    assert blank == [5, text.index("{{- end")]
+
+
+def test_numbers_of_templates_are_compared_as_go_compares_them() -> None:
+    for name, expected in {"lt": [True, False, False], "le": [True, True, False], "ge": [False, True, True]}.items():
+        assert [call(name, [1, other]) for other in (2, 1, 0)] == expected, name
+
+
+def test_facts_of_the_root_folder_have_a_file_with_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NODELINT_CACHE_DIR", str(tmp_path))
+    assert Path(cache.place("/")).name.startswith("root-")
+
+
+def test_a_taint_is_meant_by_a_key_two_letters_away() -> None:
+    key = "node.cilium.io/agent-not-ready"
+    assert meant_taint(key, True) is None
+    for wrong in ("node.cilium.io/agent-not-redy", "node.cilium.io/agnt-not-redy"):
+        assert meant_taint(wrong, True) == key, wrong
+    assert meant_taint("node.cilium.io/agnt-nt-redy", True) is None
+
+
+@pytest.mark.parametrize(("key", "shown"), [("zone", "eu-west-1a, eu-west-1b"), ("zone-id", "euw1-az1, euw1-az2")])
+def test_a_line_on_zones_names_them_as_it_does(key: str, shown: str) -> None:
+    label = {"zone": "topology.kubernetes.io/zone", "zone-id": "topology.k8s.aws/zone-id"}[key]
+    zones = {"eu-west-1a": "euw1-az1", "eu-west-1b": "euw1-az2"}
+    places = LaunchPlaces("eu-west-1", zones, (), None, frozenset(), ())
+    line = Requirement.parse(label, "In", ("x",), release=NEWEST)
+    assert place_note(line, places) == f"the class has subnets in {shown}"
+
+
+def test_the_label_of_neuron_types_before_it_was_mended() -> None:
+    made = changes(["trn1.nonsense", "trn9.nonsense", "inf9.nonsense"], Catalog.bundled())
+    names = next(change.values for change in made if {"trn9.nonsense", "inf9.nonsense"} <= change.values.keys())
+    assert names["trn1.nonsense"] == names["inf9.nonsense"] == "inferentia"
+    assert names["trn9.nonsense"] is None
+
+
+def test_a_hop_limit_of_two_reaches_pods(check: Check) -> None:
+    for hops, reached in ((1, False), (2, True)):
+        options = f"metadataOptions: {{httpTokens: optional, httpPutResponseHopLimit: {hops}}}"
+        (result,) = check(nodeclass(options), select=["imds-v1"]).results
+        assert bool(result.finding.also) is reached, hops
+
+
+def test_empty_texts_of_the_api_server_are_as_good_as_none(check: Check) -> None:
+    text = nodeclass().replace("  name: default\n", "  name: default\n  uid: ''\n  resourceVersion: ''\n")
+    assert check(text, select=["exported-metadata"]).results == ()
+    (result,) = check(text.replace("uid: ''", "uid: x"), select=["exported-metadata"]).results
+    assert "uid" in result.message
+
+
+def test_a_call_over_several_lines_is_marked_on_its_first(check: Check) -> None:
+    script = "  userData: |\n    #!/bin/bash\n    /etc/eks/bootstrap.sh main \\\n      --use-max-pods false\n"
+    text = nodeclass(ami="id: ami-0123456789abcdef0") + "  amiFamily: AL2\n" + script
+    (result,) = check(text, select=["repeated-bootstrap"]).results
+    span = result.span
+    assert "\n" not in span.source.text[span.start : span.end]
+
+
+def test_as_many_replicas_as_the_limit_cannot_drift(check: Check) -> None:
+    def found(limit: int) -> list[str]:
+        text = nodepool().replace("spec:\n", f"spec:\n  replicas: 3\n  limits: {{nodes: {limit}}}\n", 1)
+        report = check(text, select=["replicas-beyond-limit"], karpenter="1.14.1")
+        return [result.message for result in report.results]
+
+    assert found(2) and found(3) and found(2) != found(3)
+    assert found(4) == []
+
+
+@pytest.mark.parametrize(("names", "indexes"), [("a", 0), ("ab", 1)])
+def test_a_plan_has_an_index_of_several_pools(nodelint: Run, tmp_path: Path, names: str, indexes: int) -> None:
+    for side in ("old", "new"):
+        pools = [
+            nodepool(name=name).replace(
+                "template:\n", f"template:\n    metadata: {{labels: {{is: {name}-{side}}}}}\n"
+            )
+            for name in names
+        ]
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "pools.yaml").write_text("---\n".join([nodeclass(), *pools]), encoding="utf-8")
+    done = nodelint("plan", "--old", "old", "new", "--format=html")
+    assert done.stdout.count("<ul class=index>") == indexes, done.stderr
+
+
+def test_what_was_refused_for_good_is_not_counted_as_found() -> None:
+    subnets = Question("subnets", (("tag:a", "b"),)), Question("subnets", (("tag:a", "c"),))
+    at = "2026-09-20T00:00:00Z"
+    answers = {subnets[0]: Answer(at, ("subnet-1",), 1), subnets[1]: Answer(at, failed="denied")}
+    asking = Asking(Region("eu-west-1", None, answers), answers, 2, 1.0)
+    text = refresh_text(asking, {})
+    assert "1 by 1 question" in text
+    assert "not answered: " in text and "denied" in text and "may pass" not in text
+
+
+def test_more_images_behind_the_same_ones_are_a_difference() -> None:
+    question = Question("images", (("name", "a*"),))
+    at = "2026-09-20T00:00:00Z"
+    old, new = (
+        SMALL._replace(regions=(Region("eu-west-1", None, {question: Answer(at, ("ami-1",), total)}),))
+        for total in (1, 2)
+    )
+    (difference,) = differences(old, new)
+    assert difference[1:3] == ("answers", "changed")
+
+
+def test_a_position_below_the_last_line_is_the_end() -> None:
+    lines = LineIndex("a: 1\nb: 2", "utf-16")
+    assert [lines.offset(types.Position(line, 0)) for line in (0, 1, 2, 3)] == [0, 5, 9, 9]
+
+
+def test_an_option_that_holds_a_slash_is_no_path_of_a_chart() -> None:
+    text = "helm upgrade --install karpenter --set=a/b=c --version 1.4.0\n"
+    assert [found.version for found in evidence("install.sh", text)] == ["1.4.0"]
+
+
+CLASS_OF_RESERVATIONS = nodeclass("capacityReservationSelectorTerms: [{tags: {a: b}}]")
+
+
+def test_reserved_capacity_comes_first_where_the_class_selects_some(check: Check) -> None:
+    for text, first in ((nodeclass(), ""), (CLASS_OF_RESERVATIONS, "reserved, then ")):
+        (result,) = check(nodepool(), text, select=["no-capacity-type"], karpenter="1.6.0").results
+        assert f": {first}spot is tried before on-demand" in result.message
+
+
+def test_what_another_branch_writes_is_judged(check: Check) -> None:
+    policy = "    consolidationPolicy: {}\n"
+    parts = "{{- if .x }}\n", policy.format("WhenEmpty"), "{{- else }}\n", policy.format("Nonsense"), "{{- end }}\n"
+    branches = "".join(parts)
+    text = nodepool().replace("spec:\n", f"spec:\n  disruption:\n    consolidateAfter: 5m\n{branches}", 1)
+    (result,) = check(text, select=["invalid-field"]).results
+    assert "Nonsense" in result.message
