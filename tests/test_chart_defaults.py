@@ -566,15 +566,20 @@ def test_no_text_breaks_the_reader_of_templates(words: list[str]) -> None:
 PROD = "arch: amd64\ntypes: [m5.large, m5.larg]\nconsolidateAfter: 1m\n"
 
 
-def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["values-prod.yaml", "prod.values.yaml", "prod-values.yaml", "values/prod.yaml", "environments/prod.yml"]
+)
+def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_path: Path, name: str) -> None:
     chart(tmp_path, VALUES.replace("m5.xlrge", "m5.xlarge"), pool=POOL)
-    (tmp_path / "chart/values-prod.yaml").write_text(PROD, encoding="utf-8")
+    path = tmp_path / "chart" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(PROD, encoding="utf-8")
     said = findings(nodelint, "--unsafe-fixes", "chart")
-    assert [line for line in said if "unknown-value" in line] == [
-        "values-prod.yaml:2:19: warning[unknown-value]: no instance type has instance-type `m5.larg`, "
+    assert [line.rpartition("/")[2] for line in said if "unknown-value" in line] == [
+        f"{path.name}:2:19: warning[unknown-value]: no instance type has instance-type `m5.larg`, "
         "did you mean `m5.large`?"
     ]
-    assert (tmp_path / "chart/values-prod.yaml").read_text(encoding="utf-8") == PROD, "there is no fix"
+    assert path.read_text(encoding="utf-8") == PROD, "there is no fix"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The other files of values that a repository has for a chart, and its default values with one of them merged in.
 
-These are the files beside `values.yaml` that are named like it (`values-prod.yaml`), and files elsewhere in the
-repository, such as `environments/prod/karpenter.yaml`, all of whose keys the default values of one chart have, and
-those of no other chart.
+These are the files beside `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
+folder of the chart for them (`values/prod.yaml`), and files elsewhere in the repository, such as
+`environments/prod/karpenter.yaml`, all of whose keys the default values of one chart have, and those of no other.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from nodelint.source import Node, Source
 from nodelint.source.files.discover import CHART
 from nodelint.source.files.safe_read import repository
 from nodelint.source.nodes import MappingEntry
+from nodelint.source.templates.charts import OTHER_VALUES
 
-_NAMED_LIKE_IT = r"values[-._][^/]*\.ya?ml"
+_FOLDERS = ("values", "env", "envs", "environment", "environments")
+"""Folders of a chart for the values of each environment."""
 
 MOST = 20
 """Files of values that one chart is judged with."""
@@ -27,13 +29,28 @@ _FEWEST_KEYS = 2
 
 
 def beside(values: str) -> list[str]:
-    """The files that are named like a chart's own values and stand beside them."""
+    """The files that are named like a chart's own values and stand beside them, or in a folder for such files."""
     folder = os.path.dirname(values)
+    found = [os.path.join(folder, name) for name in _list(folder) if re.fullmatch(OTHER_VALUES, name)]
+    for below in (os.path.join(folder, name) for name in _FOLDERS):
+        found += [os.path.join(below, name) for name in _list(below) if name.endswith((".yaml", ".yml"))]
+    return found
+
+
+def _list(folder: str) -> list[str]:
     try:
-        names = sorted(os.listdir(folder or os.curdir))
+        return sorted(os.listdir(folder or os.curdir))
     except OSError:
         return []
-    return [os.path.join(folder, name) for name in names if re.fullmatch(_NAMED_LIKE_IT, name)]
+
+
+def _find_own_values(path: str) -> str | None:
+    """Where the default values are of the chart that a file of values is of by its place and name."""
+    folder, name = os.path.split(path)
+    if re.fullmatch(OTHER_VALUES, name):
+        return os.path.join(folder, "values.yaml")
+    above, last = os.path.split(folder)
+    return os.path.join(above, "values.yaml") if last in _FOLDERS else None
 
 
 def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, Source, Node]]:
@@ -47,8 +64,8 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
         path = os.path.abspath(source.path)
         if path in charts or source.may_be_template or not path.endswith((".yaml", ".yml")):
             continue
-        own = os.path.join(os.path.dirname(path), "values.yaml")
-        if own in defaults and re.fullmatch(_NAMED_LIKE_IT, os.path.basename(path)):
+        own = _find_own_values(path)
+        if own in defaults:
             fitting = [own]
         elif os.path.isfile(os.path.join(os.path.dirname(path), CHART)):
             continue  # of a chart of its own

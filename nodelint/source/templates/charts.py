@@ -21,7 +21,7 @@ _LARGEST = 4 << 20
 _MOST_FILES = 500
 _MOST_VALUES = 50
 
-OTHER_VALUES = r"\Avalues[-._][^/]*\.ya?ml"
+OTHER_VALUES = r"\A(?:values[-._][^/]*|[^/]+[-._]values)\.ya?ml"
 TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
 """Names of further files of values: beside the chart's own, and in its folder `ci`."""
 
