@@ -20,7 +20,7 @@ from nodelint.source.templates.sprig_values import SetNode
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
-_MOST_RELEASES = 20
+MOST_RELEASES = 20
 """Releases that one chart is judged with."""
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
 
@@ -116,7 +116,7 @@ class _Tree(NamedTuple):
         return values_root(source) if source is not None else None
 
 
-class _Layer(NamedTuple):
+class ValuesLayer(NamedTuple):
     """Values that a release adds to those below it: the text they stand in, and how they change the whole."""
 
     given: SourceText
@@ -141,7 +141,7 @@ def find_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> It
             for folder, layers in _releases_in(root, tree):
                 path = folders.get(folder)
                 whole = values_root(charts[path]) if path is not None else None
-                if path is None or whole is None or not layers or counts[path] >= _MOST_RELEASES:
+                if path is None or whole is None or not layers or counts[path] >= MOST_RELEASES:
                     continue
                 counts[path] += 1
                 for layer in layers:
@@ -150,7 +150,7 @@ def find_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> It
                     yield path, given, whole
 
 
-def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[_Layer]]]:
+def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
     """The folder of each chart that an object installs, with the values that it gives, the weakest first."""
     version, kind = root.get("apiVersion"), root.get("kind")
     group = str(version.value) if version is not None else ""
@@ -174,11 +174,11 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[_Layer]]]:
                     yield folder, list(_argo_layers(helm, folder, tree))
 
 
-def _merging(node: Node) -> _Layer:
-    return _Layer(node.source, lambda whole: merged(whole, node))
+def _merging(node: Node) -> ValuesLayer:
+    return ValuesLayer(node.source, lambda whole: merged(whole, node))
 
 
-def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[_Layer]:
+def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
     files = helm.get("valueFiles")
     for node in files.items if files is not None else ():
         name = _text(node)
@@ -198,20 +198,20 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[_Layer]:
         key, value, forced = node.get("name"), node.get("value"), node.get("forceString")
         if key is not None and value is not None:
             typed = forced is None or forced.value is not True
-            if (layer := _setting(_text(key), key, value, typed)) is not None:
+            if (layer := read_setting(_text(key), key, value, typed)) is not None:
                 yield layer
 
 
-def _flux_layers(root: Node, tree: _Tree) -> list[_Layer] | None:
+def _flux_layers(root: Node, tree: _Tree) -> list[ValuesLayer] | None:
     """What a HelmRelease gives; None where a file that stands in the place of the defaults cannot be read."""
-    layers: list[_Layer] = []
+    layers: list[ValuesLayer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
     for number, item in enumerate(files.items if files is not None else ()):
         found = tree.read_values(tree.home, _text(item))
         if found is None:
             return None
         # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
-        layers.append(_Layer(found.source, partial(_instead, found)) if number == 0 else _merging(found))
+        layers.append(ValuesLayer(found.source, partial(_instead, found)) if number == 0 else _merging(found))
     references = root.find("spec", "valuesFrom")
     for reference in references.items if references is not None else ():
         node = _config_value(reference, root, tree)
@@ -219,7 +219,7 @@ def _flux_layers(root: Node, tree: _Tree) -> list[_Layer] | None:
         if node is None:
             continue
         if target:
-            setting = _setting(target, node, node, True)
+            setting = read_setting(target, node, node, True)
             layers += [setting] if setting is not None else []
         elif (inner := node if node.kind == "mapping" else read_block(node)) is not None:
             layers.append(_merging(inner))
@@ -290,7 +290,7 @@ def read_block(node: Node) -> Node | None:
     return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
 
 
-def _setting(path: str, name: Node, value: Node, typed: bool) -> _Layer | None:
+def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer | None:
     """One value at a path such as `pools[0].limits.cpu`, as `--set` takes it; None for a path of another form.
 
     `typed` reads `true` and `5` as what they are, and not as text.
@@ -301,7 +301,7 @@ def _setting(path: str, name: Node, value: Node, typed: bool) -> _Layer | None:
     if isinstance(value.value, str) and typed:
         made = SetNode(value.source, value.start, value.end, "scalar", value.style, _typed(value.value))
     steps = [int(step) if step.isdecimal() else step for step in re.findall(r"[\w-]+", path)]
-    return _Layer(value.source, lambda whole: _with_value(whole, steps, name, made))
+    return ValuesLayer(value.source, lambda whole: _with_value(whole, steps, name, made))
 
 
 def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value: Node) -> Node:

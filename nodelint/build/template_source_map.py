@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
@@ -41,7 +41,7 @@ def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
     given = [
         (p, source, merged(next(iter(_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
     ]
-    for path, source, whole in (*given, *find_releases(defaults, sources)):
+    for path, source, whole in (*given, *find_releases(defaults, sources), *_terraform_releases(defaults, sources)):
         values, templates = charts[path]
         for template in templates:
             variants = _fill_template(template, values, {}, whole)
@@ -54,6 +54,16 @@ def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
             variants = _fill_template(template, found.defaults, {}, found.root)
             if variants:
                 yield make_built(variants, found.defaults, own=found.own)
+
+
+def _terraform_releases(
+    charts: Mapping[str, Source], sources: Sequence[Source]
+) -> Iterator[tuple[str, SourceText, Node]]:
+    if not charts:
+        return iter(())
+    from nodelint.build.terraform_releases import find_terraform_releases
+
+    return find_terraform_releases(charts, sources)
 
 
 def make_built(

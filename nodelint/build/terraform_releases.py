@@ -1,0 +1,165 @@
+"""What Terraform gives to charts of the repository: `values`, `set` and `set_list` of each `helm_release`."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from nodelint.build.chart_values import MOST_RELEASES, ValuesLayer, read_setting
+from nodelint.build.values_files import merged, values_root
+from nodelint.source import Node, Source, SourceText
+from nodelint.source.placeholders import holds_code, mask
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.terraform.hcltree import HclExpression
+from nodelint.source.terraform.tfeval import EvaluationLimit
+from nodelint.source.terraform.tffill import BlockAttribute, TerraformBlock, attributes_of, instances
+from nodelint.source.terraform.tfnodes import TextNode, is_unknown
+from nodelint.source.terraform.tftemplate import Evaluator
+from nodelint.source.terraform.tfvalues import Modules, TerraformFile, TerraformModule
+from nodelint.source.yaml.compose import compose
+
+_ENCODERS = ("yamlencode", "jsonencode")
+_SETTERS = ("set", "set_list", "set_sensitive")
+
+
+def find_terraform_releases(
+    charts: Mapping[str, Source], sources: Sequence[Source]
+) -> Iterator[tuple[str, SourceText, Node]]:
+    """The charts that files of Terraform install: the chart's own values, a file that gives others, and all of them.
+
+    There is one for each file with a part in it. `charts` are the default values of charts by their absolute path. A
+    release with values that are not known is left out: they may be in the place of any others.
+    """
+    modules = Modules(sources)
+    for path, defaults in charts.items():
+        folder, whole = os.path.dirname(path), values_root(defaults)
+        count = 0
+        for near in modules.near(folder) if whole is not None else ():
+            source = modules.source(near)
+            if source is None or "helm_release" not in source.text or os.path.basename(folder) not in source.text:
+                continue
+            file = modules.file(near)
+            assert file is not None and whole is not None
+            try:
+                for layers in _releases_in(file, modules, folder):
+                    root = whole
+                    for layer in layers:
+                        root = layer.apply(root)
+                    count += 1
+                    for given in {id(layer.given): layer.given for layer in layers}.values():
+                        if count <= MOST_RELEASES:
+                            yield path, given, root
+            except EvaluationLimit:
+                continue
+
+
+def _releases_in(file: TerraformFile, modules: Modules, chart: str) -> Iterator[list[ValuesLayer]]:
+    around = os.path.dirname(os.path.abspath(file.source.path))
+    for block in file.blocks:
+        if block.kind != "resource" or block.names[:1] != ("helm_release",):
+            continue
+        given = list(attributes_of(file.words, block))
+        outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+        for module in modules.variants(around) if "chart" in outer else ():
+            for names in instances(outer, module.evaluator(file.source)):
+                evaluator = module.evaluator(file.source).inside(names)
+                if _installs(evaluator.value(outer["chart"]), module, chart):
+                    layers = _layers_of(file, block, given, evaluator)
+                    if layers:
+                        yield layers
+
+
+def _installs(value: Node, module: TerraformModule, chart: str) -> bool:
+    """Whether a value is the path of a chart: from the folder of the root module, or of the module."""
+    if not isinstance(value.value, str) or not value.value.startswith((".", "/")):
+        return False
+    return chart in {os.path.normpath(os.path.join(folder, value.value)) for folder in (module.root, module.folder)}
+
+
+def _layers_of(
+    file: TerraformFile, block: TerraformBlock, given: Sequence[BlockAttribute], evaluator: Evaluator
+) -> list[ValuesLayer] | None:
+    """What a release gives, the weakest first; None where some of it is not known."""
+    layers: list[ValuesLayer] = []
+    if 'dynamic "set' in file.source.text[block.start : block.end]:
+        return None
+    outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+    values = outer.get("values")
+    for part in values.parts if values is not None and values.kind == "list" else ():
+        root = _read_values(part, evaluator)
+        if root is None:
+            return None
+        layers.append(ValuesLayer(root.source, partial(_merge_into, root)))
+    if values is not None and values.kind != "list":
+        return None
+    settings = [evaluator.value(outer[name]) for name in _SETTERS if name in outer]
+    if any(is_unknown(setting) for setting in settings):
+        return None
+    pairs = [(item.get("name"), item.get("value")) for setting in settings for item in setting.items]
+    inner = [attribute for attribute in given if attribute.depth == 1 and attribute.name in ("name", "value")]
+    if [attribute.name for attribute in inner] != ["name", "value"] * (len(inner) // 2):
+        return None
+    nodes = [evaluator.value(attribute.value) for attribute in inner]
+    pairs += zip(nodes[::2], nodes[1::2], strict=True)
+    for name, value in pairs:
+        layer = None
+        if name is not None and value is not None and isinstance(name.value, str):
+            layer = read_setting(name.value, name, value, True)
+        if layer is None:
+            return None
+        layers.append(layer)
+    return layers
+
+
+def _merge_into(given: Node, whole: Node) -> Node:
+    return merged(whole, given)
+
+
+def _read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
+    """The values that an item of `values` is: an object that is encoded, or a text."""
+    if part.kind == "call" and part.value in _ENCODERS and len(part.parts) == 1:
+        found = evaluator.value(part.parts[0])
+        return found if found.kind == "mapping" else None
+    value = evaluator.value(part)
+    if isinstance(value, TextNode):
+        return _read_pieces(value)
+    return _read_text(value.source, value.value, value.start) if isinstance(value.value, str) else None
+
+
+def _read_text(source: SourceText, text: str, start: int) -> Node | None:
+    """The values of a whole file."""
+    if source.text != text:
+        return None
+    try:
+        roots = compose(source, text, start, masked=False)
+    except Unreadable:
+        return None
+    return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
+
+
+def _read_pieces(value: TextNode) -> Node | None:
+    """The values of a text that was put together; each stands where its piece does."""
+    text = "".join(piece for piece, _ in value.pieces)
+    source = Source(value.source.path, text)
+    shown = mask(text, hcl=True)[0] if holds_code(text) else text
+    try:
+        roots = compose(source, shown, 0, masked=shown is not text)
+    except Unreadable:
+        return None
+    if len(roots) != 1 or roots[0] is None or roots[0].kind != "mapping":
+        return None
+    starts, at = [], 0
+    for piece, _ in value.pieces:
+        starts.append(at)
+        at += len(piece)
+    for node in roots[0].walk():
+        number = bisect_right(starts, node.start) - 1
+        origin = value.pieces[number][1] or value
+        own = origin.source.text[origin.start : origin.end] == value.pieces[number][0]
+        begin = origin.start + (node.start - starts[number] if own else 0)
+        length = node.end - node.start
+        node.source, node.start = origin.source, begin
+        node.end = min(begin + length, origin.end) if own else origin.end
+    return roots[0]

@@ -1,0 +1,84 @@
+"""Charts of the repository that Terraform installs: judged with what each `helm_release` gives them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+CHART = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+    "chart/values.yaml": "name: a\ntypes: [m5.large]\n",
+    "chart/templates/pool.yaml": """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: {{ .Values.name }}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: {{ toJson .Values.types }}}
+""",
+}
+WAYS = {
+    "yamlencode": ('values = [yamlencode({ name = module.x.name, types = ["m5.xlrge", "m5.large"] })]', {}, "m.tf:5"),
+    "file": ('values = [file("${path.module}/v.yaml")]', {"v.yaml": "types:\n  - m5.xlrge\n"}, "v.yaml:2"),
+    "templatefile": (
+        'values = [templatefile("${path.module}/v.tftpl", { size = "xlrge" })]',
+        {"v.tftpl": "name: ${x}\ntypes:\n  - m5.${size}\n".replace("${x}", "b")},
+        "v.tftpl:3",
+    ),
+    "heredoc": (
+        "values = [<<-EOT\n    name: ${module.x.name}\n    types:\n      - m5.xlrge\n  EOT\n  ]",
+        {},
+        "m.tf:8",
+    ),
+    "set": ('set {\n    name  = "types[0]"\n    value = "m5.xlrge"\n  }', {}, "m.tf:7"),
+    "set as a list": ('set = [{ name = "types[0]", value = "m5.xlrge" }]', {}, "m.tf:5"),
+    "set_list": ('set_list {\n    name  = "types"\n    value = ["m5.xlrge", "m5.large"]\n  }', {}, "m.tf:7"),
+    "a later one over an earlier one": (
+        'values = [yamlencode({ types = ["m5.xxlarge"] }), yamlencode({ types = ["m5.xlrge"] })]',
+        {},
+        "m.tf:5",
+    ),
+}
+
+
+def install(folder: Path, body: str, files: Mapping[str, str]) -> None:
+    release = f'\nresource "helm_release" "pools" {{\n  name  = "pools"\n  chart = "./chart"\n  {body}\n}}\n'
+    for path, text in {**CHART, **files, "m.tf": release}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_chart_is_judged_with_what_terraform_gives_it(nodelint: Run, tmp_path: Path, way: str) -> None:
+    body, files, place = WAYS[way]
+    install(tmp_path, body, files)
+    shown = nodelint("check", ".", "--format", "concise", "--select", "unknown-value,invalid-field").stdout
+    lines = [line for line in shown.splitlines() if "unknown-value" in line or "invalid-field" in line]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(place + ":") and "m5.xlrge" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "values = [var.values]",
+        "values = concat([], var.values)",
+        'dynamic "set" {\n    for_each = var.given\n    content {\n      name = set.key\n      value = set.value\n    }\n  }',
+        "set = var.given",
+    ],
+)
+def test_values_that_are_not_known_leave_a_chart_as_it_is(nodelint: Run, tmp_path: Path, body: str) -> None:
+    install(tmp_path, body, {})
+    report = json.loads(nodelint("check", ".", "--format", "json", "--select", "unknown-value,invalid-field").stdout)
+    assert not report["findings"]
+    assert report["coverage"]["objects"] == 1
