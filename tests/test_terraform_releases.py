@@ -73,7 +73,7 @@ def test_a_chart_is_judged_with_what_terraform_gives_it(nodelint: Run, tmp_path:
     [
         "values = [var.values]",
         "values = concat([], var.values)",
-        'dynamic "set" {\n    for_each = var.given\n    content {\n      name = set.key\n      value = set.value\n    }\n  }',
+        'dynamic "set" {\n    for_each = var.given\n    content {\n      name = set.key\n    }\n  }',
         "set = var.given",
     ],
 )
