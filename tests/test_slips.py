@@ -204,10 +204,9 @@ def test_reserved_capacity_comes_first_where_the_class_selects_some(check: Check
         assert f": {first}spot is tried before on-demand" in result.message
 
 
-def test_what_another_branch_writes_is_judged(check: Check) -> None:
-    policy = "    consolidationPolicy: {}\n"
-    parts = "{{- if .x }}\n", policy.format("WhenEmpty"), "{{- else }}\n", policy.format("Nonsense"), "{{- end }}\n"
-    branches = "".join(parts)
-    text = nodepool().replace("spec:\n", f"spec:\n  disruption:\n    consolidateAfter: 5m\n{branches}", 1)
-    (result,) = check(text, select=["invalid-field"]).results
-    assert "Nonsense" in result.message
+@pytest.mark.parametrize("values", [("required", "optional"), ("optional", "required")])
+def test_what_every_branch_writes_is_judged(check: Check, values: tuple[str, str]) -> None:
+    first, second = (f"    httpTokens: {value}" for value in values)
+    lines = ("metadataOptions:", "{{- if .x }}", first, "{{- else }}", second, "{{- end }}")
+    (result,) = check(nodeclass() + "  " + "\n".join(lines) + "\n", select=["imds-v1"]).results
+    assert "optional" in result.span.source.text[result.span.start : result.span.end]

@@ -45,7 +45,7 @@ def alternatives(obj: Object) -> list[Alternative]:
     hidden = [at for node in obj.node.walk() for at in _hidden(node)] if obj.source.masked else []
     if not hidden or obj.of_values:
         return []
-    parts = branches(obj.source.text, obj.node.start, obj.node.end)
+    parts = branches(obj.source.text, obj.node.start, obj.document.end)
     if len(parts) > _MOST_PARTS:
         return []
     found: list[Alternative] = []
