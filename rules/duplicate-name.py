@@ -6,9 +6,9 @@ name, and pools that refer to it by its name too.
 
 Objects of one file are a warning. Two files of one folder can hold alternatives, so there it is only mentioned, and
 not at all where files are named for environments, where they are templates of Terraform (`.tpl`, `.tftpl`), of which
-an expression may choose one, or where many objects bear the name: that is a folder of examples. An object of YAML
-that Terraform makes, too, with another spec is mentioned as well, unless a folder is named for an environment or for
-examples.
+an expression may choose one, or where a folder holds examples. An object that Terraform makes too, with another spec,
+is mentioned as well, and so is one that a file of another folder makes for the same cluster, by the tag
+`karpenter.sh/discovery` of the classes; not where a folder is named for an environment, a region, overlays or examples.
 
 ```yaml bad frame=pool+pool
 ---
@@ -23,7 +23,9 @@ spec.weight: 10
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, Object, rule
+import os
+
+from nodelint.api import Also, Context, Finding, Findings, Object, messages, rule
 
 _MOST = 4
 """Places of other objects that a finding shows."""
@@ -56,12 +58,14 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _check_elsewhere(obj: Object, context: Context) -> Findings:
-    """An object that Terraform makes, too, and otherwise."""
+    """An object that Terraform, or a file of another folder, makes too, and otherwise."""
     other = context.definition_elsewhere(obj)
     if other is not None:
+        terraform = other.source.path.endswith((".tf", ".tofu"))
+        maker = "Terraform" if terraform else f"`{messages.short(os.path.dirname(other.source.path), 30)}`"
         yield Finding(
             at=obj.name_node,
-            message=f"Terraform makes {obj.kind} `{obj.name}`, too, with another spec: the one applied last wins",
+            message=f"{maker} makes {obj.kind} `{obj.name}`, too, with another spec: the one applied last wins",
             severity="info",
             also=[Also(other.name_node, "also defined here")],
             help="keep one of both, or rename one where they are for two clusters",

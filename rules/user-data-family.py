@@ -5,6 +5,7 @@ an archive, Bottlerocket TOML settings, Windows PowerShell. Karpenter adds its o
 What does not fit fails on the node, where nobody looks: AL2023 has no `bootstrap.sh`, AL2 no `nodeadm`, cloud-init
 starts no script without a `#!` in its very first line, and a `#cloud-config` without MIME header is taken for
 something else. The kubelet of these images reads no `/etc/sysconfig/kubelet`, and on AL2023 no `kubelet-config.json`.
+A script that cannot be started is a warning: cloud-init logs it and runs the next part, which is Karpenter's.
 What Bottlerocket cannot read keeps Karpenter from launching at all. Base64 is for no family: Karpenter encodes it
 itself, once more.
 
@@ -53,6 +54,9 @@ import re
 
 from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, Node, Suggestion, edits, rule, userdata
 
+JOINS = "the node joins without it"
+"""Karpenter's own part is another one of the archive, and runs whatever becomes of this."""
+
 ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
 """A function of Terraform, or of Helm, that makes base64 of what it is given."""
 
@@ -67,6 +71,7 @@ ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
     source=[
         "https://karpenter.sh/docs/concepts/nodeclasses/",
         "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:40",
+        "https://cloudinit.readthedocs.io/en/latest/explanation/format.html",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -86,10 +91,11 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=data.places.locate(trouble.start, trouble.end),
             message=trouble.message,
+            severity="warning" if trouble.joins else None,
             edits=edits.if_editable(data.places.replace, trouble.start, trouble.end, trouble.new)
             if trouble.new is not None
             else (),
-            note=trouble.note,
+            note=f"{trouble.note}; {JOINS}" if trouble.joins else trouble.note,
             help=trouble.help,
             suggestions=_ways(node, data, trouble) if trouble.new is None and node is not None else [],
         )

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from .manifests import nodepool
+from .manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -43,6 +43,38 @@ def test_yaml_and_terraform_make_one_object(
     ):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_text(content, encoding="utf-8")
+    assert told(nodelint) == expected
+
+
+@pytest.mark.parametrize(
+    ("folders", "clusters", "expected"),
+    [
+        (("gitops", "k8s"), ("main", "main"), ["k8s/a.yaml: info"]),
+        (("gitops", "k8s"), ("main", "other"), []),
+        (("gitops", "k8s"), ("${CLUSTER}", "${CLUSTER}"), []),
+        (("gitops/dev", "gitops/prod"), ("main", "main"), []),
+        (("gitops-prod", "k8s"), ("main", "main"), []),
+        (("us-east-1", "eu-west-1"), ("main", "main"), []),
+        (("base", "overlays/main"), ("main", "main"), []),
+        (("examples/a", "examples/b"), ("main", "main"), []),
+        (("k8s", "k8s/old"), ("main", "main"), []),
+    ],
+)
+@pytest.mark.parametrize("kind", ["NodePool", "EC2NodeClass"])
+def test_two_folders_make_one_object(
+    nodelint: Run, tmp_path: Path, folders: tuple[str, str], clusters: tuple[str, str], expected: list[str], kind: str
+) -> None:
+    for folder, cluster, expire in zip(folders, clusters, ("720h", "24h"), strict=True):
+        of_class = nodeclass(name="apps", net=f"tags: {{karpenter.sh/discovery: {cluster}}}")
+        if kind == "EC2NodeClass":
+            text = f"{of_class}  associatePublicIPAddress: {str(expire == '24h').lower()}\n"
+        else:
+            text = nodepool(name="apps", node_class="apps").replace(
+                "    spec:\n", f"    spec:\n      expireAfter: {expire}\n", 1
+            )
+            text = f"{text}---\n{of_class}"
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "a.yaml").write_text(text, encoding="utf-8")
     assert told(nodelint) == expected
 
 

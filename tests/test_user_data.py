@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from base64 import b64encode
+from collections.abc import Callable
 
 import pytest
 
@@ -405,6 +406,23 @@ def test_user_data_of_the_family_custom_has_to_let_the_node_join(image: str, dat
     found = said(custom(image, data))
     assert [f[0] for f in found] == ["custom-user-data"] * (message is not None)
     assert message is None or message in found[0][2]
+
+
+@pytest.mark.parametrize(
+    ("ami", "data", "severity"),
+    [
+        ("alias: al2@latest", "echo hi", "warning"),
+        ("alias: al2023@v20250403", "echo hi; ls", "warning"),
+        ("alias: al2023@v20250403", "#cloud-config", "error"),
+        ("alias: bottlerocket@v1.46.0", "echo hi", "error"),
+    ],
+)
+def test_a_script_that_is_lost_alone_is_a_warning(
+    check: Callable[..., Report], ami: str, data: str, severity: str
+) -> None:
+    text = nodeclass("userData: |", f"  {data}", ami=ami)
+    report = check(text, kubernetes="1.32", select=["user-data-family", "user-data-syntax"])
+    assert [result.severity for result in report.results] == [severity]
 
 
 @pytest.mark.parametrize("family", ["${FAMILY}", None])

@@ -20,6 +20,16 @@ _MOST_VERSIONS = 4
 _READ_BY_NAME = (".tpl", ".tftpl")
 """How templates end of which a program names the one that it reads."""
 
+_ELSEWHERE = frozenset(
+    {
+        *("archive", "archived", "backup", "base", "bases", "components", "deprecated", "disabled", "legacy", "old"),
+        *("overlay", "overlays", "patch", "patches"),
+    }
+)
+"""Words of paths whose objects are parts of an overlay, or out of use."""
+
+_REGION = r"[a-z]{2}-[a-z]+-\d"
+
 ClassOf = Callable[[NodePool], EC2NodeClass | None]
 
 
@@ -57,7 +67,7 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
     """For an object (by `id`) all of its kind and name that the same command would apply, itself among them.
 
     Nothing for the first of them. Of one file; or of one folder, where the name is there a few times, no file is
-    named for an environment, and the folder, where it is there more than twice, is none of examples.
+    named for an environment, and the folder is none of examples.
     Terraform reads each template by its name, and may choose one of several, so that a folder of them says nothing.
     """
     region_of = _regions(objects)
@@ -74,16 +84,17 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
         if not 1 < len(same) <= _MOST_VERSIONS or any(_of_environment(o.source.path) for o in same):
             continue
         for later in same[1:]:
-            if id(later) not in found and not (len(same) > 2 and _of_examples(later.source.path)):
+            if id(later) not in found and not _of_examples(later.source.path):
                 found[id(later)] = same
     return found
 
 
 def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
-    """For an object of a YAML file (by `id`) the one of its kind and name that Terraform makes, with another spec.
+    """For an object of a YAML file (by `id`) the one of its kind and name that is made elsewhere, with another spec.
 
-    Where a run holds these two of the name and no more, no folder on the way is for an environment or for examples,
-    and no overlay changes them. What holds a placeholder is not taken to differ.
+    That is by Terraform, or by a YAML file of another folder, where both are made for one cluster by the tags of
+    their classes. Where a run holds these two of the name and no more, no folder on the way is for an environment,
+    a region, overlays or examples, and no overlay changes them. What holds a placeholder is not taken to differ.
     """
     named: dict[tuple[str, str], list[Object]] = {}
     for o in objects:
@@ -93,11 +104,31 @@ def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
     for same in named.values():
         written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_TERRAFORM)]
         made = [o for o in same if o.source.path.endswith(_OF_TERRAFORM[:2])]
-        if len(same) == 2 and len(written) == len(made) == 1 and not any(map(_stands_alone, same)):
+        if len(same) != 2 or any(map(_stands_alone, same)):
+            continue
+        if len(written) == 2 and _folders_of_one_cluster(*written, objects):
+            made = [written.pop(0)]
+        if len(written) == len(made) == 1:
             obj, other = written[0], made[0]
             if _differ(obj.node.get("spec"), other.node.get("spec")):
                 found[id(obj)] = other
     return found
+
+
+def _folders_of_one_cluster(a: Object, b: Object, objects: Sequence[Object]) -> bool:
+    """Whether two objects of different folders are certainly made for the same cluster."""
+    clusters = []
+    for obj in (a, b):
+        folder = os.path.dirname(obj.source.path)
+        name = text(obj.node.find("spec", "template", "spec", "nodeClassRef", "name")) or obj.name
+        classes = (
+            o for o in objects if isinstance(o, EC2NodeClass) and o.name == name and o.source.path.startswith(folder)
+        )
+        node_class = obj if isinstance(obj, EC2NodeClass) else next(classes, None)
+        clusters.append((folder, _cluster(node_class) if node_class is not None else None))
+    (folder, cluster), (other_folder, other_cluster) = clusters
+    named = cluster is not None and re.fullmatch(r"[A-Za-z][\w-]*", cluster) and cluster not in ("true", "owned")
+    return folder != other_folder and cluster == other_cluster and bool(named)
 
 
 _OF_TERRAFORM = (".tf", ".tofu", *_READ_BY_NAME)
@@ -105,9 +136,10 @@ _OF_TERRAFORM = (".tf", ".tofu", *_READ_BY_NAME)
 
 def _stands_alone(o: Object) -> bool:
     """Whether an object may be for another cluster, or is no whole one."""
-    path, words = o.source.path, table("vocabulary")["environments"]
-    folders = os.path.dirname(path).lower().split("/")
-    return o.partial or o.version != "v1" or _of_examples(path) or any(part in words for part in folders)
+    path = o.source.path
+    words = _ELSEWHERE.union(table("vocabulary")["environments"])
+    of_another = not words.isdisjoint(re.split(r"[^a-z0-9]+", path.lower())) or re.search(_REGION, path)
+    return o.partial or o.version != "v1" or _of_examples(path) or bool(of_another)
 
 
 def _differ(node: Node | None, other: Node | None) -> bool:
@@ -124,7 +156,7 @@ def _differ(node: Node | None, other: Node | None) -> bool:
     if node.kind == "sequence" == other.kind:
         pairs = zip(node.items, other.items, strict=False)
         return len(node.items) != len(other.items) or any(_differ(*pair) for pair in pairs)
-    return node.kind == other.kind == "scalar" and text(node) != text(other)
+    return node.kind == other.kind == "scalar" and node.value != other.value
 
 
 class NamelessClasses:

@@ -122,17 +122,17 @@ def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
     hint = "cloud-init starts it as a program, and the kernel refuses it"
     if begin.startswith("#!"):
         blank = part.start + len(body) - len(begin)
-        yield UserDataProblem(part.start, blank, "a script has to begin with `#!` in its first line", hint, "")
+        message = "a script has to begin with `#!` in its first line"
+        yield UserDataProblem(part.start, blank, message, hint, "", joins=True)
     elif begin.startswith("#cloud-config"):
         yield UserDataProblem(
-            *first_line(data, part), "the part is declared as a script, but is a cloud-config", hint
+            *first_line(data, part), "the part is declared as a script, but is a cloud-config", hint, joins=True
         )
     else:
         start, end = first_line(data, part)
         new = "#!/bin/bash\n" + data.text[start:end]
-        yield UserDataProblem(
-            start, end, "a script without `#!` in its first line: cloud-init cannot run it", hint, new
-        )
+        message = "a script without `#!` in its first line: cloud-init cannot run it"
+        yield UserDataProblem(start, end, message, hint, new, joins=True)
 
 
 def first_line(data: UserData, part: Part) -> tuple[int, int]:
