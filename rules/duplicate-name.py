@@ -8,7 +8,8 @@ Objects of one file are a warning. Two files of one folder can hold alternatives
 not at all where files are named for environments, where they are templates of Terraform (`.tpl`, `.tftpl`), of which
 an expression may choose one, or where a folder holds examples. An object that Terraform makes too, with another spec,
 is mentioned as well, and so is one that a file of another folder makes for the same cluster, by the tag
-`karpenter.sh/discovery` of the classes; not where a folder is named for an environment, a region, overlays or examples.
+`karpenter.sh/discovery` of the classes, but not where a folder is named for an environment, a region, overlays or
+examples.
 
 ```yaml bad frame=pool+pool
 ---
