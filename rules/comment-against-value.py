@@ -78,6 +78,9 @@ WIDER = {
 """What a comment says of a value (`{n}`) that it counts in."""
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+SUM = r"\d+\s*[*x]\s*\d+\s*[a-z]*\s*="
+"""How a comment comes to what it says: `30 * 24h = 720h`."""
+
 DURATION = r"(?<![\w.])(\d+)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w])"
 COUNT = r"(?<![\w.])(\d+)\s*(%|percent)?(?![\w.])"
 FILLING = frozenset(
@@ -224,7 +227,8 @@ def _durations(pool: NodePool) -> Findings:
     for node in nodes:
         written = manifest.text(node)
         length = controller.seconds(written) if isinstance(written, str) else None
-        found = _only(DURATION, _behind(node)) if node is not None and length is not None else None
+        comment = re.sub(SUM, "", _behind(node)) if node is not None and length is not None else ""
+        found = _only(DURATION, comment) if comment else None
         if node is not None and found is not None and int(found[1]) * UNITS[found[2][0]] != length:
             yield _finding(node, found[0], str(written))
 

@@ -20,6 +20,9 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m6id, c6id]}
 ```
 
+The other way round, a pool that requires local disks with a class that has neither the policy nor user data pays for
+disks that nothing uses: the strict profile says so. Where a provisioner of local volumes takes them, that is meant.
+
 For Windows, Karpenter hands no policy to the node: the disks stay as they are, and pods are planned with their size.
 
 ```yaml bad frame=class
@@ -34,12 +37,14 @@ spec.instanceStorePolicy: null
 
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, messages, rule
 
+LINUX = ("AL2023", "AL2", "Bottlerocket")
+"""Families whose nodes the policy reaches."""
+
 
 @rule(
     on=EC2NodeClass,
     group="hazard",
     gives_way_to=["removed-api"],
-    mentions=["instanceStorePolicy"],
     subject="disks",
     source=[
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:533",
@@ -49,6 +54,8 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, 
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     policy = node_class.node.find("spec", "instanceStorePolicy")
+    if policy is None and context.strict:
+        yield from _unused(node_class, context)
     if policy is None or policy.value != "RAID0":
         return
     family = context.images(node_class).ami_family
@@ -79,6 +86,27 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             ],
             help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, or `m6id` and the like",
         )
+
+
+def _unused(node_class: EC2NodeClass, context: Context) -> Findings:
+    """Local disks that a pool requires, and that neither the class nor user data of its own prepares."""
+    spec = node_class.node.get("spec")
+    if spec is None or spec.get("userData") is not None or node_class.partial:
+        return
+    if context.images(node_class).ami_family not in LINUX:
+        return
+    for pool in context.pools(node_class):
+        for line in context.resolution(pool).lines:
+            if line.key == keys.LOCAL_NVME and line.requirement and not line.requirement.absent_allowed:
+                yield Finding(
+                    at=line.at.node,
+                    message="local disks are required, and nothing on the node uses them",
+                    severity="info",
+                    strict=True,
+                    also=[Also(node_class.name_node, "has neither `instanceStorePolicy` nor `userData`")],
+                    note="images, logs and `emptyDir` volumes stay on the EBS volume",
+                    help="set `instanceStorePolicy: RAID0`, unless a provisioner of local volumes takes the disks",
+                )
 
 
 def _describe_lack(types: int, pools: int) -> str:

@@ -155,6 +155,8 @@ def commented(expire: str = "720h", nodes: str = "10%", capacity: str = "spot, o
     [
         (commented("72h # = 720h"), True),
         (commented("72h # 30 days"), True),
+        (commented("72h # 30 * 24h = 720h"), True),
+        (commented("720h # 30 * 24h = 720h"), False),
         (commented("168h # nodes live 7 days"), False),
         (commented("720h # 30 * 24h"), False),
         (commented("72h # was 720h"), False),
@@ -395,3 +397,20 @@ def test_gpus_of_any_generation(check: Check, values: str, more: tuple[str, ...]
 def test_the_account_of_examples(check: Check, owner: str, expected: bool) -> None:
     text = nodeclass("amiFamily: AL2023", ami=f"name: golden-*, owner: {owner}")
     assert bool(told(check(text), "placeholder-left")) is expected
+
+
+@pytest.mark.parametrize(
+    ("bound", "lines", "expected"),
+    [
+        ("Gt, values: ['100']", (), True),
+        ("Exists", (), True),
+        ("DoesNotExist", (), False),
+        ("Lt, values: ['100']", ("instanceStorePolicy: RAID0",), False),
+        ("Gt, values: ['100']", ("instanceStorePolicy: RAID0",), False),
+        ("Gt, values: ['100']", ("userData: 'echo disks'",), False),
+    ],
+)
+def test_local_disks_that_nothing_uses(check: Check, bound: str, lines: tuple[str, ...], expected: bool) -> None:
+    pool = nodepool(f"key: karpenter.k8s.aws/instance-local-nvme, operator: {bound}")
+    report = check(f"{pool}---\n{nodeclass(*lines)}", select=["instance-store-without-disks"])
+    assert any("nothing on the node uses them" in r.finding.message for r in report.results) is expected

@@ -106,7 +106,7 @@ def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
         made = [o for o in same if o.source.path.endswith(_OF_TERRAFORM[:2])]
         if len(same) != 2 or any(map(_stands_alone, same)):
             continue
-        if len(written) == 2 and _folders_of_one_cluster(*written, objects):
+        if len(written) == 2 and _folders_of_one_cluster(written[0], written[1], objects):
             made = [written.pop(0)]
         if len(written) == len(made) == 1:
             obj, other = written[0], made[0]
