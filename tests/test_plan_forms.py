@@ -384,3 +384,52 @@ def test_a_pool_that_comes_to_an_api_that_is_served_is_not_new(tmp_path: Path) -
     plan = planned_files(tmp_path, old, new)
     assert not any(pool.change == "added" for pool in plan.pools), plan.pools
     assert plan.endangers_nodes
+
+
+# -- what no build of these files tells
+
+
+ELSEWHERE = """\
+nodePools:
+  app:
+    nodeClassName: app
+    labels: {team: @}
+    requirements:
+      - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+"""
+
+
+def test_values_that_no_chart_here_takes_are_not_compared(nodelint: Run, tmp_path: Path) -> None:
+    for side, team in (("old", "a"), ("new", "b")):
+        put(tmp_path / side / "a.yaml", BOTH)
+        put(tmp_path / side / "tenants" / "values.yaml", ELSEWHERE.replace("@", team))
+    done = nodelint("plan", "--old", "old", "new", "--format", "json")
+    places = json.loads(done.stdout)["notCompared"]
+    assert [(place["what"], place["changed"]) for place in places] == [("values.yaml", True)]
+    assert done.returncode == 1
+
+
+def test_values_that_move_are_no_change(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path / "old" / "values.yaml", ELSEWHERE.replace("@", "a"))
+    put(tmp_path / "new" / "tenants" / "values.yaml", f"# why\n{ELSEWHERE.replace('@', 'a')}")
+    done = nodelint("plan", "--old", "old", "new", "--format", "json")
+    assert (done.returncode, json.loads(done.stdout)["notCompared"]) == (0, [])
+
+
+def test_a_role_that_is_filled_in_later_may_be_the_role_that_is_written(nodelint: Run, tmp_path: Path) -> None:
+    """Before 1.7.0 the API server refuses another role, and nobody knows whether it is another."""
+    put(tmp_path / "old" / "a.yaml", edited(BOTH, ("role: nodes", "role: ${ROLE}")))
+    put(tmp_path / "new" / "a.yaml", BOTH)
+    done = nodelint("plan", "--old", "old", "new", "--karpenter-version", "1.6.0", "--format", "json")
+    (pool,) = json.loads(done.stdout)["nodePools"]
+    assert (pool["refused"], pool["replaced"]) == ([], "unknown")
+
+
+def test_a_pinned_alias_moves_whatever_else_of_the_class_is_unknown(nodelint: Run, tmp_path: Path) -> None:
+    unknown = ("tags: {team: web, cost: web}", "tags: {'${KEY}': web}")
+    for side, version in (("old", "v20250403"), ("new", "v20250501")):
+        put(tmp_path / side / "a.yaml", edited(BOTH, ("v20250403", version), unknown))
+    done = nodelint("plan", "--old", "old", "new", "--format", "json")
+    (pool,) = json.loads(done.stdout)["nodePools"]
+    assert pool["replaced"] == "all", pool
+    assert [reason["reason"] for reason in pool["reasons"]] == ["AMIDrift"]

@@ -38,6 +38,21 @@ DAMAGE: dict[str, Callable[[str], bytes] | None] = {
 }
 
 
+WORK = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec:
+      nodeSelector: {team: web}
+      tolerations: [{operator: Exists}]
+      containers: [{name: app, image: app:1, resources: {requests: {cpu: '1'}}}]
+"""
+
+
 def write(folder: Path, files: Files, damaged: str = "", damage: str = "") -> None:
     for path, text in files.items():
         place = folder / path
@@ -164,23 +179,24 @@ def test_a_file_that_is_emptied_takes_its_objects_away(nodelint: Run, tmp_path: 
 
 
 def test_workloads_lose_no_pool_that_cannot_be_read(nodelint: Run, tmp_path: Path) -> None:
-    work = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: app}
-spec:
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec:
-      nodeSelector: {team: web}
-      tolerations: [{operator: Exists}]
-      containers: [{name: app, image: app:1, resources: {requests: {cpu: '1'}}}]
-"""
-    write(tmp_path / "old", {"a.yaml": BOTH, "work.yaml": work})
-    write(tmp_path / "new", {"a.yaml": f"{POOL}a: [\n---\n{CLASS}", "work.yaml": work})
+    write(tmp_path / "old", {"a.yaml": BOTH, "work.yaml": WORK})
+    write(tmp_path / "new", {"a.yaml": f"{POOL}a: [\n---\n{CLASS}", "work.yaml": WORK})
     _, report = planned(nodelint)
     assert report["workloads"] == []
+
+
+def test_that_no_pool_takes_a_workload_is_not_said_where_one_cannot_be_read(nodelint: Run, tmp_path: Path) -> None:
+    gpu = POOL.replace("name: web", "name: gpu").replace("team: web", "team: gpu")
+    work = WORK.replace("team: web", "team: gpu")
+    write(tmp_path, {"a.yaml": BOTH, "b.yaml": f"{gpu}a: [\n", "work.yaml": work})
+    done = nodelint("fit", ".")
+    assert done.returncode == 2
+    assert "no pool that could be read takes it" in done.stdout
+    assert "1 not decided" in done.stdout
+    assert "no-pool-for-workload" not in nodelint("check", ".").stdout
+    write(tmp_path, {"b.yaml": "a: 1\n"})
+    assert "=> no pool takes it" in nodelint("fit", ".").stdout
+    assert "no-pool-for-workload" in nodelint("check", ".").stdout
 
 
 @pytest.mark.parametrize(

@@ -230,4 +230,5 @@ def test_what_holds_objects_and_is_passed_over_is_named(
     told = [each for each in done.stdout.splitlines() if each.startswith("Not read")]
     assert told == ([line] if line is not None else [])
     gate = nodelint("check", "--fail-on-unjudged", *paths)
-    assert gate.returncode == (0 if line is None else 1)
+    # Terraform stops at a heredoc without an end.
+    assert gate.returncode == (0 if line is None else 2 if "cannot be read" in gate.stderr else 1)

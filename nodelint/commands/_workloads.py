@@ -99,7 +99,9 @@ def pools_are_complete(settings: Settings) -> bool:
 
 
 def _is_whole(found: Discovery) -> bool:
-    """Whether the run was asked about all of the repositories that its sources stand in."""
+    """Whether the run was asked about all of the repositories that its sources stand in, and could read it."""
+    if found.unreadable or any(source.problems for source in found.sources):
+        return False
     from nodelint.source.files.safe_read import is_inside, repository
 
     for source in found.sources:

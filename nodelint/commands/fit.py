@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,13 +86,20 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
         shown = look()
         echo(report.fit_text(fits, width=shown.width, style=shown.style))
     unreadable(found)
+    broken = list(_list_broken(found))
+    for place in broken:
+        say(place)
+    if found.unreadable or broken:
+        sys.exit(UNUSABLE)
+    sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
+
+
+def _list_broken(found: Discovery) -> Iterator[str]:
+    """The documents that cannot be read, and why."""
     for source in found.sources:
         for problem in source.problems:
             at = source.position(problem.offset)
-            say(f"{source.path}:{at.line}:{at.column}: not read: {problem.message}")
-    if found.unreadable:
-        sys.exit(UNUSABLE)
-    sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
+            yield f"{source.path}:{at.line}:{at.column}: not read: {problem.message}"
 
 
 def _lacks_a_pool(fit: WorkloadFit) -> bool:
@@ -150,7 +157,15 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     workloads = [o for o in others if isinstance(o, ClusterObject)]
     texts = read_texts(found.node_groups)
-    return Tree(resolutions, workloads, overlays, texts, lambda pool: contexts[newest[pool].releases].policies(pool))
+    broken = next(iter([*(f"{path}: {why}" for path, why in found.unreadable), *_list_broken(found)]), None)
+    return Tree(
+        resolutions,
+        workloads,
+        overlays,
+        texts,
+        lambda pool: contexts[newest[pool].releases].policies(pool),
+        broken,
+    )
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

@@ -197,6 +197,7 @@ def _planned(
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
+    from nodelint.commands._values_elsewhere import changed_values
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
 
@@ -234,8 +235,8 @@ def _planned(
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then)
     after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, ready.request)
-    places = (*plan.uncompared, *unread_places((before, after), (was, new), plan.uncompared, unread))
-    return plan._replace(uncompared=places), _compared((before, after), (was, new), unread)
+    places = *unread_places((before, after), (was, new), plan.uncompared, unread), *changed_values(was, new)
+    return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
 
 
 def _own_options(

@@ -27,7 +27,8 @@ class WorkloadFit(NamedTuple):
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
-    which a pool would take them, though none takes them as they are written.
+    which a pool would take them, though none takes them as they are written. `may_have_unread_pool`: none that was
+    read takes them, and one more may stand in a file that cannot be read.
     """
 
     workload: Workload
@@ -36,11 +37,13 @@ class WorkloadFit(NamedTuple):
     ignored: IgnoredPod | None = None
     elsewhere: bool = False
     admission: UnknownFact | None = None
+    may_have_unread_pool: bool = False
 
     @property
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
-        return self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
+        known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
+        return known or self.may_have_unread_pool
 
     @property
     def decided(self) -> bool:
@@ -49,7 +52,10 @@ class WorkloadFit(NamedTuple):
 
 
 class Tree:
-    """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to."""
+    """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to.
+
+    `unread` is why a file could not be read that may hold another pool.
+    """
 
     def __init__(
         self,
@@ -58,7 +64,9 @@ class Tree:
         overlays: Iterable[NodeOverlay] = (),
         node_groups: Sequence[str] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
+        unread: str | None = None,
     ) -> None:
+        self._unread = unread
         pools = (EmptyPool(resolution, policies(resolution.pool)) for resolution in resolutions)
         self.pools = sorted(pools, key=lambda pool: pool.order)
         self.objects = list(objects)
@@ -134,10 +142,13 @@ class Tree:
         if ignored is None and other is not None and not any(verdict.fits for verdict in verdicts):
             ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
         unknown = tuple(self._left_open(workload, pod, unsure))
+        may_have_unread = self._unread is not None and not any(verdict.fits for verdict in verdicts)
+        if may_have_unread and self._unread is not None:
+            unknown = (*unknown, UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}"))
         elsewhere = self._may_run_elsewhere(pod, release)
         if any(verdict.fits for verdict in verdicts):
             admitted_to = None
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to)
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, may_have_unread)
 
     def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
         """An overlay that brings a resource, perhaps to a pool's nodes: none where each is known to be applied."""

@@ -10,7 +10,7 @@ from nodelint.data import table
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version, releases_match
-from nodelint.source import Node
+from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
 
 
@@ -91,7 +91,8 @@ def _value(obj: Object, steps: list[str]) -> Any:
 
 
 def _changed(was: Any, now: Any, _: Object, __: Object) -> bool:
-    return was is not None and now is not None and was != now
+    # What is filled in later may be the very value that was there.
+    return was is not None and now is not None and UNKNOWN not in (was, now) and was != now
 
 
 def _set_or_unset(was: Any, now: Any, _: Object, __: Object) -> bool:

@@ -287,6 +287,31 @@ def _aliases(node_class: EC2NodeClass) -> list[Node]:
     return [family] if family is not None and family.value != "Custom" else []
 
 
+def _moved_aliases(old: EC2NodeClass, new: EC2NodeClass) -> list[Reason]:
+    """The pinned alias that takes the place of another of its family: its images differ, whatever else is unknown.
+
+    Nothing where other terms stand beside them, or `latest` may be the very version.
+    """
+    before, after = _pinned_aliases(old), _pinned_aliases(new)
+    if (
+        before is None
+        or after is None
+        or before[0] == after[0]
+        or before[0].partition("@")[0] != after[0].partition("@")[0]
+    ):
+        return []
+    alias = after[1]
+    change = ValueChange(before[0], after[0])
+    return [Reason("AMIDrift", alias, alias.path, "all", change)]
+
+
+def _pinned_aliases(node_class: EC2NodeClass) -> tuple[str, Node] | None:
+    terms = node_class.node.find("spec", "amiSelectorTerms")
+    alias = terms.items[0].get("alias") if terms is not None and len(terms.items) == 1 else None
+    text = alias.value if alias is not None else None
+    return (text, alias) if alias is not None and isinstance(text, str) and not text.endswith("@latest") else None
+
+
 def class_verdict(
     old: EC2NodeClass, new: EC2NodeClass, release: Version, schemas: Schemas, moved: tuple[str, str] | None
 ) -> Verdict:
@@ -305,6 +330,7 @@ def class_verdict(
             reasons.append(_reason(drift.reason, place, old, new, drift.covered))
     except Unhashable as error:
         unread = unread or error
+        reasons += _moved_aliases(old, new)
     if moved is not None:
         reasons += _other_images(old, new, moved)
     covered = joined(reason.covered for reason in reasons)
@@ -318,7 +344,12 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
     if sides.class_is_same:
         return [], NONE
     old_class, new_class = sides.old_class, sides.now_class
-    old, new = stored_object(old_class, before.version, schemas), stored_object(new_class, before.version, schemas)
+    try:
+        old, new = (stored_object(node_class, before.version, schemas) for node_class in (old_class, new_class))
+    except Unhashable:
+        if aliases := _moved_aliases(old_class, new_class):
+            return aliases, NONE
+        raise
     reasons = []
     for drifted in dynamic_drift(old, new, _reservable(before)):
         known = by_facts(drifted.reason, old_class, new_class, before, after, sides.facts)

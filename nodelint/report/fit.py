@@ -149,7 +149,7 @@ def _headline(fit: WorkloadFit) -> str:
     if not taking and fit.admission is not None:
         return "no pool takes it as it is written; what the API server adds lets it in"
     if not taking:
-        return "no pool takes it"
+        return "no pool that could be read takes it" if fit.may_have_unread_pool else "no pool takes it"
     names = ", ".join(f"`{short(verdict.pool.name)}`" for verdict in taking[:3])
     more = f" and {len(taking) - 3} more" if len(taking) > 3 else ""
     sure = "" if fit.decided else "may be taken by "

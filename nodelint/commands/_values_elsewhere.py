@@ -1,0 +1,87 @@
+"""Values that change and that no chart of the files takes: what pools and classes become of them is not known."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nodelint.model.documents import objects
+from nodelint.plan.uncompared import Uncompared
+from nodelint.plan.values import json_value
+from nodelint.source import Node, Source
+
+if TYPE_CHECKING:
+    from nodelint.commands._revisions import Read
+
+_FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
+"""Keys that pools and classes have, and charts that make these take from their values."""
+
+
+def changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
+    """The values of charts elsewhere that differ between two sides, or are on one side alone."""
+    old, new_values = (_collect_values(side) for side in (was, new))
+    moved = [values for place, (_, values) in old.items() if place not in new_values]
+    for place in dict.fromkeys((*new_values, *old)):
+        before, after = old.get(place, _NOTHING), new_values.get(place, _NOTHING)
+        if before[1] == after[1] or (place not in old and after[1] in moved):
+            continue
+        if place not in new_values and any(
+            before[1] == new_values[other][1] for other in new_values if other not in old
+        ):
+            continue
+        common = before[1] & after[1]
+        at = next(node for node in (*after[0], *before[0]) if _text_of(node) not in common or not common)
+        reason = "no chart of these files takes these values: what becomes of pools and classes is not known"
+        yield Uncompared(at, os.path.basename(place), reason, True)
+
+
+_Values = tuple[list[Node], Counter[str]]
+_NOTHING: _Values = ([], Counter())
+
+
+def _collect_values(side: Read) -> dict[str, _Values]:
+    """The values of each file that nothing is built of, by where it stands below the side's root."""
+    found = {}
+    for place, source in _list_sources(side).items():
+        nodes = _list_values(source)
+        if nodes:
+            found[place] = nodes, Counter(map(_text_of, nodes))
+    return found
+
+
+def _list_sources(side: Read) -> dict[str, Source]:
+    """The files that nothing is built of, by where they stand below the side's root."""
+    built = {part for made in side.inventory.built for part in made.parts}
+    return {
+        os.path.relpath(source.path, side.root): source
+        for source in side.found.sources
+        if os.path.abspath(source.path) not in built and not source.may_be_template
+    }
+
+
+def _list_values(source: Source) -> list[Node]:
+    """The parts of pools and classes that values hold, and whole values of which nothing more is known."""
+    found = [obj.node for obj in objects(source) if obj.partial and obj.name is None]
+    if found:
+        return found
+    roots = [document.root for document in source.documents if document.root is not None and document.host is None]
+    return [root for root in roots if root.kind == "mapping" and root.get("apiVersion") is None and _has_parts(root)]
+
+
+def _has_parts(root: Node) -> bool:
+    return any(
+        entry.name in _FIELDS or (entry.name == "requirements" and _holds_requirements(entry.value))
+        for node in root.walk()
+        if node.kind == "mapping"
+        for entry in node.entries
+    )
+
+
+def _holds_requirements(node: Node) -> bool:
+    return any(item.get("key") is not None and item.get("operator") is not None for item in node.items)
+
+
+def _text_of(node: Node) -> str:
+    return repr(json_value(node))
