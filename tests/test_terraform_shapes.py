@@ -423,6 +423,45 @@ locals {
         },
         ('m.tf: values = ["m5.xlrge", "m5.large"]',),
     ),
+    "documents of a provider": Shape(
+        {
+            "m.tf": 'data "kubectl_path_documents" "d" {\n  pattern = "${path.module}/man/*.yaml"\n'
+            '  vars = { type = "m5.xlrge" }\n}\n',
+            "man/pool.yaml": QUOTED.replace("m5.xlrge", "${type}"),
+        },
+        ("m.tf: vars",),
+    ),
+    "files of a pattern": Shape(
+        {
+            "m.tf": 'resource "kubectl_manifest" "p" {\n  for_each = fileset(path.module, "man/{a,b}/**/*.tftpl")\n'
+            '  yaml_body = templatefile("${path.module}/${each.value}", { type = "m5.xlrge" })\n}\n',
+            "man/b/c/pool.tftpl": QUOTED.replace("m5.xlrge", "${type}"),
+        },
+        ("m.tf: yaml_body",),
+    ),
+    "an output of a module": Shape(
+        {
+            "m.tf": 'module "types" {\n  source = "./types"\n  type   = "m5.xlrge"\n}\n' + pool("module.types.all"),
+            "types/m.tf": 'variable "type" {}\noutput "all" {\n  value = [var.type, "m5.large"]\n}\n',
+        },
+        ("m.tf: type",),
+    ),
+    "modules within modules": Shape(
+        {
+            "m.tf": 'module "a" {\n  source = "./a"\n  types  = ["m5.xlrge"]\n}\n',
+            "a/m.tf": 'variable "types" {}\nmodule "b" {\n  source = "../b"\n  types  = var.types\n}\n',
+            "b/m.tf": 'variable "types" {}\nmodule "c" {\n  source = "../c"\n  types  = var.types\n}\n',
+            "c/m.tf": 'variable "types" {}\n' + pool('concat(var.types, ["m5.large"])'),
+        },
+        ("m.tf: types",),
+    ),
+    "a file that Terramate writes": Shape(
+        {
+            "stack.tm.hcl": 'generate_hcl "pool.tf" {\n  content {\n' + pool('["m5.xlrge", "m5.large"]') + "  }\n}\n",
+            "m.tf": "# nothing\n",
+        },
+        ("stack.tm.hcl: values",),
+    ),
     "a quoted text of JSON": Shape(
         {"m.tf.json": json.dumps({"resource": {"kubectl_manifest": {"p": {"yaml_body": QUOTED}}}}, indent=1)},
         ("m.tf.json: m5.xlrge",),

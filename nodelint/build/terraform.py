@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that make objects, or hold them."""
 _NAMES = (
-    r"\b(?:var|local|each|count|path|kube(?:rnetes|ctl)_manifest)\."
+    r"\b(?:var|local|each|count|module|path|kube(?:rnetes|ctl)_manifest)\."
     r"|\$\{|%\{|\b(?!yamlencode|jsonencode)[a-z0-9]+\(|\bfor\b|\?"
 )
 

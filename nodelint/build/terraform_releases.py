@@ -14,10 +14,10 @@ from nodelint.source.placeholders import holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.tfeval import EvaluationLimit
-from nodelint.source.terraform.tffill import BlockAttribute, TerraformBlock, attributes_of, instances
+from nodelint.source.terraform.tffill import BlockAttribute, TerraformBlock, TerraformFile, attributes_of, instances
 from nodelint.source.terraform.tfnodes import TextNode, is_unknown
 from nodelint.source.terraform.tftemplate import Evaluator
-from nodelint.source.terraform.tfvalues import Modules, TerraformFile, TerraformModule
+from nodelint.source.terraform.tfvalues import Modules, TerraformModule
 from nodelint.source.yaml.compose import compose
 
 _ENCODERS = ("yamlencode", "jsonencode")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.source import Source
     from nodelint.source.files.gitignore import Ignored
 
-ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu")
+ENDINGS = (".yaml", ".yml", ".json", ".tf", ".tofu", ".tm.hcl")
 
 # Templates of YAML: of Terraform, of Go, of Jinja. A bare `.tpl` is a chart's helpers as often as a manifest.
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".yaml.template", ".yml.template", ".json.template")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nodelint.source.nodes import MappingEntry, Node
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.tfeval import ExpressionEvaluator
-from nodelint.source.terraform.tfnodes import EvaluationFailure, is_null, mapping, scalar, sequence, unknown
+from nodelint.source.terraform.tfnodes import EvaluationFailure, is_empty, is_null, mapping, scalar, sequence, unknown
 from nodelint.source.terraform.tftypes import ANY, BOOL, NUMBER, STRING, ValueType, convert
 
 _PRIMITIVES = {"string": STRING, "number": NUMBER, "bool": BOOL}
@@ -97,3 +97,17 @@ def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
         known = known or value is not None
         made.entries.append(MappingEntry(at, value or at, str(key.value)))
     return made if known else None
+
+
+def without_gaps(value: Node) -> Node:
+    """A default in which an empty text or null is not known either."""
+    if value.kind == "scalar":
+        return unknown(value) if is_empty(value) else value
+    if not any(node.kind == "scalar" and is_empty(node) for node in value.walk()):
+        return value
+    made = Node(value.source, value.start, value.end, value.kind, "hcl")
+    made.parent = value.parent
+    made.items = [without_gaps(item) for item in value.items] if value.kind == "sequence" else made.items
+    if value.kind == "mapping":
+        made.entries = [MappingEntry(entry.key, without_gaps(entry.value), entry.name) for entry in value.entries]
+    return made

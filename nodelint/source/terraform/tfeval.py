@@ -137,6 +137,9 @@ class ExpressionEvaluator:
         if of.kind == "name" and of.value not in self.scope.names:
             found = self.scope.lookup(str(of.value), name)
             return self.place(expression) if found is None else found
+        if of.kind == "attribute" and of.parts[0].kind == "name" and of.parts[0].value == "module":
+            found = self.scope.lookup("module", f"{of.value}.{name}")
+            return self.place(expression) if found is None else found
         value = self.strict(of)
         if name.isdecimal() and value.kind == "sequence":
             return self._item(value, int(name), expression)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.templates.gotemplate import Code
@@ -18,6 +19,9 @@ from nodelint.source.terraform.tfencode import UNSET, json_pieces
 from nodelint.source.terraform.tfnodes import TextNode, is_unknown, items_of, mapping, scalar, sequence
 from nodelint.source.terraform.tftemplate import BadBlocks, Evaluator, nest, render
 from nodelint.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from nodelint.source.text import Source
 
 ENDS = (".tf", ".tofu")
 """Of Terraform's own files."""
@@ -162,6 +166,21 @@ def _behind_value(tokens: Sequence[Token], index: int) -> int:
         depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
         index += 1
     return index
+
+
+class TerraformFile:
+    """A file of a module: its words and its blocks."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.words = Text(source.text, 0, len(source.text))
+        self.blocks = tuple(blocks_of(self.words))
+
+    def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        """What a block itself sets."""
+        return {
+            attribute.name: attribute.value for attribute in attributes_of(self.words, block) if not attribute.depth
+        }
 
 
 Origins = set[tuple[str, int, int]]

@@ -11,22 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source.files import safe_read
-from nodelint.source.nodes import UNKNOWN, MappingEntry, Node
-from nodelint.source.terraform.hcl import Text
+from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.hclexpr import read_template
 from nodelint.source.terraform.hcltree import BadExpression, HclExpression
 from nodelint.source.terraform.terragrunt import TerragruntCall, terragrunt_calls
-from nodelint.source.terraform.tfconstraints import assumed, converted
+from nodelint.source.terraform.tfconstraints import assumed, converted, without_gaps
 from nodelint.source.terraform.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.source.terraform.tffiles import match_files, may_name, names_file
 from nodelint.source.terraform.tffill import (
     ENDS,
     TerraformBlock,
+    TerraformFile,
     attributes_of,
-    blocks_of,
     instances,
 )
 from nodelint.source.terraform.tffunctions import call_function
-from nodelint.source.terraform.tfnodes import TextNode, is_empty, unknown
+from nodelint.source.terraform.tfnodes import TextNode, is_empty, mapping, scalar, sequence, unknown
 from nodelint.source.terraform.tfresources import MANIFESTS, manifest_resource
 from nodelint.source.terraform.tftemplate import Evaluator
 from nodelint.source.terraform.tfvars import environment_files, read_variables
@@ -41,23 +41,9 @@ _LEVELS = 4
 _MOST_FOLDERS = 100
 _MOST_CALLS = 20
 """Instances of a module that are built."""
-_DEEPEST = 2
+_DOCUMENTS = "kubectl_path_documents"
+_DEEPEST = 4
 """Modules that call each other, as far as their arguments are followed."""
-
-
-class TerraformFile:
-    """A file of a module: its words and its blocks."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.words = Text(source.text, 0, len(source.text))
-        self.blocks = tuple(blocks_of(self.words))
-
-    def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        """What a block itself sets."""
-        return {
-            attribute.name: attribute.value for attribute in attributes_of(self.words, block) if not attribute.depth
-        }
 
 
 class TerraformModule:
@@ -82,6 +68,7 @@ class TerraformModule:
         self.renders: list[tuple[str, Node]] | None = None
         """What each `templatefile` is called with, by the path of its file, while that is looked for."""
         self._values: dict[tuple[str, str], Node | None] = {}
+        self._children: dict[str, TerraformModule | None] = {}
         self._read: dict[tuple[str, str], tuple[TerraformFile, HclExpression]] | None = None
         self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
 
@@ -90,10 +77,10 @@ class TerraformModule:
         return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.root), self.budget)
 
     def lookup(self, word: str, name: str) -> Node | None:
-        """`var.x`, `local.x` and `path.x`; None for what is not known."""
+        """`var.x`, `local.x`, `path.x`, and `module.x.y` as `x.y`; None for what is not known."""
         if word == "path":
             return self._path(name)
-        found = {"var": self._variable, "local": self._local}.get(word)
+        found = {"var": self._variable, "local": self._local, "module": self._output}.get(word)
         if found is None and word not in MANIFESTS:
             return None
         if (word, name) not in self._values:
@@ -107,6 +94,33 @@ class TerraformModule:
             for block in file.blocks:
                 if block.kind == "resource" and block.names == (kind, name):
                     return manifest_resource(file.attributes(block), self.evaluator(file.source))
+        return None
+
+    def _output(self, path: str) -> Node | None:
+        """What a module of the repository gives back that is called once."""
+        call, _, name = path.partition(".")
+        if not name:
+            return None
+        if call not in self._children:
+            self._children[call] = self._child(call)
+        child = self._children[call]
+        for file in self.modules.files(child.folder) if child is not None else ():
+            for block in file.blocks:
+                if block.kind == "output" and block.names == (name,) and child is not None:
+                    found = file.attributes(block).get("value")
+                    return child.evaluator(file.source).value(found) if found is not None else None
+        return None
+
+    def _child(self, call: str) -> TerraformModule | None:
+        for file in self.modules.files(self.folder):
+            for block in file.blocks:
+                given = file.attributes(block) if block.kind == "module" and block.names == (call,) else {}
+                source = given.pop("source", None)
+                path = source.value if source is not None else None
+                if isinstance(path, str) and path.startswith(".") and not {"count", "for_each"} & given.keys():
+                    args = {name: self.evaluator(file.source).value(value) for name, value in given.items()}
+                    folder = os.path.normpath(os.path.join(self.folder, path))
+                    return TerraformModule(self.modules, folder, args, self.root, self.label, self.own)
         return None
 
     def _path(self, name: str) -> Node | None:
@@ -154,7 +168,7 @@ class TerraformModule:
             value = self.evaluator(declared[0].source).value(declared[1])
             if self.given is None and self.modules.settled:
                 value = unknown(value)
-            value = unknown(value) if is_empty(value) else _filled_in(value)
+            value = unknown(value) if is_empty(value) else without_gaps(value)
         if name not in self._types:
             return value
         file, kind = self._types[name]
@@ -173,10 +187,12 @@ class TerraformModule:
             return None
         file, kind = self._types[name]
         value = assumed(kind, self.evaluator(file.source))
-        return None if value is None else _filled_in(value)
+        return None if value is None else without_gaps(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
         """What a function gives. Raises `EvaluationFailure` and `EvaluationLimit`."""
+        if name == "fileset":
+            return self._file_set(args, at)
         if name not in ("file", "templatefile"):
             return call_function(name, args, at)
         path = args[0].value if args else None
@@ -201,23 +217,16 @@ class TerraformModule:
         found = self.template(source, names).strict(whole)
         return found if isinstance(found, TextNode) else unknown(at)
 
+    def _file_set(self, args: list[Node], at: Node) -> Node:
+        folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)
+        if not isinstance(folder, str) or not isinstance(pattern, str):
+            return unknown(at)
+        found = match_files(os.path.join(self.folder, folder), pattern)
+        return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
+
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
         """What works out a template that the module fills in: it knows the names that it is given, and no others."""
         return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
-
-
-def _filled_in(value: Node) -> Node:
-    """A default in which an empty text or null is not known either."""
-    if value.kind == "scalar":
-        return unknown(value) if is_empty(value) else value
-    if not any(node.kind == "scalar" and is_empty(node) for node in value.walk()):
-        return value
-    made = Node(value.source, value.start, value.end, value.kind, "hcl")
-    made.parent = value.parent
-    made.items = [_filled_in(item) for item in value.items] if value.kind == "sequence" else made.items
-    if value.kind == "mapping":
-        made.entries = [MappingEntry(entry.key, _filled_in(entry.value), entry.name) for entry in value.entries]
-    return made
 
 
 class Modules:
@@ -386,7 +395,7 @@ class Modules:
         found: list[tuple[Evaluator, TerraformModule]] = []
         for near in self.near(os.path.dirname(whole)):
             caller = self.source(near)
-            if caller is None or name not in caller.text or "templat" not in caller.text:
+            if caller is None or not may_name(caller.text, name):
                 continue
             file = self.file(near)
             assert file is not None
@@ -405,7 +414,8 @@ def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[
     module.renders = []
     found: list[Node] = []
     for block in file.blocks:
-        if "templat" not in file.source.text[block.start : block.end]:
+        written = file.source.text[block.start : block.end]
+        if "templat" not in written and _DOCUMENTS not in written:
             continue
         outer = file.attributes(block)
         evaluator = module.evaluator(file.source)
@@ -422,6 +432,14 @@ def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[
                 text = inside.value(outer["template"])
                 if os.path.abspath(text.source.path) == template and text.value is not UNKNOWN:
                     found.append(inside.value(outer["vars"]))
+            if block.kind == "data" and block.names[:1] == (_DOCUMENTS,) and "pattern" in outer:
+                pattern = inside.value(outer["pattern"]).value
+                if isinstance(pattern, str) and names_file(os.path.join(module.folder, pattern), template):
+                    found.append(
+                        inside.value(outer["vars"])
+                        if "vars" in outer
+                        else mapping(inside.place(outer["pattern"]), ())
+                    )
     found += [values for path, values in module.renders if path == template]
     module.renders = None
     return found
