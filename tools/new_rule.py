@@ -30,7 +30,7 @@ metadata.name: general
 from nodelint.api import Context, Finding, Findings, NodePool, rule
 
 
-@rule(on=NodePool, group="practice", source="https://karpenter.sh/docs/concepts/nodepools/")
+@rule(on=NodePool, group="practice", subject="objects", source="https://karpenter.sh/docs/concepts/nodepools/")
 def check(pool: NodePool, context: Context) -> Findings:
     if pool.name == "change-me":
         yield Finding(at=pool.name_node, message="`change-me` says nothing about the nodes of the pool")
