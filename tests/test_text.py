@@ -116,7 +116,7 @@ def test_one_cause_in_many_places_is_one_entry_with_all_of_them() -> None:
     assert by_place(text).startswith("pools/a.yaml:8:7: error[unknown-field]: `expireAfterr` is not a known field")
     assert text.split("\n")[0].endswith("(in 16 objects of 16 files)")
     assert text.count("expireAfter: 720h") == 1 and "fix (the same in each place):" in text
-    assert "    pools/b.yaml: 8:7\n" in text and "… and 3 more files; --format concise lists every place" in text
+    assert "    pools/b.yaml: 8:7\n" in text and "… and 5 more places; --format concise lists every place" in text
 
 
 def test_findings_of_one_line_share_their_excerpt() -> None:
@@ -248,14 +248,27 @@ def test_errors_come_first_and_the_command_that_explains_a_rule_once() -> None:
 
 @pytest.mark.parametrize(("number", "whole", "short"), [(10, 10, 0), (11, 5, 6), (40, 5, 35)])
 def test_causes_that_differ_in_names_only_are_a_line_each(number: int, whole: int, short: int) -> None:
-    """The first five are whole where there are more than ten; every place is there, and another cause stays whole."""
+    """Of more than ten, five are whole and ten are a line each; the rest is counted, and another cause stays whole."""
     source = Source.from_text("a.yaml", "".join(f"name{n:02}\n" for n in range(number)) + "other\n")
     found = [result(source, 7 * n, 7 * n + 6, f"`name{n:02}` is there {n + 2} times") for n in range(number)]
     text = "\n\n".join(findings_text([*found, result(source, 7 * number, 7 * number + 5, "the other is wrong")]))
     assert text.count(" --> a.yaml:") == whole + 1
-    assert len(re.findall(r"(?m)^  a\.yaml:\d+:1: error\[", text)) == short
+    lines = len(re.findall(r"(?m)^  a\.yaml:\d+:1: error\[", text))
+    assert lines == min(short, 10)
+    assert (f"… and {short - lines} more places" in text) == (short > lines)
     assert (f"{short} more of " in text) == (short > 0)
-    assert {f"a.yaml:{n + 1}:1" for n in range(number + 1)} <= set(re.findall(r"a\.yaml:\d+:\d+", text))
+    named = {n for n in range(number + 1) if n < whole + lines or n == number}
+    assert {f"a.yaml:{n + 1}:1" for n in named} == set(re.findall(r"a\.yaml:\d+:\d+", text))
+
+
+@pytest.mark.parametrize("files", [1, 20])
+def test_ten_further_places_of_one_cause_are_listed(files: int) -> None:
+    """Of 360 findings of one cause, in one file or in twenty, no more than ten places stand below the first."""
+    sources = [Source.from_text(f"{n}.yaml", "wrong\n" * (360 // files)) for n in range(files)]
+    found = [result(source, 6 * n, 6 * n + 5) for source in sources for n in range(360 // files)]
+    (text,) = findings_text(found)
+    assert len(re.findall(r"\b\d+:\d+\b", text)) == 11 and "… and 349 more places;" in text
+    assert text.count("\n") < 30
 
 
 def test_statistics_count_findings_by_rule() -> None:

@@ -21,7 +21,6 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--output",
             "--statistics",
             "--quiet",
-            "--verbose",
             "--color",
             "--show-files",
             "--show-settings",

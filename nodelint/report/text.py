@@ -20,8 +20,8 @@ _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 # Causes that differ in names and numbers only: above the first number, the second is shown whole.
 _MOST_ALIKE, _WHOLE_ALIKE = 10, 5
 
-# Files whose further places are listed below an entry.
-_FILES = 12
+# Further places of one cause that are listed.
+_PLACES = 10
 
 # Places in other files that play a part and are shown.
 _PARTS = 10
@@ -33,27 +33,37 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
     """A text for each cause, errors first: findings of one cause are one text.
 
     A fix that several share is shown once, and so is, with `hints`, the command that explains a rule. Where more than
-    ten causes differ in names and numbers only, all but the first five are a line for each place.
+    ten causes differ in names and numbers only, the first five are shown whole and the next ten places are a line each.
     """
     shown: set[tuple[Edit, ...]] = set()
     named: set[str] | None = set() if hints else None
     ordered = sorted(entries(results), key=lambda entry: SEVERITIES.index(entry.first_line[0].severity))
-    alike = Counter(map(_shape, ordered))
-    texts: list[list[str]] = []
-    more: dict[tuple[str, ...], tuple[int, list[str]]] = {}
+    alike: dict[tuple[str, ...], list[FindingGroup]] = {}
+    for entry in ordered:
+        alike.setdefault(_shape(entry), []).append(entry)
+    texts = []
+    counts: Counter[tuple[str, ...]] = Counter()
     for entry in ordered:
         shape = _shape(entry)
-        number, lines = more.get(shape, (0, []))
-        if alike[shape] <= _MOST_ALIKE or number < _WHOLE_ALIKE:
+        group, number = alike[shape], counts[shape]
+        counts[shape] += 1
+        if number < _WHOLE_ALIKE or len(group) <= _MOST_ALIKE:
             texts.append(list(_entry(entry, look, shown, named)))
-        else:
-            if number == _WHOLE_ALIKE:
-                hint = ", --diff shows the fixes" if entry.first_line[0].fixable else ""
-                lines = [f"{alike[shape] - number} more of {entry.first_line[0].rule.name}{hint}:"]
-                texts.append(lines)
-            lines += [f"  {concise_text(result, look)}" for result in entry.results]
-        more[shape] = number + 1, lines
+        elif number == _WHOLE_ALIKE:
+            texts.append(list(_more_alike(group[number:], look)))
     return ["\n".join(lines) for lines in texts]
+
+
+def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]:
+    """A line for each place of further causes that differ in names only, up to ten places."""
+    first = group[0].first_line[0]
+    results = [result for entry in group for result in entry.results]
+    hint = ", --diff shows the fixes" if first.fixable else ""
+    yield f"{len(group)} more of {first.rule.name}{hint}:"
+    for result in results[:_PLACES]:
+        yield f"  {concise_text(result, look)}"
+    if len(results) > _PLACES:
+        yield f"  … and {counted(len(results) - _PLACES, 'more place')}; --format concise lists every place"
 
 
 def _shape(entry: FindingGroup) -> tuple[str, ...]:
@@ -181,12 +191,16 @@ def _places(entry: FindingGroup, look: TextStyle) -> Iterator[str]:
     if not places:
         return
     yield "  also at:"
-    for path, results in list(places.items())[:_FILES]:
-        at = [result.span.source.position(result.span.start) for result in results]
+    left = _PLACES
+    for path, results in places.items():
+        at = [result.span.source.position(result.span.start) for result in results[:left]]
         spots = ", ".join(f"{position.line}:{position.column}" for position in at)
         yield from wrapped(f"{path}: {spots}", look.width, "    ", "      ")
-    if len(places) > _FILES:
-        yield f"    … and {counted(len(places) - _FILES, 'more file')}; --format concise lists every place"
+        left -= len(at)
+        if not left:
+            break
+    if more := sum(map(len, places.values())) - _PLACES + left:
+        yield f"    … and {counted(more, 'more place')}; --format concise lists every place"
 
 
 def place(span: Span, path: str = "") -> str:
