@@ -248,7 +248,7 @@ def test_errors_come_first_and_the_command_that_explains_a_rule_once() -> None:
 
 @pytest.mark.parametrize(("number", "whole", "short"), [(10, 10, 0), (11, 5, 6), (40, 5, 35)])
 def test_causes_that_differ_in_names_only_are_a_line_each(number: int, whole: int, short: int) -> None:
-    """Of more than ten, five are whole and ten are a line each; the rest is counted, and another cause stays whole."""
+    """Of more than ten, five are whole and ten a line each; the rest is counted. Another cause stays whole."""
     source = Source.from_text("a.yaml", "".join(f"name{n:02}\n" for n in range(number)) + "other\n")
     found = [result(source, 7 * n, 7 * n + 6, f"`name{n:02}` is there {n + 2} times") for n in range(number)]
     text = "\n\n".join(findings_text([*found, result(source, 7 * number, 7 * number + 5, "the other is wrong")]))

@@ -33,7 +33,7 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
     """A text for each cause, errors first: findings of one cause are one text.
 
     A fix that several share is shown once, and so is, with `hints`, the command that explains a rule. Where more than
-    ten causes differ in names and numbers only, the first five are shown whole and the next ten places are a line each.
+    ten causes differ in names and numbers only, five are shown whole and ten places are a line each.
     """
     shown: set[tuple[Edit, ...]] = set()
     named: set[str] | None = set() if hints else None
