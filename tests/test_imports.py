@@ -72,8 +72,9 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
 def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
     modules = loaded(tmp_path, "check", "pool.yaml")
-    assert {"nodelint.karpenter.resolve", "cel_expr_python", "_ruamel_yaml"} <= modules
+    assert {"nodelint.karpenter.resolve", "_ruamel_yaml"} <= modules
     slow = (
+        "cel_expr_python",
         "click",
         "inspect",
         "uuid",

@@ -4,9 +4,10 @@
     python tools/lock.py --upgrade    # to take the newest versions
     python tools/lock.py --check      # exit code 1 where pyproject.toml has changed since
 
-`requirements/nodelint.txt` is what nodelint runs with, `build.txt` what builds its wheel, and `dev.txt` both and what
-develops and tests it, all in the same versions. Each holds for every platform and each Python from 3.11. `uv`
-resolves (`pip install -e '.[supply]'` brings it); `pip install --require-hashes --no-deps -r FILE` installs.
+`requirements/nodelint.txt` is what nodelint runs with, policies in CEL included, `build.txt` what builds its wheel,
+and `dev.txt` both and what develops and tests it, all in the same versions. Each holds for every platform and each
+Python from 3.11. `uv` resolves (`pip install -e '.[supply]'` brings it); `pip install --require-hashes --no-deps -r
+FILE` installs.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def declared(project: dict[str, Any], name: str) -> list[str]:
     runs: list[str] = project["project"]["dependencies"]
     if name == "build.txt":
         return builders
+    extras = project["project"]["optional-dependencies"]
     if name == "nodelint.txt":
-        return runs
-    extras = project["project"]["optional-dependencies"].values()
-    return [*builders, *runs, *(requirement for extra in extras for requirement in extra)]
+        return [*runs, *extras["cel"]]
+    return [*builders, *runs, *(requirement for extra in extras.values() for requirement in extra)]
 
 
 def heading(project: dict[str, Any], name: str) -> str:

@@ -1,7 +1,8 @@
-"""CEL as Kubernetes means it: the language's own runtime, and the functions that an API server adds.
+"""CEL as Kubernetes means it: the part that Karpenter's rules use, and the language's own runtime for all else.
 
-The runtime is `cel-expr-python`, CEL's C++ implementation. It is imported when the first expression
-or pattern is met. The functions that only rules of foreign CRDs call lie in `cel.functions`.
+That part is in `cel.subset`, and needs no package. The runtime is `cel-expr-python`, CEL's C++ implementation, which
+the extra `cel` installs: it is imported when an expression asks for more, as policies and rules of foreign CRDs may.
+The functions that only those call lie in `cel.functions`.
 """
 
 from __future__ import annotations
@@ -9,18 +10,21 @@ from __future__ import annotations
 import re
 from functools import cache, partial
 
+from nodelint.apiserver.cel.subset import Failure, OutsideSubset, compile_subset
+from nodelint.apiserver.cel.text import expression as python_pattern
 from nodelint.apiserver.cel.text import find, split, strict_int
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Value = Any
     """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
 
 
-NOT_INSTALLED = "rules in CEL need the package cel-expr-python, which is not installed or does not load here"
+NOT_INSTALLED = "this CEL needs the package cel-expr-python: `pip install 'nodelint[cel]'`"
 
 
 class Unsupported(ValueError):
@@ -82,6 +86,22 @@ class Program:
         return self.literals
 
 
+class SubsetProgram(Program):
+    """A rule over `self` in the part of CEL that needs no runtime."""
+
+    __slots__ = ("_rule",)
+
+    def __init__(self, text: str, rule: Callable[[Value], Value]) -> None:
+        super().__init__(text, None, None)
+        self._rule = rule
+
+    def run(self, value: Value) -> Value:
+        try:
+            return self._rule(value)
+        except Failure as failure:
+            raise EvaluationError(str(failure)) from None
+
+
 _TEXT = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _METHOD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\.(\w+)\("""
 _INT = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![\w.])int\("""
@@ -89,6 +109,8 @@ _INT = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![\w.])int\("""
 _programs: dict[tuple[str, tuple[str, ...]], Program | Unsupported] = {}
 _matches: dict[tuple[str, str], bool] = {}
 _CACHED = 50_000
+_SHORT = 1000
+"""Characters of a text on which Python's expressions, which go back over it, take no time to speak of."""
 
 
 def compile(expression: str, variables: tuple[str, ...] = ("self",)) -> Program:
@@ -96,7 +118,8 @@ def compile(expression: str, variables: tuple[str, ...] = ("self",)) -> Program:
     found = _programs.get((expression, variables))
     if found is None:
         try:
-            found = _compile(expression, variables)
+            found = _compile_subset(expression) if variables == ("self",) else None
+            found = found or _compile(expression, variables)
         except Unsupported as error:
             found = error
         _programs[expression, variables] = found
@@ -105,28 +128,41 @@ def compile(expression: str, variables: tuple[str, ...] = ("self",)) -> Program:
     return found
 
 
+def _compile_subset(expression: str) -> Program | None:
+    try:
+        return SubsetProgram(expression, compile_subset(expression))
+    except OutsideSubset:
+        return None
+
+
 def matches(text: str, pattern: str) -> bool:
     """Whether `pattern` (RE2, as an API server reads it) is found in `text`. Raises `Unsupported`."""
     key = (pattern, text)
     known = _matches.get(key)
     if known is None:
-        try:
-            known = compile("self.text.matches(self.pattern)").run({"text": text, "pattern": pattern}) is True
-        except NotInstalled:
-            known = _matches_without(text, pattern)
-        except EvaluationError as error:
-            raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
+        known = _matches_pattern(text, pattern)
         if len(_matches) >= _CACHED:
             _matches.clear()
         _matches[key] = known
     return known
 
 
-def _matches_without(text: str, pattern: str) -> bool:
-    """The same by Python's expressions, which read the patterns of CRDs alike but for the end of a text."""
+def _matches_pattern(text: str, pattern: str) -> bool:
+    """The same, asked anew: by Python's expressions where RE2's syntax is theirs and the text is short."""
     try:
-        return re.search(re.sub(r"(?<!\\)\$(?![^\[]{0,200}\])", r"\\Z", pattern), text, re.ASCII) is not None
-    except re.error as error:
+        found = python_pattern(pattern)
+        if len(text) <= _SHORT and "(?" not in pattern:
+            return found.search(text) is not None
+    except ValueError:
+        found = None
+    try:
+        program = _compile("self.text.matches(self.pattern)", ("self",))
+        return program.run({"text": text, "pattern": pattern}) is True
+    except NotInstalled:
+        if found is None:
+            raise Unsupported(f"the pattern `{pattern}` needs the package cel-expr-python") from None
+        return found.search(text) is not None
+    except EvaluationError as error:
         raise Unsupported(f"the pattern `{pattern}` does not compile: {error}") from None
 
 

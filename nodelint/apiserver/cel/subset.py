@@ -1,0 +1,418 @@
+"""The part of CEL in which Karpenter's own rules are written, compiled to Python functions.
+
+These rules then need no package, and no time to load one. What lies outside goes to CEL's own runtime. The semantics
+are those of the language's specification: an error in `&&`, `||`, `all` or `exists` counts only where no other part
+decides.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.apiserver.cel.text import expression, strict_int
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
+
+    Value = Any
+    Step = Callable[[Mapping[str, Any]], Any]
+
+
+class OutsideSubset(Exception):
+    """An expression that only CEL's own runtime takes."""
+
+
+class Failure(Exception):
+    """An evaluation that ends in an error."""
+
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>'(?:[^'\\\n]|\\['"\\])*'|"(?:[^"\\\n]|\\['"\\])*")|(?P<int>[0-9]+)(?![\w.])"""
+    r"""|(?P<name>[A-Za-z_]\w*)(?!['"])|(?P<sign>\|\||&&|[=!<>]=|[()\[\]{},:.!<>+?]))"""
+)
+_LARGEST = 2**63
+_MACROS = ("all", "exists", "exists_one", "filter")
+_LITERALS = {"true": True, "false": False, "null": None}
+
+
+def compile_subset(text: str) -> Callable[[Value], Value]:
+    """A function of `self` that gives the value of an expression, or raises Failure. Raises OutsideSubset."""
+    step = _Parser(text).whole()
+
+    def run(value: Value) -> Value:
+        try:
+            _hold_to_values(value)
+        except Failure as failure:  # counts where `self` is asked for
+            return step({"self": failure})
+        return step({"self": value})
+
+    return run
+
+
+def _hold_to_values(value: Value) -> None:
+    """Raise Failure for what is no value of CEL, be it deep inside, such as a placeholder."""
+    if isinstance(value, dict):
+        for item in value.values():
+            _hold_to_values(item)
+    elif isinstance(value, list):
+        for item in value:
+            _hold_to_values(item)
+    elif isinstance(value, int):
+        if not -_LARGEST <= value < 2 * _LARGEST:
+            raise Failure("an integer of more than 64 bits")
+    elif value is not None and not isinstance(value, str | float):
+        raise Failure(f"no value of CEL: {type(value).__name__}")
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while text[at:].strip():
+        found = _TOKEN.match(text, at)
+        if found is None or found.lastgroup is None:
+            raise OutsideSubset
+        yield found.lastgroup, found[found.lastgroup]
+        at = found.end()
+
+
+class _Parser:
+    """Reads an expression by its grammar; each method gives the function of a part."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = list(_tokens(text))
+        self.at = 0
+        self.bound: list[str] = []
+
+    def whole(self) -> Step:
+        step = self.choice()
+        if self.at < len(self.tokens):
+            raise OutsideSubset
+        return step
+
+    def take(self, *signs: str) -> str:
+        """The next token if it is one of these signs or words, else nothing."""
+        kind, token = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        if kind not in ("sign", "name") or token not in signs:
+            return ""
+        self.at += 1
+        return token
+
+    def expect(self, sign: str) -> None:
+        if not self.take(sign):
+            raise OutsideSubset
+
+    def choice(self) -> Step:
+        condition = self.disjunction()
+        if not self.take("?"):
+            return condition
+        first = self.disjunction()
+        self.expect(":")
+        second = self.choice()
+        return lambda scope: (first if _boolean(condition(scope)) else second)(scope)
+
+    def disjunction(self) -> Step:
+        return self.joined("||", self.conjunction, True)
+
+    def conjunction(self) -> Step:
+        return self.joined("&&", self.relation, False)
+
+    def joined(self, sign: str, part: Callable[[], Step], decisive: bool) -> Step:
+        parts = [part()]
+        while self.take(sign):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else lambda scope: _decide(parts, (scope,) * len(parts), decisive)
+
+    def relation(self) -> Step:
+        left = self.sum()
+        while sign := self.take("==", "!=", "<", "<=", ">", ">=", "in"):
+            left = _relation(sign, left, self.sum())
+        return left
+
+    def sum(self) -> Step:
+        left = self.unary()
+        while self.take("+"):
+            left = _added(left, self.unary())
+        return left
+
+    def unary(self) -> Step:
+        if not self.take("!"):
+            return self.member()
+        inner = self.unary()
+        return lambda scope: not _boolean(inner(scope))
+
+    def member(self) -> Step:
+        step = self.primary()
+        while sign := self.take(".", "["):
+            if sign == "[":
+                step = _indexed(step, self.choice())
+                self.expect("]")
+                continue
+            name = self.name()
+            step = self.call(step, name) if self.take("(") else _selected(step, name)
+        return step
+
+    def name(self) -> str:
+        kind, token = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        if kind != "name":
+            raise OutsideSubset
+        self.at += 1
+        return token
+
+    def call(self, target: Step, name: str) -> Step:
+        """A method of a value, behind its bracket."""
+        if name in _MACROS:
+            variable = self.name()
+            self.expect(",")
+            self.bound.append(variable)
+            condition = self.choice()
+            self.bound.pop()
+            self.expect(")")
+            return _macro(name, target, variable, condition)
+        given = self.listed(")")
+        if name == "size" and not given:
+            return lambda scope: _size(target(scope))
+        if name == "startsWith" and len(given) == 1:
+            return lambda scope: _text(target(scope)).startswith(_text(given[0](scope)))
+        if name == "matches" and len(given) == 1:
+            return _matched(target, given[0])
+        raise OutsideSubset
+
+    def listed(self, end: str) -> list[Step]:
+        found: list[Step] = []
+        while not self.take(end):
+            if found:
+                self.expect(",")
+            found.append(self.choice())
+        return found
+
+    def primary(self) -> Step:
+        if self.take("("):
+            step = self.choice()
+            self.expect(")")
+            return step
+        if self.take("["):
+            items = self.listed("]")
+            return lambda scope: [item(scope) for item in items]
+        if self.take("{"):
+            return self.mapping()
+        kind, token = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        self.at += 1
+        if kind == "text":
+            text = re.sub(r"\\(.)", r"\1", token[1:-1])
+            return lambda scope: text
+        if kind == "int" and int(token) < _LARGEST:
+            number = int(token)
+            return lambda scope: number
+        if kind != "name":
+            raise OutsideSubset
+        if token in _LITERALS:
+            return lambda scope: _LITERALS[token]
+        if self.take("("):
+            return self.function(token)
+        if token != "self" and token not in self.bound:
+            raise OutsideSubset
+        return _variable(token)
+
+    def mapping(self) -> Step:
+        entries: list[tuple[Step, Step]] = []
+        while not self.take("}"):
+            if entries:
+                self.expect(",")
+            key = self.choice()
+            self.expect(":")
+            entries.append((key, self.choice()))
+        return lambda scope: {key(scope): value(scope) for key, value in entries}
+
+    def function(self, name: str) -> Step:
+        """A function, behind its bracket."""
+        if name == "has":
+            return self.presence()
+        given = self.listed(")")
+        act = {"int": _integer, "size": _size, "string": _format_text}.get(name)
+        if len(given) != 1 or act is None:
+            raise OutsideSubset
+        return lambda scope: act(given[0](scope))
+
+    def presence(self) -> Step:
+        """`has(a.b.c)`: whether `c` is in what is before it."""
+        step, name = self.primary(), ""
+        while self.take("."):
+            step, name = _selected(step, name) if name else step, self.name()
+        if not name:
+            raise OutsideSubset
+        self.expect(")")
+
+        def has_field(scope: Mapping[str, Any]) -> bool:
+            holder = step(scope)
+            if not isinstance(holder, dict):
+                raise Failure("only a map has fields")
+            return name in holder
+
+        return has_field
+
+
+def _variable(name: str) -> Step:
+    def look_up(scope: Mapping[str, Any]) -> Value:
+        found = scope[name]
+        if isinstance(found, Failure):
+            raise found
+        return found
+
+    return look_up
+
+
+def _decide(parts: Iterable[Step], scopes: Iterable[Mapping[str, Any]], decisive: bool) -> bool:
+    """`||` where `decisive` is true, else `&&`: an error counts only where no part decides."""
+    failure: Failure | None = None
+    for part, scope in zip(parts, scopes, strict=False):
+        try:
+            if _boolean(part(scope)) is decisive:
+                return decisive
+        except Failure as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    return not decisive
+
+
+def _macro(name: str, target: Step, variable: str, condition: Step) -> Step:
+    def scopes(scope: Mapping[str, Any]) -> list[dict[str, Any]]:
+        items = target(scope)
+        if not isinstance(items, dict | list):
+            raise Failure("only a list or a map has items")
+        return [{**scope, variable: item} for item in items]
+
+    if name in ("all", "exists"):
+        decisive = name == "exists"
+
+        def decide(scope: Mapping[str, Any]) -> bool:
+            inner = scopes(scope)
+            return _decide((condition,) * len(inner), inner, decisive)
+
+        return decide
+
+    def select_items(scope: Mapping[str, Any]) -> list[Any]:
+        return [inner[variable] for inner in scopes(scope) if _boolean(condition(inner))]
+
+    return select_items if name == "filter" else lambda scope: len(select_items(scope)) == 1
+
+
+def _relation(sign: str, left: Step, right: Step) -> Step:
+    if sign in ("==", "!="):
+        return lambda scope: _equal(left(scope), right(scope)) is (sign == "==")
+    if sign == "in":
+        return lambda scope: _within(left(scope), right(scope))
+
+    def compare(scope: Mapping[str, Any]) -> bool:
+        a, b = left(scope), right(scope)
+        if not any(isinstance(a, kind) and isinstance(b, kind) for kind in (bool, str)) and not (
+            _is_number(a) and _is_number(b)
+        ):
+            raise Failure("values of these types have no order")
+        found: bool = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
+        return found
+
+    return compare
+
+
+def _selected(step: Step, name: str) -> Step:
+    def select(scope: Mapping[str, Any]) -> Value:
+        holder = step(scope)
+        if not isinstance(holder, dict) or name not in holder:
+            raise Failure(f"there is no `{name}`")
+        return holder[name]
+
+    return select
+
+
+def _indexed(step: Step, index: Step) -> Step:
+    def take(scope: Mapping[str, Any]) -> Value:
+        holder, at = step(scope), index(scope)
+        if isinstance(holder, list) and isinstance(at, int) and not isinstance(at, bool) and 0 <= at < len(holder):
+            return holder[at]
+        if isinstance(holder, dict) and isinstance(at, str) and at in holder:
+            return holder[at]
+        raise Failure("nothing has this index")
+
+    return take
+
+
+def _added(left: Step, right: Step) -> Step:
+    def add(scope: Mapping[str, Any]) -> Value:
+        a, b = left(scope), right(scope)
+        if isinstance(a, str) and isinstance(b, str):
+            return a + b
+        raise Failure("only texts are joined here")
+
+    return add
+
+
+def _matched(target: Step, pattern: Step) -> Step:
+    def match(scope: Mapping[str, Any]) -> bool:
+        text = _text(target(scope))
+        try:
+            return expression(_text(pattern(scope))).search(text) is not None
+        except ValueError as error:
+            raise Failure(str(error)) from None
+
+    return match
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _equal(a: Value, b: Value) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(item, b[key]) for key, item in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return isinstance(a, bool) is isinstance(b, bool) and bool(a == b)
+
+
+def _within(value: Value, holder: Value) -> bool:
+    if isinstance(holder, list):
+        return any(_equal(value, item) for item in holder)
+    if isinstance(holder, dict) and not isinstance(value, dict | list):
+        return isinstance(value, str) and value in holder
+    raise Failure("only a list or a map holds values")
+
+
+def _boolean(value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise Failure("this is neither true nor false")
+    return value
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise Failure("this is no text")
+    return value
+
+
+def _size(value: Value) -> int:
+    if not isinstance(value, str | list | dict):
+        raise Failure("this has no size")
+    return len(value)
+
+
+def _format_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, int | str):
+        raise Failure("this is not written as a text here")
+    return str(value)
+
+
+def _integer(value: Value) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise Failure("this is no integer")
+    try:
+        number = strict_int(value) if isinstance(value, str) else int(value)
+    except (ValueError, OverflowError) as error:
+        raise Failure(str(error)) from None
+    if not -_LARGEST <= number < _LARGEST:
+        raise Failure("an integer of more than 64 bits")
+    return number
