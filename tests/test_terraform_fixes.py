@@ -27,7 +27,9 @@ def texts(folder: Path, files: dict[str, str]) -> dict[str, str]:
 LITERAL = sorted(
     name
     for name, shape in SHAPES.items()
-    if "m5.xlrge" in str(shape.files) and not any(path.endswith((".json", ".yaml", ".tftpl")) for path in shape.files)
+    if "m5.xlrge" in str(shape.files)
+    and not any(path.endswith((".json", ".yaml", ".tftpl")) for path in shape.files)
+    and "quoted" not in name
 )
 
 
