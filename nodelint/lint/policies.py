@@ -108,6 +108,8 @@ def rule_of(policy: Policy) -> Rule:
 
     try:
         program = cel.compile(policy.expr, VARIABLES)
+    except cel.NotInstalled as error:
+        raise PolicyError("expr", str(error)) from error
     except cel.Unsupported as error:
         match = re.search(r"<input>:([0-9]+):([0-9]+): (.*?)(?: \| |$)", str(error))
         if match is None:
