@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from lsprotocol import types
 from nodelint.ec2 import cache
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.instance_types import changes
-from nodelint.ec2.snapshot.records import Answer, Question, Region
+from nodelint.ec2.snapshot.records import Answer, MachineImage, Question, Region
+from nodelint.edits import add_item, apply
+from nodelint.karpenter.images.choice import passed_over
 from nodelint.karpenter.resolve.zones import LaunchPlaces, place_note
 from nodelint.karpenter.taints import meant_taint
 from nodelint.lint.engine import Report
@@ -22,8 +25,11 @@ from nodelint.model.releases import NEWEST
 from nodelint.model.requirement import Requirement
 from nodelint.release_evidence.scripts import evidence
 from nodelint.report.snapshot import Asking, differences, refresh_text
+from nodelint.source import Source
+from nodelint.source.embedded_text import find_expansions
 from nodelint.source.placeholders import mask
 from nodelint.source.templates.sprig import call
+from nodelint.source.terraform.tfvars import environment_files
 
 from .manifests import nodeclass, nodepool
 from .test_snapshot import SMALL
@@ -210,3 +216,45 @@ def test_what_every_branch_writes_is_judged(check: Check, values: tuple[str, str
     lines = ("metadataOptions:", "{{- if .x }}", first, "{{- else }}", second, "{{- end }}")
     (result,) = check(nodeclass() + "  " + "\n".join(lines) + "\n", select=["imds-v1"]).results
     assert "optional" in result.span.source.text[result.span.start : result.span.end]
+
+
+def test_a_command_in_backticks_ends_behind_its_backtick() -> None:
+    text = "a `date` b `id -u` c"
+    assert [text[start:end] for start, end in find_expansions(text)] == ["`date`", "`id -u`"]
+
+
+def test_files_of_variables_come_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"{number:02}.tfvars").write_text("a = 1\n", encoding="utf-8")
+    found = environment_files(str(tmp_path), lambda path: Source.from_text(path, ""))
+    assert [Path(source.path).name for source in found] == [f"{number:02}.tfvars" for number in range(10)]
+
+
+OTHERS = "others: [c, d, e, f]\nmore: [c, d, e, f]\n"
+
+
+@pytest.mark.parametrize(("written", "fixed"), [("[a,b]", "[a,b,c]"), ("[a, b]", "[a, b, c]"), ("[a]", "[a, c]")])
+def test_an_item_is_added_with_the_comma_of_its_neighbours(written: str, fixed: str) -> None:
+    source = Source.from_text("a.yaml", f"karpenter: {written}\n{OTHERS}")
+    root = source.documents[0].root
+    assert root is not None
+    assert apply(source.text, add_item(root.entries[0].value, "c")) == f"karpenter: {fixed}\n{OTHERS}"
+
+
+def test_an_image_behind_a_deprecated_one_is_older_and_not_deprecated() -> None:
+    now = datetime(2026, 9, 20, tzinfo=UTC)
+    images = [
+        MachineImage(f"ami-{day}", "a", "amd64", "available", f"2026-01-0{day}T00:00:00Z", "1", deprecated)
+        for day, deprecated in ((3, "2026-02-01T00:00:00Z"), (2, "2026-02-01T00:00:00Z"))
+    ]
+    (passed,) = passed_over(images, images[:1], NEWEST, now)
+    assert passed.why == "older"
+    (passed,) = passed_over(images, [images[0]._replace(deprecated=None)], NEWEST, now)
+    assert passed.why == "deprecated"
+
+
+def test_a_size_is_asked_for_by_its_own_key(check: Check) -> None:
+    for value, told in (("metal", False), ("large", True)):
+        line = f"key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [{value}]"
+        report = check(nodepool(line), nodeclass(), select=["bare-metal-left"])
+        assert any("large" not in result.message and result.severity == "info" for result in report.results) is told
