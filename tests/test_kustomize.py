@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from nodelint.build.kustomize import BuiltOverlay, Outcome, build_overlays
 from nodelint.build.kustomize.values import read_json, read_object
 from nodelint.source import UNKNOWN, Node
+from tests.overlay_corners import write_corners
 from tests.overlays import FILE, RECORDED, digest, read_plain, read_results, run_kustomize, write_overlay
 
 KUBECTL = shutil.which("kubectl")
@@ -75,6 +76,21 @@ def test_overlays_are_what_kustomize_makes_of_them(tmp_path: Path) -> None:
             wrong.append(seed)
     assert not wrong
     assert len(unknown) < 5
+
+
+def test_odd_corners_are_as_kustomize_has_them(tmp_path: Path) -> None:
+    """`overlay_corners.json` holds what kustomize 5.7.1 makes of overlays of `overlay_corners`, by their seed."""
+    recorded = json.loads((Path(__file__).parent / "overlay_corners.json").read_text(encoding="utf-8"))
+    wrong, unknown = [], []
+    for seed, result in recorded.items():
+        outcome = build_folder(write_corners(tmp_path / seed, int(seed)))
+        if not is_decided(outcome):
+            unknown.append(seed)
+        elif digest(read_built(outcome)) != result:
+            wrong.append(seed)
+    assert not wrong
+    assert len(unknown) < len(recorded) // 5
+    assert sum(result != "fails" for result in recorded.values()) > 80
 
 
 @pytest.mark.skipif(not has_release(), reason=f"no kubectl with kustomize {RELEASE}x is on the path")

@@ -35,6 +35,7 @@ _MAPPINGS = (
     "helmGlobals",
     "sortOptions",
 )
+_HEAD = frozenset({"apiVersion", "kind", "metadata"})
 _FIELDS = {name.lower(): name for name in (*_LISTS, *_TEXTS, *_MAPPINGS)}
 _ADDS = {
     "generators": "what generators make",
@@ -42,6 +43,7 @@ _ADDS = {
     "helmChartInflationGenerator": "what the Helm charts come to",
     "configMapGenerator": "the ConfigMaps that are generated",
     "secretGenerator": "the Secrets that are generated",
+    "buildMetadata": "labels and annotations on where objects are from",
 }
 """Fields that bring objects which are not built."""
 _ALTERS = {
@@ -102,6 +104,8 @@ class Kustomization:
         """Raise `BuildError` for a field of another type, or that may change anything in a way that is not known."""
         for fault in self.faults:
             raise fault
+        if not set(self.value.fields) - _HEAD:
+            raise BuildError(self.start, "the kustomization is empty")
         for field, why in _ALTERS.items():
             value = self.value.get(field)
             if value is not None and (value.items or value.fields):

@@ -21,6 +21,7 @@ _DEEPEST = 40
 _HOSTS = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[/:]"
 _REMOTE = rf"(?:https?|ssh|git|file|oci|s3)::?//|git@|git::|{_HOSTS}|.*[?&]ref="
 _LOCAL_ONLY = "config.kubernetes.io/local-config"
+_SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _KNOWN_SETTINGS = ("nameReference",)
 
 
@@ -31,6 +32,7 @@ class Overlay(OverlayRun):
         super().__init__(files, folder, root)
         self.resources: list[Resource] = []
         self._references: list[tuple[YamlTree, YamlTree]] = []
+        self._generated: set[tuple[str, str]] = set()
 
     def build(self) -> None:
         """Make the objects. Raises `BuildError` where that is not possible."""
@@ -61,6 +63,7 @@ class Overlay(OverlayRun):
         try:
             for path, at in kustomization.taken():
                 self._take_in(kustomization, path, at, resources, above)
+            self._check_generators(kustomization)
             for place, what in kustomization.unbuilt():
                 self.is_incomplete = True
                 self.notes.append((place or kustomization.start, what))
@@ -68,6 +71,7 @@ class Overlay(OverlayRun):
                 self._take_folder(kustomization, path, at, resources, above, component=True)
             self._read_settings(kustomization)
             self._transform(kustomization, resources)
+            self._check_replicas(kustomization, resources)
         except OSError as error:
             raise BuildError(
                 kustomization.start, f"a file of it is not read: {error_reason(error)}", fails=False
@@ -128,6 +132,26 @@ class Overlay(OverlayRun):
         own: list[Resource] = []
         self._accumulate(below, own, (*above, real))
         self._append(resources, own)
+
+    def _check_generators(self, kustomization: Kustomization) -> None:
+        """Raise `BuildError` where a generator may meet nothing to merge with, or another of its name."""
+        for field in ("configMapGenerator", "secretGenerator"):
+            for item in kustomization.items(field):
+                made = field, item.text("name")
+                joins = item.text("behavior") in ("merge", "replace")
+                if joins != (made in self._generated) or (joins and kustomization.value.text("namespace")):
+                    raise BuildError(item.at, f"whether `{made[1]}` is there to be merged is not known", fails=False)
+                self._generated.add(made)
+
+    def _check_replicas(self, kustomization: Kustomization, resources: list[Resource]) -> None:
+        """Raise `BuildError` where `replicas` are for nothing that has any."""
+        for item in kustomization.items("replicas"):
+            scaled = (resource for resource in resources if resource.id.kind in _SCALED)
+            names = {identity.name for resource in scaled for identity in resource.ids()}
+            name = item.text("name")
+            if name not in names:
+                reason = f"`replicas` are for `{name}`, and nothing of this name has any"
+                raise BuildError(item.at, reason, fails=not self.is_incomplete)
 
     def _append(self, resources: list[Resource], added: Iterable[Resource]) -> None:
         known = {resource.id for resource in resources}

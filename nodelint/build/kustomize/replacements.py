@@ -181,6 +181,8 @@ def _new_value(
     if delimiter and options is not None:
         if there is not None and there.kind != "scalar":
             raise BuildError(at, "only a scalar can be put together from parts")
+        if value.kind != "scalar":
+            raise BuildError(at, "a mapping or a list is put together with a text", fails=False)
         parts = there.as_text().split(delimiter) if there is not None else [""]
         index = _index(options)
         if index < 0:
@@ -195,7 +197,7 @@ def _new_value(
     if there is not None and there.kind != "scalar":
         return made
     if made.kind != "scalar":
-        raise BuildError(at, "a mapping or a list cannot take the place of a scalar")
+        raise BuildError(at, "a mapping or a list takes the place of a scalar", fails=False)
     text = made.as_text()
     if there is None:
         made.value, made.raw = resolve_scalar(text), text
