@@ -228,9 +228,10 @@ def load_bundled() -> dict[str, Rule]:
     """The rules that come with nodelint, by name; one is loaded when it is shown an object or its page is read.
 
     A file whose content the index does not have is loaded at once: somebody is writing it. A file that is no newer
-    than the index is only asked for its size.
+    than the index, or is installed, is only asked for its size.
     """
     folder, index = bundled(), table("rules")["rules"]
+    is_installed = os.path.dirname(folder) == os.path.dirname(DATA)  # unpacked with the index, before or after it
     written = os.stat(os.path.join(DATA, "rules.json")).st_mtime_ns
     with os.scandir(folder) as entries:
         files = {entry.name[:-3]: entry.stat() for entry in entries if entry.name.endswith(".py")}
@@ -239,7 +240,7 @@ def load_bundled() -> dict[str, Rule]:
         path = os.path.join(folder, f"{name}.py")
         size, digest, *fields = index.get(name, (None, None))
         is_known = files[name].st_size == size
-        if is_known and files[name].st_mtime_ns > written:
+        if is_known and not is_installed and files[name].st_mtime_ns > written:
             is_known = content_hash(path) == digest
         loaded[name] = _declared(path, name, *fields) if is_known else _load(path, name, compiled=False)
     return loaded
