@@ -70,6 +70,9 @@ def node_class(spec: str = "", alias: str = "al2023@latest", terms: bool = False
     return "\n".join([*lines, ""])
 
 
+SHARED_GPUS = "karpenter.k8s.aws/nvidia-consumable-capacity"
+
+
 def pod(spec: str = "", annotations: str = "", kind: str = "Deployment") -> str:
     """A workload whose file mentions Karpenter."""
     lines = "".join(f"      {line}\n" for line in spec.splitlines())
@@ -153,6 +156,11 @@ CASES: dict[str, tuple[list[str], str, list[str]]] = {
             values("settings: {legacyNodeRepair: false, featureGates: {terminateFirstRepair: true}}"),
             values("settings: {legacyNodeRepair: true}"),
         ],
+    ),
+    "nvidia-consumable-capacity": (
+        [node_class().replace("{name: default}", f"{{name: default, annotations: {{{SHARED_GPUS}: memory}}}}")],
+        SHARED_GPUS,
+        [node_class()],
     ),
     "efa-claims": (
         [values("settings: {awsFeatureGates: {draEFA: true}}"), node_class("networkInterfaces: [{deviceIndex: 0}]")],

@@ -8,6 +8,7 @@ from typing import Any
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
+from nodelint.model.support import eks_support
 from nodelint.printable import printable, printable_path
 from nodelint.report.style import PAGE, TextStyle, fitted, wrapped
 from nodelint.tuples import NamedTuple
@@ -85,6 +86,10 @@ def steps(outcome: Upgrade) -> Iterator[str]:
         for s in route.support
     ]
     yield f"Support: {', '.join(ends)}."
+    eks = eks_support(outcome.new.kubernetes) if outcome.new.kubernetes is not None else None
+    if eks is not None:
+        days = f"standard support until {eks.standard}, extended until {eks.extended}"
+        yield f"EKS: Kubernetes {outcome.new.kubernetes} has {days}."
 
 
 def _entries(outcome: Upgrade, when: str | None) -> list[_PrintedChange]:
