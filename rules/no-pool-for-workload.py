@@ -108,6 +108,8 @@ _LABEL = 'incompatible requirements, label "'
 
 def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit.PoolRefusal") -> str:
     """The label that no pool has that would come into question, or why the nearest pool refuses."""
+    if found.ignored is not None:
+        return f"Karpenter ignores them: {messages.short(refusal.message, 46)}"
     own = {
         verdict.refusal.message
         for verdict in found.verdicts

@@ -74,6 +74,34 @@ def test_what_may_be_for_nodes_of_others_is_only_mentioned(
     assert ("unless nodes of others" in finding["note"]) == (severity == "info")
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("karpenter.sh/provisioner-name: default", "karpenter.sh/nodepool: default"),
+        ("karpenter.sh/nodepool: defualt", "karpenter.sh/nodepool: default"),
+        ("karpenter.k8s.aws/instance-cpus: '4'", "karpenter.k8s.aws/instance-cpu: '4'"),
+        ("karpenter.sh/capacity-type: Spot", "karpenter.sh/capacity-type: spot"),
+        ("karpenter.sh/capacity-type: ondemand", "karpenter.sh/capacity-type: on-demand"),
+        ("karpenter.k8s.aws/instance-size: xlarg", "karpenter.k8s.aws/instance-size: xlarge"),
+        ("teem: batch", None),
+        ("team: bach", "team: batch"),
+    ],
+)
+def test_a_label_or_value_that_no_node_has_is_taken_for_the_one_meant(
+    here: Path, nodelint: Run, asked: str, meant: str | None
+) -> None:
+    (here / "web.yaml").write_text(pod(f"nodeSelector:\n  {asked}"))
+    findings = found(nodelint)
+    if meant is None:
+        assert not findings
+        return
+    ((way,),) = (finding["suggestions"] for finding in findings)
+    text = (here / "web.yaml").read_text()
+    for edit in sorted(way["edits"], key=lambda edit: -edit["start"]["offset"]):
+        text = text[: edit["start"]["offset"]] + edit["text"] + text[edit["end"]["offset"] :]
+    assert text == pod(f"nodeSelector:\n  {meant}")
+
+
 def test_complete_pools_make_each_workload_theirs(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {other: label}"))
     (here / "nodelint.yaml").write_text(f"rules:\n  {RULE}: {{pools: complete}}\n")

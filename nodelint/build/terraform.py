@@ -168,7 +168,7 @@ def _is_filled(source: Source, block: TerraformBlock, used: Origins) -> bool:
 
 def _read(source: Source, filled: Filled) -> Source | None:
     """The result as a source; None where something in it cannot be read that can be read in the file."""
-    result = Source.from_text(source.path, filled.text)
+    result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)
     return None if bad > len(source.problems) + len(source.set_aside) else result
@@ -176,7 +176,7 @@ def _read(source: Source, filled: Filled) -> Source | None:
 
 def _broken(source: Source, filled: Filled) -> frozenset[int]:
     """Where the blocks begin that come to something that cannot be read."""
-    result = Source.from_text(source.path, filled.text)
+    result = Source.from_text(source.path, filled.text, source.also)
     offsets = [problem.offset for problem in result.problems] + [set_aside.offset for set_aside in result.set_aside]
     found = set()
     starts = [segment.at for segment in filled.segments]

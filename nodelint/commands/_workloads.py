@@ -44,13 +44,15 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     added = False
     known = {source.path: number for number, source in enumerate(found.sources)}
     buffers = set(found.buffers)
+    of_charts: dict[str, bool] = {}
     for path in dict.fromkeys((*found.workloads, *found.buffers)):
         shown = path.replace(os.sep, "/")
         number = known.get(shown)
         whole = every or path in buffers
         if number is None and not whole and not keys:
             continue
-        text = found.sources[number].text if number is not None else _text_with(path, None if whole else keys)
+        wanted = None if whole or _is_filled_with(path, keys, of_charts) else keys
+        text = found.sources[number].text if number is not None else _text_with(path, wanted)
         if re.search(PATTERN, text) is None or (number is not None and not found.sources[number].whole):
             continue
         source = Source.from_text(shown, text, PATTERN)
@@ -62,6 +64,16 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
             found.sources[number] = source
         added = True
     return added
+
+
+def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]) -> bool:
+    """Whether a file is a template of a chart whose own values hold one of some keys; `of_charts` remembers that."""
+    folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
+    if not inside or not keys:
+        return False
+    if folder not in of_charts:
+        of_charts[folder] = bool(_text_with(f"{folder}/values.yaml", keys))
+    return of_charts[folder]
 
 
 def _text_with(path: str, keys: Sequence[bytes] | None) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.fit.ignored import NODE_POOL
 from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
+from nodelint.karpenter.labels import nearest_value
 from nodelint.karpenter.spelling import Words
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
@@ -63,9 +65,17 @@ def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:
     return judged.fits
 
 
+_ONCE_OF_POOLS = "karpenter.sh/provisioner-name"
+"""The label by which nodes named their Provisioner, before there were NodePools."""
+
+
 def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
     """A key or value that a pool has, where the pod asks for one that is near to it and that it has not."""
     key = normalize(expression.key)
+    if expression.key == _ONCE_OF_POOLS and expression.values == (pool.name,):
+        text = f"did you mean `{NODE_POOL}`? Nodes of NodePools have no `{_ONCE_OF_POOLS}`"
+        yield WayOut(text, expression.node, pool, key=NODE_POOL)
+        return
     if key not in pool.requirements and key not in pool.known:
         keys = Words([*(requirement.key for requirement in pool.requirements), *pool.known])
         near = next(iter(keys.same(expression.key)), None) or keys.nearest(expression.key, abbreviated=False)
@@ -73,7 +83,13 @@ def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
             text = f"did you mean `{near}`? No pool has the label `{short(expression.key)}`"
             yield WayOut(text, expression.node, pool, key=near)
         return
-    if expression.operator != "In" or len(expression.values) != 1 or key not in pool.requirements:
+    if expression.operator != "In" or len(expression.values) != 1:
+        return
+    if key not in pool.requirements:
+        near = nearest_value(key, expression.values[0], pool.resolution.catalog)
+        if near not in (None, expression.values[0]):
+            text = f"did you mean `{near}`? `{short(key)}` has no value `{short(expression.values[0])}`"
+            yield WayOut(text, expression.node, pool, value=near)
         return
     has: Requirement = pool.requirements[key]
     if has.operator != "In" or has.admits(expression.values[0]):

@@ -29,6 +29,9 @@ Host = Literal["terraform", "shell", "markdown"]
 GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
 """What every manifest of Karpenter's has in its apiVersion."""
 
+_MORE_GROUPS = rf"(?:{GROUPS}|(?:apps|batch)/v1|argoproj\.io/v1|v1\b)"
+"""The same, and what objects that make pods have: for sources that are read for these, too."""
+
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
 """Endings that keep a tool from reading a file, or mark it as an example: what it is, the ending before says."""
@@ -68,9 +71,10 @@ def host_of(path: str) -> Host | None:
     return _HOSTS.get(name.rpartition(".")[2])
 
 
-def is_script(text: str) -> bool:
+def is_script(source: SourceText) -> bool:
     """Whether a text that is not YAML is a script with heredocs, and no object stands outside of them."""
-    inside = list(_heredocs(text, 0, len(text)))
+    text = source.text
+    inside = list(_heredocs(source, 0, len(text)))
     if not inside:
         return False
     outside = [
@@ -117,12 +121,12 @@ class Reading(NamedTuple):
 def read(source: SourceText, host: Host) -> Iterator[Reading]:
     """The manifests inside a text of a known kind, in their order. Nothing is raised."""
     text = source.text
-    if re.search(GROUPS, text) is None and not (host == "terraform" and _gives_values(text)):
+    if re.search(_groups_of(source), text) is None and not (host == "terraform" and _gives_values(text)):
         return
     if host == "terraform":
         yield from _terraform(source, 0, len(text))
     elif host == "shell":
-        for region in _heredocs(text, 0, len(text)):
+        for region in _heredocs(source, 0, len(text)):
             yield from read_region(source, region)
     else:
         yield from _markdown(source)
@@ -132,7 +136,7 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
     """The manifests in block scalars of a document, which may itself stand within a region."""
     shell = within is not None and within.shell
     text = source.text
-    groups = re.compile(GROUPS)
+    groups = re.compile(_groups_of(source))
     for node in root.walk():
         if node.style == "double" and not node.shared and _keys_above(node) is not None:
             yield from _quoted(source, node.start, node.end, node.value)
@@ -148,18 +152,18 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
             continue
         part = not _PATCHES.isdisjoint(keys)
         region = EmbeddedYaml(body, _line_after(text, node.end), "block", shell=shell, part=part)
-        if target is not None and not _says_object(text, body, node.end):
+        if target is not None and not _says_object(source, text, body, node.end):
             yield from read_region(source, region._replace(target=target))
         elif node.style == "literal":
             yield from _text_with_manifests(source, region)
-        elif _says_object(text, body, node.end):
+        elif _says_object(source, text, body, node.end):
             reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
             yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
 
 
 def _quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
     """The manifests of a quoted text. They have the places of the quoted characters, and no edit may touch them."""
-    if not isinstance(value, str) or not _says_object(value, 0, len(value)):
+    if not isinstance(value, str) or not _says_object(source, value, 0, len(value)):
         return
     region = EmbeddedYaml(start + 1, end - 1, "quoted")
     body = unescape_in_place(source.text[start + 1 : end - 1])
@@ -186,9 +190,15 @@ def _keys_above(node: Node) -> list[str] | None:
     return None if "annotations" in keys else keys
 
 
-def _says_object(text: str, start: int, end: int) -> bool:
-    """Whether a text may be a manifest of Karpenter's, and does not merely name one."""
-    return re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{GROUPS}").search(text, start, end) is not None
+def _groups_of(source: SourceText) -> str:
+    """What an object that a source is read for has in its apiVersion."""
+    return GROUPS if source.also is None else _MORE_GROUPS
+
+
+def _says_object(source: SourceText, text: str, start: int, end: int) -> bool:
+    """Whether a text of a source may be a manifest that it is read for, and does not merely name one."""
+    written = re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{_groups_of(source)}")
+    return written.search(text, start, end) is not None
 
 
 def says_values(text: str, start: int, end: int) -> bool:
@@ -209,7 +219,7 @@ def _may_hold_values(text: str, region: EmbeddedYaml) -> bool:
 
 def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
     text = source.text
-    words = Text(text, start, end)
+    words = Text(text, start, end, groups=_groups_of(source))
     found: list[Reading] = []
     for heredoc in words.heredocs:
         found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
@@ -239,12 +249,12 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
 def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     """The manifests of a text that is YAML, or a script whose heredocs are."""
     text = source.text
-    if not _says_object(text, region.start, region.end):
+    if not _says_object(source, text, region.start, region.end):
         if _may_hold_values(text, region):
             readings = read_region(source, region._replace(lenient=True))
             yield from (reading for reading in readings if reading.root is not None)
         return
-    inner = list(_heredocs(text, region.start, region.end))
+    inner = list(_heredocs(source, region.start, region.end))
     for within in inner:
         yield from read_region(source, within._replace(literal=False, lenient=True, part=region.part or within.part))
     if not inner:
@@ -266,8 +276,9 @@ def _comments_above(text: str, at: int) -> int:
 # -- shell
 
 
-def _heredocs(text: str, start: int, end: int) -> Iterator[EmbeddedYaml]:
+def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml]:
     """The bodies of the heredocs of a script; without one that has no end."""
+    text = source.text
     if "<<" not in text[start:end]:
         return
     substituted = "envsubst" in text[start:end]
@@ -294,7 +305,7 @@ def _heredocs(text: str, start: int, end: int) -> Iterator[EmbeddedYaml]:
             if _is_quoted(line, match.start()):
                 continue
             literal = match["quote"] is not None
-            if _says_object(text, at, close.start()) and " delete " not in line:
+            if _says_object(source, text, at, close.start()) and " delete " not in line:
                 part = re.search(r"\bpatch\b", line) is not None
                 ragged = bool(match["dash"]) and len(set(re.findall(r"(?m)^(\t*)\S", text[at : close.start()]))) > 1
                 yield EmbeddedYaml(at, close.start(), "shell", literal and not substituted, not literal, ragged, part)
@@ -324,7 +335,7 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
         end = closing.start() if closing is not None else len(text)
         at = closing.end() if closing is not None else len(text)
         word = opening["word"].lower()
-        if re.compile(GROUPS).search(text, start, end) is None:
+        if re.compile(_groups_of(source)).search(text, start, end) is None:
             continue
         if word in _YAML:
             yield from read_region(source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None))
@@ -334,7 +345,7 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
             ):
                 yield reading._replace(region=reading.region._replace(host="markdown"))
         elif word in _SHELL:
-            regions = list(_heredocs(text, start, end))
+            regions = list(_heredocs(source, start, end))
             if not regions and re.compile(_FIRST_LINE).match(text, start, end) is not None:
                 regions = [EmbeddedYaml(start, end, "markdown", part=None)]  # only its fence says it is a script
             for region in regions:
@@ -366,7 +377,7 @@ def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = Non
     for begin, end in _documents(masked, prefix):
         at, stop = region.start + begin, region.start + end
         part = region._replace(start=at, end=stop)
-        if region.target is not None or _says_object(masked, begin, end) or _may_hold_values(text, part):
+        if region.target is not None or _says_object(source, masked, begin, end) or _may_hold_values(text, part):
             yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
 
 

@@ -139,7 +139,7 @@ class Source(SourceText):
             return False
         from nodelint.source.embedded import is_script, read
 
-        if not is_script(self.text):
+        if not is_script(self):
             return False
         del self.documents[:], self.problems[:], self.set_aside[:]
         self._take(read(self, "shell"))

@@ -74,8 +74,11 @@ class Text:
     With `bracketed` the range ends with the bracket that closes the first one.
     """
 
-    def __init__(self, text: str, start: int, end: int, bracketed: bool = False) -> None:
+    def __init__(
+        self, text: str, start: int, end: int, bracketed: bool = False, groups: str = r"karpenter\.(?:sh|k8s\.aws)/"
+    ) -> None:
         self.text = text
+        self._groups = groups
         self.heredocs: list[Heredoc] = []
         tokens = self._tokens(start, end)
         self.tokens = list(_to_close(tokens) if bracketed else tokens)
@@ -108,7 +111,7 @@ class Text:
                 yield Token(match.group() if kind == "op" else kind, begin, at)
 
     def manifests(self) -> list[HclManifest]:
-        """The objects that have an `apiVersion` of Karpenter's, whose value is written beside it."""
+        """The objects that have an `apiVersion` of `groups`, whose value is written beside it."""
         found: dict[int, HclManifest] = {}
         open_: list[int] = []
         tokens = self.tokens
@@ -141,8 +144,7 @@ class Text:
             and self._word(index) == "apiVersion"
             and following[0].kind in ("=", ":")
             and following[1].kind == "str"
-            and re.match(r'"karpenter\.(?:sh|k8s\.aws)/', self.text[following[1].start : following[1].end])
-            is not None
+            and re.match(f'"{self._groups}', self.text[following[1].start : following[1].end]) is not None
         )
 
     def _word(self, index: int) -> str:

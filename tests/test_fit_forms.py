@@ -1,0 +1,141 @@
+"""Pods in each form in which a repository writes them: the same answer from `fit` and from `check`."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+import yaml
+
+from .manifests import nodeclass, nodepool
+
+Run = Callable[..., CompletedProcess[str]]
+RULE = "no-pool-for-workload"
+POOL = nodepool(
+    "key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]", "key: team, operator: In, values: [batch]"
+)
+CONTAINER = {"name": "a", "image": "a", "resources": {"requests": {"cpu": "1"}}}
+
+
+def workload(team: str, kind: str = "Deployment", group: str = "apps/v1") -> dict[str, Any]:
+    template: dict[str, Any] = {"spec": {"nodeSelector": {"team": team}, "containers": [CONTAINER]}}
+    spec: dict[str, Any] = {"template": template}
+    if kind == "CronJob":
+        spec = {"schedule": "@daily", "jobTemplate": {"spec": spec}}
+    return {"apiVersion": group, "kind": kind, "metadata": {"name": "web"}, "spec": spec}
+
+
+def dump(*manifests: dict[str, Any]) -> str:
+    return str(yaml.safe_dump_all(manifests, sort_keys=False))
+
+
+HCL = """
+resource "kubernetes_deployment" "web" {
+  metadata { name = "web" }
+}
+"""
+MANIFEST = """
+locals { team = "%s" }
+resource "kubernetes_manifest" "web" {
+  manifest = {
+    apiVersion = "apps/v1"
+    kind       = "Deployment"
+    metadata   = { name = "web" }
+    spec = { template = { spec = {
+      nodeSelector = { team = local.team }
+      containers   = [{ name = "a", image = "a", resources = { requests = { cpu = "1" } } }]
+    } } }
+  }
+}
+"""
+YAML_BODY = """
+locals { team = "%s" }
+resource "kubectl_manifest" "web" {
+  yaml_body = <<-YAML
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+    spec:
+      template:
+        spec:
+          nodeSelector:
+            team: ${local.team}
+          containers: [{name: a, image: a, resources: {requests: {cpu: "1"}}}]
+  YAML
+}
+"""
+TEMPLATE = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      nodeSelector: {{- toYaml .Values.nodeSelector | nindent 8 }}
+      containers: [{name: a, image: a, resources: {requests: {cpu: "1"}}}]
+"""
+
+
+def form(name: str, team: str) -> dict[str, str]:
+    """The files that write one workload whose pods select a team."""
+    plain = workload(team)
+    patch = {key: plain[key] for key in ("apiVersion", "kind", "metadata")}
+    patch |= {"spec": {"template": {"spec": {"nodeSelector": {"team": team}}}}}
+    inside = textwrap.indent(dump(plain), "    ")
+    holder = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata:\n  web.yaml: |\n{inside}"
+    forms = {
+        "YAML": {"web.yaml": dump(plain)},
+        "JSON": {"web.json": json.dumps(plain)},
+        "List": {"web.yaml": dump({"apiVersion": "v1", "kind": "List", "items": [plain]})},
+        "CronJob": {"web.yaml": dump(workload(team, "CronJob", "batch/v1"))},
+        "Rollout": {"web.yaml": dump(workload(team, "Rollout", "argoproj.io/v1alpha1"))},
+        "ConfigMap": {"web.yaml": holder},
+        "Kustomize": {
+            "base/kustomization.yaml": "resources: [web.yaml]\n",
+            "base/web.yaml": dump(workload("batch")),
+            "prod/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\n",
+            "prod/patch.yaml": dump(patch),
+        },
+        "chart": {
+            "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+            "chart/values.yaml": f"nodeSelector:\n  team: {team}\n",
+            "chart/templates/web.yaml": TEMPLATE,
+        },
+        "kubernetes_manifest": {"web.tf": MANIFEST % team},
+        "kubectl_manifest": {"web.tf": YAML_BODY % team},
+    }
+    return {path: textwrap.dedent(text) for path, text in forms[name].items()}
+
+
+FORMS = [
+    *("YAML", "JSON", "List", "CronJob", "Rollout", "ConfigMap", "Kustomize", "chart"),
+    *("kubernetes_manifest", "kubectl_manifest"),
+]
+
+
+@pytest.mark.parametrize("team", ["batch", "bach"])
+@pytest.mark.parametrize("name", FORMS)
+def test_fit_and_check_say_the_same_in_each_form(tmp_path: Path, nodelint: Run, name: str, team: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
+    for path, text in form(name, team).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    told = json.loads(nodelint("fit", ".", "--format", "json").stdout)
+    answers = {each["possible"] for each in told["workloads"] if each["name"] == "web"}
+    assert (team == "batch") in answers and not told["skipped"], told
+    done = nodelint("check", ".", "--select", RULE, "--format", "json")
+    findings = [each for each in json.loads(done.stdout)["findings"] if each["rule"] == RULE]
+    assert len(findings) == (team == "bach"), findings
+
+
+def test_a_resource_that_is_no_manifest_is_named(tmp_path: Path, nodelint: Run) -> None:
+    (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
+    (tmp_path / "web.tf").write_text(HCL)
+    assert "web.tf:2: not read: a `kubernetes_deployment` is not written" in nodelint("fit", ".").stderr
