@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 
-def nodepool(*requirements: str, name: str = "default", node_class: str = "default", inline: bool = False) -> str:
+def nodepool(
+    *requirements: str,
+    name: str = "default",
+    node_class: str = "default",
+    inline: bool = False,
+    labels: str | None = None,
+    spec: str = "",
+    template: str = "",
+) -> str:
     """A NodePool. Each requirement is one line, `key: a, operator: In, values: [b]`; `inline` puts the name beside
-    `metadata`.
+    `metadata`. `spec` and `template` are further lines of its spec and of its template's.
     """
+    metadata = "" if labels is None else f"    metadata: {{labels: {labels}}}\n"
     lines = "".join(f"\n        - {{{line}}}" for line in requirements) or " []"
     return (
-        f"apiVersion: karpenter.sh/v1\nkind: NodePool\n{_named(name, inline)}spec:\n  template:\n    spec:\n"
+        f"apiVersion: karpenter.sh/v1\nkind: NodePool\n{_named(name, inline)}spec:\n{spec}"
+        f"  template:\n{metadata}    spec:\n"
         f"      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {node_class}}}\n"
-        f"      requirements:{lines}\n"
+        f"{template}      requirements:{lines}\n"
     )
+
+
+def pool(*requirements: str, name: str = "default", spec: str = "", labels: str = "{}", inline: bool = False) -> str:
+    """A NodePool with requirements such as `key In [a, b]`."""
+    lines = []
+    for text in requirements:
+        key, operator, *values = text.split(" ", 2)
+        lines.append(f"key: {key}, operator: {operator}" + (f", values: {values[0]}" if values else ""))
+    return nodepool(*lines, name=name, spec=spec, labels=labels, inline=inline)
 
 
 def nodeclass(

@@ -17,7 +17,7 @@ from nodelint.model.finding import Finding
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
 
-from .manifests import nodeclass
+from .manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -34,18 +34,7 @@ def line(key: str, *values: str, operator: str = "In") -> str:
 
 def pool(*lines: str, name: str = "default", of: str = "default", more: str = "") -> str:
     """A NodePool; `more` is YAML of its template's spec."""
-    requirements = "".join(f"\n        - {each}" for each in lines) or " []"
-    return f"""\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {name}
-spec:
-  template:
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {of}}}
-{more}      requirements:{requirements}
-"""
+    return nodepool(*(line[1:-1] for line in lines), name=name, node_class=of, template=more)
 
 
 def node_class(*terms: str, name: str = "default", more: str = "", version: str = "v1") -> str:

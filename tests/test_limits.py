@@ -16,23 +16,14 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
+from .manifests import nodepool
+
 Check = Callable[..., Report]
 
 
 def pool(limits: str, *types: str) -> str:
-    return f"""\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  limits: {{{limits}}}
-  template:
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-        - {{key: node.kubernetes.io/instance-type, operator: In, values: [{", ".join(types)}]}}
-"""
+    line = f"key: node.kubernetes.io/instance-type, operator: In, values: [{', '.join(types)}]"
+    return nodepool(line, spec=f"  limits: {{{limits}}}\n")
 
 
 @pytest.mark.parametrize(

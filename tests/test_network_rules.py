@@ -19,7 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
 
-from .manifests import nodepool
+from .manifests import nodepool, pool
 
 Judge = Callable[..., Report]
 Fix = Callable[..., Fixed]
@@ -81,25 +81,6 @@ spec:
   securityGroupSelectorTerms: [{groups}]
   {rest}
 """
-
-
-def pool(*requirements: str, labels: str = "{}") -> str:
-    """A NodePool with requirements such as `key In [a, b]`."""
-    lines = []
-    for each in requirements:
-        key, operator, *values = each.split(" ", 2)
-        field = f", values: {values[0]}" if values else ""
-        lines.append(f"        - {{key: {key}, operator: {operator}{field}}}\n")
-    return f"""apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {{name: default}}
-spec:
-  template:
-    metadata: {{labels: {labels}}}
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-{"".join(lines)}"""
 
 
 def with_class(*requirements: str, labels: str = "{}", node_class: str | None = None) -> str:

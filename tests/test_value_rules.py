@@ -17,7 +17,7 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
 
-from .manifests import nodepool
+from .manifests import nodepool, pool
 
 Check = Callable[..., Report]
 Fix = Callable[..., Fixed]
@@ -39,26 +39,6 @@ TYPE = "node.kubernetes.io/instance-type"
 ARCH = "kubernetes.io/arch"
 CAPACITY = "karpenter.sh/capacity-type"
 ZONE = "topology.kubernetes.io/zone"
-
-
-def pool(*requirements: str, name: str = "default", spec: str = "", labels: str = "{}") -> str:
-    """A NodePool with requirements such as `key In [a, b]`; `spec` are further lines of its spec."""
-    lines = []
-    for each in requirements:
-        key, operator, *values = each.split(" ", 2)
-        field = f", values: {values[0]}" if values else ""
-        lines.append(f"        - {{key: {key}, operator: {operator}{field}}}\n")
-    return f"""apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {name}
-spec:
-{spec}  template:
-    metadata: {{labels: {labels}}}
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-{"".join(lines)}"""
 
 
 @pytest.fixture
@@ -756,9 +736,9 @@ class TestTypesAboveALimit:
     def test_are_not_told(self, check: Check, limits: str, metal: bool, accelerated: bool) -> None:
         general = nodepool("key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, c5]")
         anything = nodepool("key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ['3']")
-        for pool, rule, told in (
+        for text, rule, told in (
             (general, "bare-metal-left", metal),
             (anything, "accelerator-by-accident", accelerated),
         ):
-            results = check(f"{pool}  limits: {limits}\n", select=[rule]).results
+            results = check(f"{text}  limits: {limits}\n", select=[rule]).results
             assert [r.rule.name for r in results] == ([rule] if told else [])
