@@ -6,6 +6,7 @@ offers it, the result is judged, and what is found is reported at the place in t
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,6 +21,37 @@ from nodelint.source import SourceText, reread
 from nodelint.source.nodes import Node
 
 _NO_FAMILY = "an AWSNodeTemplate without amiFamily takes AL2"
+
+
+_WORDS = {
+    "v1beta1": {"WhenEmptyOrUnderutilized": "WhenUnderutilized"},
+    "Provisioner": {
+        "NodePool": "Provisioner",
+        "EC2NodeClass": "AWSNodeTemplate",
+        "WhenEmpty": "ttlSecondsAfterEmpty",
+        "WhenEmptyOrUnderutilized": "consolidation.enabled: true",
+        "expireAfter": "ttlSecondsUntilExpired",
+        "nodeClassRef": "providerRef",
+        "spec.template.spec": "spec",
+    },
+    "AWSNodeTemplate": {
+        "NodePool": "Provisioner",
+        "EC2NodeClass": "AWSNodeTemplate",
+        "amiSelectorTerms": "amiSelector",
+        "subnetSelectorTerms": "subnetSelector",
+        "securityGroupSelectorTerms": "securityGroupSelector",
+    },
+}
+"""What v1 calls a thing, and what an older API calls it."""
+
+
+def _translate(said: str, obj: Object) -> str:
+    """What is said of a converted object, in the words of the API that it is written in."""
+    words = _WORDS.get(obj.kind) or _WORDS.get(str(obj.version), {})
+    if not words:
+        return said
+    pattern = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w.])(?:{pattern})(?!\w)", lambda found: words[found[0]], said)
 
 
 class Converted:
@@ -71,8 +103,17 @@ class Converted:
             if old is not None and old.kind == "AWSNodeTemplate" and old.node.find("spec", "amiFamily") is None:
                 note = note or (_NO_FAMILY if at is old.name_node and _is_image(now, result.span) else None)
             for place, obj in [(at, old)] if at is not None else self._moved(result.span, now):
-                finding = result.finding._replace(
-                    at=place, edits=(), safety=None, covers=(), also=also, suggestions=(), note=note
+                said = result.finding
+                finding = said._replace(
+                    at=place,
+                    edits=(),
+                    safety=None,
+                    covers=(),
+                    also=also,
+                    suggestions=(),
+                    message=_translate(said.message, obj),
+                    note=_translate(note, obj) if note else note,
+                    help=_translate(said.help, obj) if said.help else said.help,
                 )
                 found.append(result._replace(finding=finding, object=obj))
         return found
@@ -99,7 +140,7 @@ class Converted:
             expiry = now.node.find("spec", "template", "spec", "expireAfter")
             # A Provisioner's nodes did not expire unless it said when.
             if old.kind == "Provisioner" and _holds(expiry, span):
-                return old.name_node
+                return old.node.find("spec", "ttlSecondsUntilExpired") or old.name_node
             return _consolidation(span, now, old)
         return _node_at(found, old) if found is not None and old is not None else found
 
