@@ -45,9 +45,9 @@ _WORDS = {
 """What v1 calls a thing, and what an older API calls it."""
 
 
-def _translate(said: str, obj: Object) -> str:
+def _translate(said: str, obj: Object | None) -> str:
     """What is said of a converted object, in the words of the API that it is written in."""
-    words = _WORDS.get(obj.kind) or _WORDS.get(str(obj.version), {})
+    words = (_WORDS.get(obj.kind) or _WORDS.get(str(obj.version), {})) if obj is not None else {}
     if not words:
         return said
     pattern = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
