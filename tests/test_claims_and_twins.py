@@ -237,7 +237,7 @@ CLAIMS = [
     Claim(
         "login-in-user-data",
         "fetches SSH keys",
-        script("curl https://github.com/alice.keys >> /home/ec2-user/.ssh/authorized_keys"),
+        script("curl https://github.com/alice.keys >> ~ec2-user/.ssh/authorized_keys"),
         script("curl -fsSL https://example.org/agent.rpm -o /tmp/agent.rpm"),
     ),
     Claim(
