@@ -641,3 +641,23 @@ def test_an_object_is_there_once(name: str) -> None:
         roots = [d.root for d in documents if d.root is not None and d.host != "quoted"]
         places, ends = [root.start for root in roots], [root.end for root in roots]
         assert all(end <= start for end, start in zip(ends, places[1:], strict=False)), (path, places)
+
+
+@pytest.mark.parametrize("name", ["${var.name}-a", "a"])
+def test_a_merge_of_objects_with_unknown_entries_is_left_as_it_stands(
+    tmp_path: Path, nodelint: Run, name: str
+) -> None:
+    (tmp_path / "main.tf").write_text(
+        'variable "name" {}\nvariable "tags" {\n  type = map(string)\n}\n'
+        'resource "aws_iam_role" "a" {\n'
+        f'  tags = merge(tomap({{ "Name" : "{name}" }}), {{ (var.name) = "b" }})\n}}\n'
+        'resource "kubectl_manifest" "a" {\n  yaml_body = yamlencode({\n    apiVersion = "karpenter.sh/v1"\n'
+        '    kind = "NodePool"\n    metadata = { name = "a" }\n    spec = { weight = 200 }\n  })\n}\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "terraform.tfvars").write_text(
+        'domains = {} # for Karpenter, e.g. { "a.org" : "Z" }\nnames = [] # e.g. [ "a@b" ]\n', encoding="utf-8"
+    )
+    done = nodelint("check", ".")
+    assert done.returncode == 1 and "internal error" not in done.stderr and "cannot be read" not in done.stderr
+    assert "weight" in done.stdout

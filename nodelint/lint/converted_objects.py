@@ -45,13 +45,13 @@ _WORDS = {
 """What v1 calls a thing, and what an older API calls it."""
 
 
-def _translate(said: str, obj: Object | None) -> str:
+def _translate(message: str, obj: Object | None) -> str:
     """What is said of a converted object, in the words of the API that it is written in."""
     words = (_WORDS.get(obj.kind) or _WORDS.get(str(obj.version), {})) if obj is not None else {}
     if not words:
-        return said
+        return message
     pattern = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    return re.sub(rf"(?<![\w.])(?:{pattern})(?!\w)", lambda found: words[found[0]], said)
+    return re.sub(rf"(?<![\w.])(?:{pattern})(?!\w)", lambda found: words[found[0]], message)
 
 
 class Converted:
@@ -103,17 +103,17 @@ class Converted:
             if old is not None and old.kind == "AWSNodeTemplate" and old.node.find("spec", "amiFamily") is None:
                 note = note or (_NO_FAMILY if at is old.name_node and _is_image(now, result.span) else None)
             for place, obj in [(at, old)] if at is not None else self._moved(result.span, now):
-                said = result.finding
-                finding = said._replace(
+                help = result.finding.help
+                finding = result.finding._replace(
                     at=place,
                     edits=(),
                     safety=None,
                     covers=(),
                     also=also,
                     suggestions=(),
-                    message=_translate(said.message, obj),
+                    message=_translate(result.finding.message, obj),
                     note=_translate(note, obj) if note else note,
-                    help=_translate(said.help, obj) if said.help else said.help,
+                    help=_translate(help, obj) if help else None,
                 )
                 found.append(result._replace(finding=finding, object=obj))
         return found

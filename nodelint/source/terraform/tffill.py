@@ -314,6 +314,9 @@ class FileFiller:
         values = [evaluator.value(part) for part in expression.parts if part.kind != "spread"]
         if len(values) < len(expression.parts) or all(value.kind != kind for value in values):
             return
+        unknown = next((value for value in values if value.kind == "scalar"), None)
+        if unknown is None and kind == "mapping":
+            return  # what is not known is an entry of an argument, which stands as it is written
         if any(value.kind not in (kind, "scalar") for value in values) or any(
             next(_objects_in(value), None) is not None for value in values
         ):
@@ -329,7 +332,8 @@ class FileFiller:
         code = writer.code_at(expression.start, expression.end)
         pieces = list(json_pieces(whole, _unknown_text))
         if kind == "mapping":
-            rest = _unknown_text(next(value for value in values if value.kind == "scalar"))
+            assert unknown is not None
+            rest = _unknown_text(unknown)
             pieces[-1:] = [(f", ({rest}) = {rest}", at), pieces[-1]]
         for text, node in pieces:
             writer.add(escaped(text), expression.start, code, node)
