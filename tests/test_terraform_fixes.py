@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
+from nodelint.build import build
+from nodelint.lint.autofix import fix
+from nodelint.lint.engine import LintRequest, Report, lint
+from nodelint.lint.rule import Rule
+from nodelint.rule_laws import Trial, alone, cases, target_of
+from nodelint.source import Source
 from tests.test_terraform_shapes import EACH, SHAPES, pool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -112,3 +119,44 @@ def test_a_reference_is_judged_where_both_names_are_settled(
     done = nodelint("check", ".", "--format", "concise", "--select", "unknown-node-class")
     lines = re.findall(r"(?m)^m\.tf:(\d+):.*unknown-node-class.*did you mean `default`", done.stdout)
     assert len(lines) == found, done.stdout
+
+
+FORMS: dict[str, Callable[[str], dict[str, str]]] = {
+    "heredoc": lambda text: {
+        "m.tf": 'locals {\n  note = "n"\n}\n\nresource "kubectl_manifest" "x" {\n'
+        "  yaml_body = <<-YAML\n    # ${local.note}\n" + indent(text.rstrip("\n"), "    ") + "\n  YAML\n}\n"
+    },
+    "templatefile": lambda text: {
+        "m.tf": 'resource "kubectl_manifest" "x" {\n'
+        '  yaml_body = templatefile("${path.module}/p.yaml", { note = "n" })\n}\n',
+        "p.yaml": text.rstrip("\n") + "\n# ${note}\n",
+    },
+}
+NOT_LED = {"flex-preference", "idle-capacity-buffer", "ignored-pod-annotation", "unknown-field", "yaml-syntax"}
+"""Rules with an example whose edits touch more than the text of one manifest."""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_fix_of_any_rule_lands_in_the_text_that_terraform_fills_in(
+    rules: dict[str, Rule], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, newline: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trial = Trial(rules)
+
+    def make(text: str) -> dict[str, str]:
+        return {path: written.replace("\n", newline) for path, written in FORMS[form](text).items()}
+
+    def judge(sources: Sequence[Source], request: LintRequest) -> Report:
+        return lint(sources, request, built=build(sources).built)
+
+    for case in (case for rule in rules.values() for case in cases(rule) if trial.has_fix(case)):
+        text = case.bad.text
+        if "{{" in text or "${" in text or not text.startswith(("apiVersion", "kind")):
+            continue
+        files, wanted = make(text), make(trial.good(case).text)
+        write(tmp_path, files)
+        sources = [Source(path, written) for path, written in files.items()]
+        request = LintRequest(target_of(case.bad), rules, alone(case.rule))
+        found = {source.path: source.text for source in fix(sources, request, unsafe=True, judge=judge).sources}
+        assert found == wanted or (found == files and case.rule.name in NOT_LED), case.rule.name

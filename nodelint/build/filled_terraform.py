@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits, ValueOrigin
@@ -94,6 +95,30 @@ class _TerraformBack(Back):
                 return None
             places |= {id(part) for part in value.walk()}
         return self._check_edits(list(dict.fromkeys(made)), after, places)
+
+    def _own(self, edit: Edit) -> Edit | None:
+        """The same, also over lines of a heredoc from which Terraform takes what they begin with alike."""
+        found = super()._own(edit) if "\n" not in edit.text else None
+        if found is not None:
+            return found
+        over = [segment for segment, _, _ in self._over(max(edit.start - 1, 0), edit.end + 1)]
+        if not over or any(segment.code is not None for segment in over):
+            return None
+        text, result = self.template.text, self.result.text
+        first = max((segment for segment in over if segment.at <= edit.start), key=lambda s: s.at, default=over[0])
+        last = max((segment for segment in over if segment.at <= edit.end), key=lambda s: s.at, default=over[-1])
+        start, end = (part.start + at - part.at for part, at in ((first, edit.start), (last, edit.end)))
+        begin = text.rfind("\n", 0, first.start) + 1
+        indent = text[begin : first.start] if result[first.at - 1 : first.at] == "\n" else ""
+        if indent.strip() or start > end:
+            return None
+        added = re.sub(r"\n(?!\n|\Z)", "\n" + indent, edit.text)
+        if edit.text.endswith("\n") or not edit.text:  # whole lines
+            if result[edit.start - 1 : edit.start] == "\n":
+                start, added = text.rfind("\n", 0, start) + 1, indent + added if added else ""
+            if result[edit.end - 1 : edit.end] == "\n":
+                end = text.rfind("\n", 0, end) + 1
+        return Edit(self.template, start, end, added)
 
     def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | None:
         """The edits, if they make the text what is wanted; what else changes is of the same literals."""

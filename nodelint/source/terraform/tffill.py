@@ -49,7 +49,10 @@ class FillWriter:
         """Raises `EvaluationLimit`."""
         if text:
             self.budget.spend(0, len(text))
-            self.segments.append(Segment(self.length, start, code, node))
+            last = self.segments[-1] if self.segments else None
+            follows = last is not None and last.start + self.length - last.at == start
+            if not (follows and code is None and last is not None and last.code is None):
+                self.segments.append(Segment(self.length, start, code, node))
             self.out.append(text)
             self.length += len(text)
 
