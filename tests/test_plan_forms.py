@@ -433,3 +433,13 @@ def test_a_pinned_alias_moves_whatever_else_of_the_class_is_unknown(nodelint: Ru
     (pool,) = json.loads(done.stdout)["nodePools"]
     assert pool["replaced"] == "all", pool
     assert [reason["reason"] for reason in pool["reasons"]] == ["AMIDrift"]
+
+
+@pytest.mark.parametrize("old", ["0.37.7", "1.0.6"])
+def test_a_release_moves_below_objects_of_the_old_api(nodelint: Run, tmp_path: Path, old: str) -> None:
+    release = 'resource "helm_release" "karpenter" {\n  chart   = "karpenter"\n  version = "@"\n}\n'
+    for side, version in (("old", old), ("new", "1.5.0")):
+        put(tmp_path / side / "main.tf", release.replace("@", version) + heredoc(f"{OLD_POOL}---\n{OLD_CLASS}"))
+    done = nodelint("plan", "--old", "old", "new", "--format", "json")
+    (move,) = json.loads(done.stdout)["releases"]
+    assert (move["about"], move["from"], move["to"], move["line"]) == ("Karpenter", old, "1.5.0", 3)

@@ -228,7 +228,7 @@ def _planned(
     say_unknown(pool.release for pool in plan.pools if pool.release is not None)
     plan = plan._replace(absorbed=_absorbed(plan, *chosen, ready.session))
     if not named[0]:
-        plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, chosen)))
+        plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen)))
     if not unread.files:
         plan = plan._replace(workloads=workload_changes(was, new, plan.options, settings))
     add_workloads(was.found, ready.session, was.inventory.objects())
@@ -262,14 +262,28 @@ def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
     return None if isinstance(found, str) else found[-1]
 
 
-def _karpenter_moves(plan: Plan, choose: tuple[Choose | None, Choose | None]) -> list[ReleaseMove]:
+def _karpenter_moves(
+    plan: Plan, sides: tuple[Read, Read], choose: tuple[Choose | None, Choose | None]
+) -> list[ReleaseMove]:
     from nodelint.plan.releases import karpenter_moves
 
-    pairs = [pool.pair for pool in plan.pools] + list(plan.classes)
-    both = ((_chosen(choose[0], pair.old), _chosen(choose[1], pair.new)) for pair in pairs)
+    pairs = [(pool.pair.old, pool.pair.new) for pool in plan.pools]
+    pairs += [(pair.old, pair.new) for pair in plan.classes]
+    pairs += _pair_old_apis(sides)
+    both = ((_chosen(choose[0], old), _chosen(choose[1], new)) for old, new in pairs)
     return list(
         dict.fromkeys(karpenter_moves((old, new) for old, new in both if old is not None and new is not None))
     )
+
+
+def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object | None]]:
+    """The objects of v1beta1 as they are written, of which each side has one: a plan compares what they become."""
+    found: list[dict[tuple[str, object], list[Object]]] = [{}, {}]
+    for by_name, side in zip(found, sides, strict=True):
+        for obj in side.inventory.objects():
+            by_name.setdefault((obj.kind, obj.name), []).append(obj)
+    alone = [{name: objs[0] for name, objs in by_name.items() if len(objs) == 1} for by_name in found]
+    return [(old, alone[1].get(name)) for name, old in alone[0].items() if old.version == "v1beta1"]
 
 
 def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:

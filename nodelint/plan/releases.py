@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.drift.hashes import version
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.releases import Version
+from nodelint.model.releases import OLDEST, Version
 from nodelint.plan.outcome import ReleaseMove
 from nodelint.release_evidence.release_choice import Chosen
 
@@ -27,11 +27,17 @@ def karpenter_moves(both: Iterable[tuple[Chosen, Chosen]]) -> Iterator[ReleaseMo
         was, now = old.karpenter.last, new.karpenter.last
         if stated is None or old.karpenter_from is None or was == now:
             continue
-        yield ReleaseMove("Karpenter", str(was), str(now), stated.path, stated.line, _note(was, now))
+        # A release from before v1 is judged as the oldest one that is known; what it hashed is of another API.
+        stated_before = old.karpenter_from.karpenter
+        start = stated_before if stated_before < OLDEST else was
+        yield ReleaseMove("Karpenter", str(start), str(now), stated.path, stated.line, _note(start, now))
 
 
 def _note(was: Version, now: Version) -> str:
-    differ = [kind for kind in ("NodePool", CLASS_KIND) if version(kind, was) != version(kind, now)]
+    oldest = max(was, OLDEST)
+    differ = [
+        kind for kind in ("NodePool", CLASS_KIND) if was < OLDEST or version(kind, oldest) != version(kind, now)
+    ]
     more = f"`nodelint upgrade --from {was} --to {now}` lists what else changes"
     if not differ:
         return f"hashes stay as they are, so the move by itself replaces no node; {more}"
