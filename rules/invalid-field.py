@@ -4,6 +4,8 @@ The schemas say for each Karpenter release what the API server admits: types, re
 sets without duplicates. An object that breaks them is refused by `kubectl apply`; in a GitOps repository the sync
 fails, and the cluster stays as it was. `--crds` judges by the CRDs of your own cluster instead.
 
+There is no edit for a required field whose value only its author knows, such as a whole `spec`.
+
 ```yaml bad frame=pool
 spec.weight: "10"
 ```

@@ -118,7 +118,7 @@ def _alias_alone(term: Node) -> Ways:
     others = [str(entry.name) for entry in term.entries if entry.name not in ("alias", None)]
     return None, [
         ("keep the alias", _remove_fields(term, others)),
-        ("drop the alias", _remove_fields(term, ["alias"])),
+        ("drop the alias", _without_alias(term, _remove_fields(term, ["alias"]))),
     ]
 
 
@@ -130,7 +130,20 @@ def _lone_alias(node: Node) -> Ways:
         return "keep the alias alone, or only the other terms", []
     other = next(item for item in items if item is not aliases[0])
     keep = ("keep the alias", edits.if_editable(edits.remove, other))
-    return None, [keep, ("keep the other term", edits.if_editable(edits.remove, aliases[0]))]
+    dropped = edits.if_editable(edits.remove, aliases[0])
+    return None, [keep, ("keep the other term", _without_alias(aliases[0], dropped))]
+
+
+def _without_alias(term: Node, dropped: list[Edit]) -> list[Edit]:
+    """What drops an alias, with the family that it stood for: without an alias, `amiFamily` is required."""
+    alias, terms = term.get("alias"), term.parent
+    spec = terms.parent if terms is not None else None
+    if not dropped or spec is None or spec.get("amiFamily") is not None or alias is None:
+        return dropped
+    name = str(alias.value).partition("@")[0]
+    if name not in images.families():
+        return dropped
+    return [*dropped, *edits.if_editable(edits.add_key, spec, "amiFamily", images.ami_family_of(name))]
 
 
 def _family(spec: Node) -> Ways:

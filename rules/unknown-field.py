@@ -109,10 +109,9 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
     here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)
     ways = [(f"drop it here: {problem.belongs}.{name} is set", drop)]
     if here is not None and drop and isinstance(here.value, str) and here.value != there.value:
-        moved = edits.if_editable(edits.set_value, there, here.value)
-        ways.append(
-            (f"keep `{messages.short(here.value, 30)}`, in {problem.belongs}", [*drop, *moved] if moved else [])
-        )
+        value = remedies.duration_meant(here.value) or here.value
+        moved = edits.if_editable(edits.set_value, there, value)
+        ways.append((f"keep `{messages.short(value, 30)}`, in {problem.belongs}", [*drop, *moved] if moved else []))
     return remedies.list_suggestions(ways)
 
 
@@ -190,8 +189,12 @@ def _terms_of_selector(obj: Object, problem: apiserver.SchemaProblem) -> list[Ed
     name = problem.node.value
     if not isinstance(obj, EC2NodeClass) or obj.version != "v1" or obj.partial or name not in _SELECTORS:
         return []
-    if problem.node.shared or problem.node.parent is not obj.node.get("spec"):
+    spec = obj.node.get("spec")
+    if problem.node.shared or spec is None or problem.node.parent is not spec:
         return []
+    written = spec.get(name)
+    if written is not None and written.kind == "sequence" and spec.get(f"{name}Terms") is None:
+        return edits.if_editable(edits.set_key, problem.node, f"{name}Terms")
     return convert.settled_selector(obj, name)
 
 

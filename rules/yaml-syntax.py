@@ -198,7 +198,19 @@ def _spaces(source: Source) -> Iterator[tuple[str, list[Edit]]]:
     tabs = [(line.start(1), line.end(1)) for line in _lines(source.text) if "\t" in line[1]]
     for width in (2, 4, 8) if tabs else ():
         changes = [Edit(source, a, b, source.text[a:b].replace("\t", " " * width)) for a, b in tabs]
+        if _ends_block(source.text, changes):
+            continue
         yield f"write {width} spaces for each tab", changes
+
+
+def _ends_block(text: str, indents: list[Edit]) -> bool:
+    """Whether a line with its new indent is no longer below the key that opens a block right above it."""
+    for indent in indents:
+        above = text[text.rfind("\n", 0, max(indent.start - 1, 0)) + 1 : indent.start]
+        opens = re.fullmatch(r"( *)[\w./-]+:\s*", above)
+        if opens and len(indent.text) <= len(opens[1]) and not text.startswith("-", indent.end):
+            return True
+    return False
 
 
 def _quotes(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:

@@ -237,7 +237,7 @@ def test_durations_with_a_good_beginning_passed_admission_until_1_3() -> None:
         ("0 9 * * 7", "0 9 * * 0"),
         ("0 9 * * 1-7", "0 9 * * *"),
         ("0 9 * * MON-SUN", "0 9 * * *"),
-        ("0 9 * * fri-sun", "0 9 * * fri-SAT,SUN"),
+        ("0 9 * * fri-sun", "0 9 * * fri-sat,sun"),
         ("0 9 * * 5-7", "0 9 * * 5-6,0"),
         ("0 24 * * *", None),
         ("60 0 * * *", None),

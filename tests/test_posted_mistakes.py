@@ -196,6 +196,89 @@ MISTAKES |= {
     "a name and tags": [(GROUPS, "  securityGroupSelectorTerms:\n    - name: nodes\n      tags:")],
 }
 
+REF = "        group: karpenter.k8s.aws\n        kind: EC2NodeClass\n"
+BOTTLEROCKET = ("al2023@v20250807", "bottlerocket@v1.44.0")
+ROOT = "  blockDeviceMappings:\n    - {deviceName: /dev/xvda, ebs: {volumeSize: 2Gi, encrypted: true}}\n"
+# Each name has its issue: core is kubernetes-sigs/karpenter, aws is aws/karpenter-provider-aws.
+MISTAKES |= {
+    "a capacity type that there is not (core 2164)": [
+        (
+            ARCH,
+            ARCH + "        - key: karpenter.sh/capacity-type\n          operator: In\n          values: [xspot]\n",
+        )
+    ],
+    "a label of the application on nodes (aws 6618)": [
+        (
+            "    spec:\n      req",
+            "    metadata:\n      labels:\n        app.kubernetes.io/managed-by: Helm\n    spec:\n      req",
+        )
+    ],
+    "a label in Karpenter's domain (aws 7534)": [
+        (
+            "    spec:\n      req",
+            "    metadata:\n      labels:\n        karpenter.k8s.aws/team: a\n    spec:\n      req",
+        )
+    ],
+    "a class that is named only (aws 7562)": [(REF, "")],
+    "a class by its apiVersion (aws 6769)": [
+        (REF, REF.replace("group: karpenter.k8s.aws", "apiVersion: karpenter.k8s.aws/v1"))
+    ],
+    "a class in the group of pools (aws-eks-base 358)": [("karpenter.k8s.aws/v1\n", "karpenter.sh/v1\n")],
+    "Bottlerocket without terms (eksdemo 249)": [
+        ("  amiSelectorTerms:\n    - alias: al2023@v20250807\n", "  amiFamily: Bottlerocket\n")
+    ],
+    "the selector of an AWSNodeTemplate (aws 4841)": [
+        (
+            "  amiSelectorTerms:\n    - alias: al2023@v20250807\n",
+            "  amiFamily: AL2023\n  amiSelector:\n    - id: ami-0a1b2c3d4e5f60718\n",
+        )
+    ],
+    "a kubelet in a pool (aws 7562)": [
+        ("  limits:", "      kubelet:\n        systemReserved:\n          cpu: 100m\n  limits:")
+    ],
+    "a seventh day (aws 7562)": [
+        ("  limits:", BUDGET.format('"0"\n        schedule: "30 10 * * 1-7"\n        duration: 22h'))
+    ],
+    "from Saturday to Sunday (core 1866)": [
+        ("  limits:", BUDGET.format('"0"\n        schedule: 0 0 * * sat-sun\n        duration: 24h'))
+    ],
+    "a number of nodes (core 1066)": [
+        ("  limits:", BUDGET.format('0\n        schedule: "0 * * * mon-fri"\n        duration: 1h'))
+    ],
+    "the policy of v1beta1 (cdk-eks-blueprints 1148)": [
+        (
+            "  limits:",
+            "  disruption:\n    consolidationPolicy: WhenUnderutilized\n    consolidateAfter: 1m\n  limits:",
+        )
+    ],
+    "capitals in a policy (aws 5154)": [
+        (
+            "  limits:",
+            "  disruption:\n    consolidationPolicy: WhenUnderUtilized\n    consolidateAfter: 1m\n  limits:",
+        )
+    ],
+    "a root volume below its snapshot (aws 7928)": [("  role:", ROOT + "  role:"), BOTTLEROCKET],
+    "an image of AL2 for AL2023 (aws 7660)": [
+        ("    - alias: al2023@v20250807\n", '    - name: "amazon-eks-node-1.31-v20250123"\n  amiFamily: AL2023\n')
+    ],
+    "a label of managed node groups (aws 6401)": [
+        (
+            ARCH,
+            ARCH
+            + "        - key: eks.amazonaws.com/capacityType\n          operator: In\n          values: [SPOT]\n",
+        )
+    ],
+    "a quote that stays open in TOML (aws 4814)": [
+        ("  role:", '  userData: |\n    [settings.container-registry.mirrors]\n    "registry" = "docker.io\n  role:'),
+        BOTTLEROCKET,
+    ],
+    "a number where Bottlerocket wants a text (aws 2423)": [
+        ("  role:", '  userData: |\n    [settings.kernel.sysctl]\n    "vm.max_map_count" = 1048576\n  role:'),
+        BOTTLEROCKET,
+    ],
+    "a pool without a spec (aws 5689)": [(POOL[POOL.index("spec:") :], "")],
+}
+
 
 def source_of(name: str) -> Source:
     text = f"{POOL}---\n{CLASS}"
@@ -215,7 +298,8 @@ def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
 def test_each_error_has_an_edit(name: str) -> None:
     results = lint([source_of(name)], LintRequest(Target(NEWEST), RULES)).results
     errors = [result for result in results if result.severity == "error"]
-    assert not [r.finding.message for r in errors if not r.fixable and not r.finding.suggestions]
+    bare = [result for result in errors if not result.fixable and not result.finding.suggestions]
+    assert not [result.finding.message for result in bare if "There is no edit" not in result.rule.page]
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -224,14 +308,18 @@ def test_the_fixes_leave_no_other_mistake(name: str) -> None:
     before = lint([source], LintRequest(Target(NEWEST), RULES)).results
     left = fix([source], LintRequest(Target(NEWEST), RULES), unsafe=True).report.results
     expected = [result.finding.message for result in before if not result.fixable]
-    assert [result.finding.message for result in left] == expected
+    # What is left may say of the family that the image is of that it has ended.
+    assert [result.finding.message for result in left if result.rule.name != "ended-family"] == expected
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_each_suggestion_settles_what_it_is_offered_for(name: str) -> None:
     source = source_of(name)
-    for result in lint([source], LintRequest(Target(NEWEST), RULES)).results:
+    results = lint([source], LintRequest(Target(NEWEST), RULES)).results
+    errors = {result.finding.message for result in results if result.severity == "error"}
+    for result in results:
         for suggestion in result.finding.suggestions:
             changed = Source.from_text("pool.yaml", apply(source.text, suggestion.edits))
-            left = {other.finding.message for other in lint([changed], LintRequest(Target(NEWEST), RULES)).results}
-            assert result.finding.message not in left, suggestion.name
+            left = lint([changed], LintRequest(Target(NEWEST), RULES)).results
+            assert result.finding.message not in {other.finding.message for other in left}, suggestion.name
+            assert {other.finding.message for other in left if other.severity == "error"} <= errors, suggestion.name

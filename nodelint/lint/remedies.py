@@ -51,6 +51,13 @@ MOST_TRIED = 25
 """Of more problems of one object only so many are tried: each trial reads and judges the object again."""
 
 
+def duration_meant(text: str) -> str | None:
+    """The duration that `30d` or `24H` was meant to be, as Go writes it: `720h`; None where it is none."""
+    from nodelint.apiserver import value_suggestions
+
+    return value_suggestions.duration_meant(text)
+
+
 def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestion]:
     """Taking away an entry or item, where fewer problems are left of the object then.
 

@@ -206,7 +206,7 @@ def _sunday(part: str, field: _Field) -> str | None:
     low, numeric = match[1].lower(), match[2] == "7"
     if low in ("1", "mon", "0") or (low == "sun" and numeric):
         return "*"
-    last, first = ("6", "0") if numeric else ("SAT", "SUN")
+    last, first = ("6", "0") if numeric else ("sat", "sun") if match[1].islower() else ("SAT", "SUN")
     return f"{match[1]}-{last},{first}" if low not in ("6", "sat") else f"{match[1]},{first}"
 
 

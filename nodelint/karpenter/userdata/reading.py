@@ -32,6 +32,24 @@ _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
 """What a template still fills in."""
 
 
+def _open_quote(line: str) -> tuple[int, str] | None:
+    """Where a text begins whose quote stays open to the end of a line of TOML, and the text with the quote closed."""
+    for found in re.finditer(r"=\s*(?=([\"'])(?!\1))", line):
+        value = line[found.end() :]
+        if value.count(found[1]) == 1:
+            return found.end(), value + found[1]
+    return None
+
+
+def _reads(text: str) -> bool:
+    import tomllib
+
+    try:
+        return bool(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
+
+
 class UserData:
     """The user data of a class. `family` is what the controller takes: AL2, AL2023, Bottlerocket, Windows2022."""
 
@@ -145,6 +163,11 @@ class UserData:
         at = min(at, len(self.text))
         end = self.text.find("\n", at)
         end = len(self.text.rstrip()) if end < at else end
+        if opened := _open_quote(self.text[self.text.rfind("\n", 0, at) + 1 : end].rstrip()):
+            value, closed = opened
+            start = self.text.rfind("\n", 0, at) + 1 + value
+            ways = (closed,) if _reads(self.text[:start] + closed + self.text[end:]) else ()
+            return UserDataProblem(start, end, "invalid TOML: the quote is not closed", _NO_LAUNCH, choices=ways)
         word = re.compile(r"[A-Za-z_][\w./:@-]*").match(self.text, at)
         bare = word is not None and not self.text[word.end() : end].partition("#")[0].strip()
         ways = (f'"{word[0]}"',) if bare and word is not None else ()
