@@ -280,3 +280,42 @@ def test_parameters_of_lists_and_files_from_the_top(
     write(home, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, "env/prod.yaml": "arch: x86\n"})
     write(tmp_path, {"outside.yaml": "arch: x86\n", "home/.git/HEAD": "ref: refs/heads/main\n"})
     assert {each[2] for each in findings(nodelint, "home")} == found
+
+
+PATCHED = {
+    "a patch gives another value": (
+        "patches:\n  - patch: |\n      - {op: replace, path: /spec/values/types, value: [m5.xlrge]}\n"
+        "    target: {kind: HelmRelease}\n",
+        "m5.large",
+        {("prod/kustomization.yaml", 4, "m5.xlrge")},
+    ),
+    "a patch mends a value": (
+        "patches:\n  - patch: |\n      - {op: replace, path: /spec/values/types, value: [m5.large]}\n"
+        "    target: {kind: HelmRelease}\n",
+        "m5.xlrge",
+        set(),
+    ),
+    "a patch adds a value": (
+        "patches:\n  - patch: |\n      apiVersion: helm.toolkit.fluxcd.io/v2\n      kind: HelmRelease\n"
+        "      metadata: {name: karpenter-pools}\n      spec: {values: {arch: x86}}\n",
+        "m5.large",
+        {("prod/kustomization.yaml", 7, "x86")},
+    ),
+    "the value of the base": ("namePrefix: prod-\n", "m5.xlrge", {("base/release.yaml", 8, "m5.xlrge")}),
+}
+
+
+@pytest.mark.parametrize("shape", PATCHED)
+def test_a_chart_gets_the_values_of_a_release_as_overlays_make_them(
+    nodelint: Run, tmp_path: Path, shape: str
+) -> None:
+    patch, own, found = PATCHED[shape]
+    (tmp_path / ".git").mkdir()
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter-pools}\nspec:\n"
+        "  chart:\n    spec: {chart: ./charts/pools, sourceRef: {kind: GitRepository, name: a}}\n"
+        f"  values:\n    types: [{own}]\n"
+    )
+    files = {"base/release.yaml": release, "base/kustomization.yaml": "resources: [release.yaml]\n"}
+    write(tmp_path, {**chart("charts/pools"), **files, "prod/kustomization.yaml": f"resources: [../base]\n{patch}"})
+    assert findings(nodelint) == found

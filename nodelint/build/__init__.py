@@ -87,6 +87,7 @@ def build(
     """
     built: list[Built] = []
     unbuilt: list[UnbuiltOverlay] = []
+    overlays: list[Built] = []
     if rendering is not None and rendering.builds:
         from nodelint.build.rendered import build_rendered
 
@@ -102,7 +103,7 @@ def build(
         from nodelint.build.template_source_map import filled_charts
 
         if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
-            built += filled_charts(files)
+            built += filled_charts(files, overlays)
         made = list(filled_by_terraform(files))
         for source in files:
             path = os.path.abspath(source.path)

@@ -123,16 +123,19 @@ class ValuesLayer(NamedTuple):
     apply: Callable[[Node], Node]
 
 
-def find_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, SourceText, Node]]:
+def find_releases(
+    charts: Mapping[str, Source], sources: Sequence[Source], holders: Sequence[Source] | None = None
+) -> Iterator[tuple[str, SourceText, Node]]:
     """What Applications and HelmReleases give to charts of the repository: the chart's own values, a file, and all.
 
     There is one for each file that has a part in it: the object's own, and files of values that it names. `charts`
-    are the default values of charts by their absolute path.
+    are the default values of charts by their absolute path, `holders` the texts with the objects, where these are not
+    the sources themselves.
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
     by_path = {os.path.abspath(source.path): source for source in sources}
-    for source in sources:
+    for source in sources if holders is None else holders:
         if not folders or not re.search(rf"{ARGO}|{FLUX}", source.text) or source.may_be_template:
             continue
         home = repository(os.path.dirname(os.path.abspath(source.path)))

@@ -28,8 +28,15 @@ _INCLUDES = r"\b(?:include|template|tpl)\b"
 _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 
 
-def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
-    """The templates of charts among the sources: with default values, and with each other file of values."""
+_Charts = dict[str, tuple[Source, list[Source]]]
+"""The default values of charts by their absolute path, and the templates of each."""
+
+
+def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> Iterator[Built]:
+    """The templates of charts among the sources: with default values, and with each other file of values.
+
+    Releases that are among the objects of `overlays` count as these have them.
+    """
     charts = _charts(sources)
     uses: _Uses = {}
     for values, templates in charts.values():
@@ -41,19 +48,43 @@ def filled_charts(sources: Sequence[Source]) -> Iterator[Built]:
     given = [
         (p, source, merged(next(iter(_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
     ]
-    for path, source, whole in (*given, *find_releases(defaults, sources), *_terraform_releases(defaults, sources)):
+    releases = find_releases(defaults, sources, _list_holders(sources, overlays) if charts and overlays else None)
+    for path, source, whole in (*given, *releases, *_terraform_releases(defaults, sources)):
         values, templates = charts[path]
         for template in templates:
             variants = _fill_template(template, values, {}, whole)
             if variants:
                 yield make_built(variants, values, own=source)
 
+    yield from _fill_overlay_releases(charts, sources, overlays)
     by_path = {os.path.abspath(source.path): source for source in sources}
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, by_path):
             variants = _fill_template(template, found.defaults, {}, found.root)
             if variants:
                 yield make_built(variants, found.defaults, own=found.own)
+
+
+def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
+    """The sources whose releases no overlay takes in."""
+    from nodelint.build.overlay_releases import may_hold_releases
+
+    taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}
+    return [source for source in sources if os.path.abspath(source.path) not in taken]
+
+
+def _fill_overlay_releases(charts: _Charts, sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
+    if not charts or not overlays:
+        return
+    from nodelint.build.overlay_releases import find_overlay_releases, lead_through
+
+    defaults = {path: values for path, (values, _) in charts.items()}
+    for release in find_overlay_releases(defaults, sources, overlays):
+        values, templates = charts[release.path]
+        for template in templates:
+            variants = _fill_template(template, values, {}, release.root)
+            if variants:
+                yield lead_through(make_built(variants, values, own=release.own), release.overlay)
 
 
 def _terraform_releases(
@@ -98,10 +129,10 @@ def _lead_none(edits: Sequence[Edit]) -> LedEdits | None:
     return None
 
 
-def _charts(sources: Sequence[Source]) -> dict[str, tuple[Source, list[Source]]]:
+def _charts(sources: Sequence[Source]) -> _Charts:
     """The default values of charts, by their absolute path, and the templates of each among the sources."""
     by_path = {os.path.abspath(source.path): source for source in sources}
-    found: dict[str, tuple[Source, list[Source]]] = {}
+    found: _Charts = {}
     for source in sources:
         path = values_place(source.path) if source.may_be_template else None
         whole = os.path.abspath(path) if path is not None else ""
