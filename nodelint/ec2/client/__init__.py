@@ -31,12 +31,12 @@ from nodelint.ec2.client.calls import (
     ApiCall,
     Brought,
     OfferedTypes,
-    OwnedRecord,
     UnusableAnswer,
     planned,
     send_call,
     sender,
 )
+from nodelint.ec2.client.descriptions import OwnedRecord
 from nodelint.ec2.client.failures import CallFailure, CannotAsk, classify_failure, unreachable
 from nodelint.ec2.client.workers import Going, done
 from nodelint.ec2.facts import WORDS
