@@ -121,6 +121,10 @@ spec:
         ("      values: |\n        arch: ${ARCH}\n", set()),
         ("      valuesObject: {arch: '{{ .arch }}'}\n", set()),
         ("      parameters:\n        - {name: 'types[0]', value: x}\n", set()),
+        (
+            "      values: |\n        arch: x86\n      fileParameters:\n        - {name: arch, path: arch.txt}\n",
+            set(),
+        ),
         ("      values: |\n        arch: [\n", set()),
     ],
 )

@@ -358,3 +358,10 @@ def test_an_overlay_without_karpenter_is_none_of_its_business(nodelint: Run) -> 
     assert not build([read], None, ["other/kustomization.yaml"]).unbuilt
     write({"other/values.yaml": "n: 3  # for karpenter\n"})
     assert "other/values.yaml:1: not built: an object without `kind`" in nodelint("check").stderr
+
+
+def test_the_first_line_counts_what_is_written_and_coverage_what_clusters_get(nodelint: Run) -> None:
+    other = {path.replace("prod/", "test/"): text for path, text in overlay("namePrefix: a-\n").items()}
+    write({**overlay("namePrefix: a-\n"), **other})
+    told = json.loads(nodelint("check", "--format", "json").stdout)
+    assert told["coverage"]["objects"] == 2 * told["summary"]["objects"] > 0

@@ -13,7 +13,7 @@ from nodelint.build.values_files import beside, merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import is_inside, repository
-from nodelint.source.nodes import MappingEntry
+from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import vendored_chart
 from nodelint.source.templates.sprig_values import SetNode
@@ -202,6 +202,13 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
         if key is not None and value is not None:
             typed = forced is None or forced.value is not True
             if (layer := read_setting(_text(key), key, value, typed)) is not None:
+                yield layer
+    files = helm.get("fileParameters")
+    for parameter in files.items if files is not None else ():
+        key, place = parameter.get("name"), parameter.get("path")
+        if key is not None and place is not None:
+            content = Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
+            if (layer := read_setting(_text(key), key, content, typed=False)) is not None:
                 yield layer
 
 
