@@ -273,3 +273,12 @@ def test_a_misspelt_field_of_a_buffer_is_mended(here: Path, nodelint: Run) -> No
     (here / "buffer.yaml").write_text(BUFFER.replace("replicas", "replica").replace("Ref: {name", "Ref: {nam"))
     assert nodelint("check", ".", "--fix").returncode == 0
     assert (here / "buffer.yaml").read_text() == BUFFER
+
+
+def test_a_file_is_read_for_what_its_pods_select_and_not_for_its_labels(here: Path, nodelint: Run) -> None:
+    """Labels of pods often have the keys of those of nodes: such files are passed over unparsed."""
+    text = pod("nodeSelector: {other: label}").replace("nodeSelector", "selector").replace("name: web", "name: 'team")
+    (here / "web.yaml").write_text(text)
+    assert "web.yaml" not in nodelint("check", ".", "--show-files").stdout
+    done = nodelint("check", ".")
+    assert done.returncode == 0 and "web.yaml" not in done.stdout + done.stderr

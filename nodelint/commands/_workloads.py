@@ -52,7 +52,7 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
         if number is None and not whole and not keys:
             continue
         wanted = None if whole or _is_filled_with(path, keys, of_charts) else keys
-        text = found.sources[number].text if number is not None else _text_with(path, wanted)
+        text = found.sources[number].text if number is not None else _text_with(path, wanted, _SELECTING)
         if re.search(PATTERN, text) is None or (number is not None and not found.sources[number].whole):
             continue
         source = Source.from_text(shown, text, PATTERN)
@@ -76,16 +76,24 @@ def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]
     return of_charts[folder]
 
 
-def _text_with(path: str, keys: Sequence[bytes] | None) -> str:
-    """The text of a file that holds one of some keys, where there are any; empty for others."""
+_SELECTING = (b"nodeSelector", b"nodeAffinity", b"olerations")
+"""One of these is in a pod that is meant for some nodes: a label of its own may have the same key."""
+
+
+def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:
+    """The text of a file that holds one of some keys, where there are any, and a marker; empty for others."""
     from nodelint.source.files.safe_read import read_in_place
 
     try:
         data = read_in_place(path)
     except OSError:
         return ""
-    wanted = keys is None or any(data.find(key) >= 0 for key in keys)
+    wanted = keys is None or (_holds(data, keys) and (not markers or _holds(data, markers)))
     return data.decode("utf-8", "replace") if wanted else ""
+
+
+def _holds(data: bytes, words: Sequence[bytes]) -> bool:
+    return any(data.find(word) >= 0 for word in words)
 
 
 def own_keys(pools: Iterable[NodePool]) -> set[str]:
