@@ -59,3 +59,11 @@ def test_only_texts_of_the_document_are_held() -> None:
     pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n---\n# userData\n"
     [obj] = objects(Source.from_text("pool.yaml", pool))
     assert held_words(obj, {"userData", "apiVersion"}) == {"apiVersion"}
+
+
+def test_a_document_of_several_objects_is_not_searched_for_each() -> None:
+    pools = "".join(
+        f"- {{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {{name: p-{n}}}}}\n" for n in range(3)
+    )
+    listed = objects(Source.from_text("pools.yaml", f"apiVersion: v1\nkind: List\nitems:\n{pools}"))
+    assert [held_words(pool, {"userData"}) for pool in listed] == [{"userData"}] * 3

@@ -301,15 +301,16 @@ class ReleaseRun:
 def held_words(obj: Object, words: Set[str]) -> Set[str]:
     """Those of some words that may be in the keys and values of an object: those in the text of its document.
 
-    All of them where a value may not be written as it reads: in escapes, and in what is made of another text.
+    All of them where a value may not be written as it reads: in escapes, and in what is made of another text; and
+    where a document holds several objects, for it would be searched for each.
     """
     document, source = obj.document, obj.source
-    if source.masked or document.host is not None or obj.partial or obj.of_values:
+    if source.masked or document.host is not None or obj.partial or obj.of_values or obj.node is not document.root:
         return words
-    text, start, end = source.text, document.start, document.end
-    if text.find("\\", start, end) >= 0 or text.find("binary", start, end) >= 0:
+    text = source.text[document.start : document.end]
+    if "\\" in text or "binary" in text:
         return words
-    return frozenset([word for word in words if text.find(word, start, end) >= 0])
+    return frozenset([word for word in words if word in text])
 
 
 def _is_foreign(obj: Object) -> bool:
