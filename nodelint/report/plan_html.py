@@ -165,7 +165,8 @@ def _uncompared(plan: Plan) -> str:
         for place in sorted(plan.uncompared, key=lambda place: not place.changed)
     )
     head = "<tr><th></th><th>what</th><th>why</th><th>line</th></tr>"
-    return f"<section><h2>Not compared</h2><div class=scroll><table>{head}{rows}</table></div></section>"
+    table = f"<table class='reasons gaps'>{head}{rows}</table>"
+    return f"<section><h2>Not compared</h2><div class=scroll>{table}</div></section>"
 
 
 def _refused(plan: PoolPlan) -> Iterator[str]:

@@ -42,6 +42,7 @@ b{min-width:3.2rem;text-align:right;font-variant-numeric:tabular-nums}.step span
 border:1px solid var(--line);border-radius:.3rem}
 tr.lost td:first-child{color:var(--red)}tr.gained td:first-child{color:var(--green)}
 .quiet span{white-space:nowrap}
+@media(min-width:40.01rem){.gaps td:last-child{min-width:14rem}}
 @media(max-width:40rem){.reasons th{display:none}.reasons td{display:block;border:0;padding:.1rem 0}
 .reasons tr{display:block;padding:.4rem 0;border-bottom:1px solid var(--line)}}
 :focus-visible{outline:2px solid var(--bar);outline-offset:2px}
