@@ -27,6 +27,7 @@ _FIELD = (
 )
 """How a key begins that says what a pool launches, or a class takes."""
 _MOST_LEVELS = 6
+_NOT_TAKEN = "are values that no template here is filled with: what a chart makes of them is not judged"
 _NOT_HERE = "no template of which is here: what it makes of them is not judged"
 
 
@@ -54,8 +55,7 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
         found: list[Unbuilt] = []
         for root in nodes_of(source):
             for chart, values in _values_in(root, path, charts, taken):
-                name = f"the chart {chart}" if chart else "a chart"
-                reason = f"are values of {name}, {_NOT_HERE}"
+                reason = f"are values of the chart {chart}, {_NOT_HERE}" if chart else _NOT_TAKEN
                 found += [_describe(entry.key, f"`{entry.name}` {reason}") for entry in _find_holders(values, judged)]
             found += _find_hidden_values(root, charts, by_path)
         yield from sorted(set(found), key=lambda values: values.line)
