@@ -75,8 +75,9 @@ class FillWriter:
         code = self.code_at(piece.start, piece.end)
         own = self.source.path.endswith(ENDS)
         for text, node in pieces:
-            # a name of the caller means nothing in a template: there it is a value that is not known
-            self.add(text if own or node is not None else UNSET, piece.start, code, node)
+            # a name of the caller means nothing in a template, and quotes would end those around them: not known
+            shown = node is not None or (own and '"' not in text)
+            self.add(text if shown else UNSET, piece.start, code, node)
 
     def code_at(self, start: int, end: int) -> Code:
         """A part of the file as code."""
