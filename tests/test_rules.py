@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,10 @@ from nodelint.lint import rule as rule_module
 from nodelint.lint.examples import examples
 from nodelint.lint.rule import SUBJECTS, Rule, bundled, index, load, load_bundled, source_link
 from nodelint.lint.suppressions import Suppression
+from nodelint.printable import printable
 from nodelint.report.page import markdown
+from nodelint.report.style import TextStyle
+from nodelint.report.text import finding_text
 from nodelint.rule_laws import ExamplePair, Trial, cases
 
 from .conftest import ROOT
@@ -87,6 +91,22 @@ def an_error_has_an_edit_or_its_page_says_why_not(case: ExamplePair) -> None:
         if result.severity == "error" and not result.finding.edits and not result.finding.suggestions
     ]
     assert not bare or NO_EDIT in case.rule.page
+
+
+@LAWS.about(lambda case: True)
+def a_terminal_of_80_columns_breaks_no_word(case: ExamplePair) -> None:
+    for result in TRIAL.bad_results(case):
+        lines = finding_text(result, TextStyle(width=80, terminal=True)).split("\n")
+        place = next(number for number, line in enumerate(lines) if line.lstrip().startswith("--> "))
+        head = " ".join(line.strip() for line in lines[:place])
+        assert head == f"{result.severity}[{case.rule.name}]: {' '.join(printable(result.message).split())}"
+        finding = result.finding
+        text = "\n".join(lines[place:])
+        for label, words in (("note", finding.note), ("help", finding.help)):
+            said = re.sub(r"\n +", " ", text[text.index(f"  {label}: ") :]) if words else ""
+            assert not words or said.startswith(f"  {label}: {' '.join(printable(words).split())}")
+        for line in (*lines[:place], *(row for row in lines[place:] if row.startswith(("  note: ", "  help: ")))):
+            assert len(line) <= 80 or " " not in line.strip().partition(": ")[2], line
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda r: r.name)

@@ -107,3 +107,13 @@ def test_settings_are_shown_with_what_gives_them(tmp_path: Path, monkeypatch: py
     lines = run("check", "--show-settings", "--profile", "strict").splitlines()
     assert lines[:2] == ["Configuration: nodelint.yaml", "Flags: --profile"]
     assert {"karpenter: 1.4.0", "ignore: spot-only", "profile: strict", "baseline: none (default)"} <= set(lines)
+
+
+def test_red_is_for_workloads_that_no_pool_takes() -> None:
+    """A workload that admission lets in is counted with a pool, and is no red line."""
+    folder = Path(__file__).parent.parent / "examples"
+    text = run("fit", "--color", "always", str(folder / "workloads"), str(folder / "good"))
+    (line,) = [line for line in text.splitlines() if "no pool takes it as it is written" in line]
+    assert line.startswith("\x1b[33m") and ", 0 without" in text
+    alone = run("fit", "--color", "always", str(folder / "workloads"), str(folder / "good" / "general.yaml"))
+    assert "\x1b[31m\x1b[1m=> no pool takes it\x1b" in alone

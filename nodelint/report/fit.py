@@ -107,9 +107,14 @@ def summary(fits: Sequence[WorkloadFit]) -> str:
     return f"{', '.join(parts)}."
 
 
+_REFUSED = ("=> no pool takes it", "=> no pool that could be read takes it")
+
+
 def _coloured(line: str, style: Style) -> str:
     if line.startswith("=>"):
-        return style(line, bold=True, fg="red" if line.startswith("=> no ") else "green")
+        # Yellow where a node may take it all the same: one of a node group, or after admission.
+        refused = "red" if line in _REFUSED else "yellow"
+        return style(line, bold=True, fg=refused if line.startswith("=> no ") else "green")
     return style(line, bold=True) if line[:1].isalpha() else line
 
 

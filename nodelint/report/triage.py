@@ -105,9 +105,9 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
         )
     if group.case:
         yield from wrapped(group.case.means, *margin)
-        yield from wrapped(f"help: {group.case.do}", *margin)
-    else:
-        yield from wrapped(f"help: {_next_step(group)}", *margin)
+    first_help, *more_help = wrapped(f"help: {group.case.do if group.case else _next_step(group)}", *margin)
+    yield first_help.replace("help:", look.style("help:", bold=True, fg="cyan"), 1)
+    yield from more_help
     example = "example" if read.kind == "objects" else f"line {group.example.line:,}"
     yield from wrapped(f"{example}: {_example(group)}", *margin)
     if group.rules:

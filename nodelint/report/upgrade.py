@@ -139,7 +139,9 @@ def _entry(entry: _PrintedChange, everything: bool, look: TextStyle) -> Iterator
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {look.style(title, bold=True)}"
     yield from wrapped(text, look.width, "    ", "    ")
     if do is not None:
-        yield from wrapped(f"help: {do}", look.width, "    ", "    ")
+        first, *rest = wrapped(f"help: {do}", look.width, "    ", "    ")
+        yield first.replace("help:", look.style("help:", bold=True, fg="cyan"), 1)
+        yield from rest
     shown = places if everything else places[:_PLACES]
     for place in shown:
         yield f"      {printable(format_location(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
