@@ -527,14 +527,15 @@ def test_a_name_of_the_caller_is_no_text_of_the_template(nodelint: Run, tmp_path
     assert [(each["name"], each["field"]) for each in report["coverage"]["unknown"]] == [("a", "spec.role")]
 
 
-def test_quotes_of_what_is_not_known_break_no_text() -> None:
+def test_quotes_of_what_is_not_known_break_no_text(tmp_path: Path) -> None:
     text = (
         'variable "types" {}\nlocals {\n  types = "[\\"${join("\\", \\"", var.types)}\\"]"\n}\n'
         'resource "kubectl_manifest" "p" {\n  yaml_body = <<-EOT\n'
         + QUOTED.replace('["m5.xlrge", "m5.large"]', "${local.types}")
         + "  EOT\n}\n"
     )
-    (found,) = filled_texts([Source("m.tf", text)])
+    (tmp_path / "m.tf").write_text(text, encoding="utf-8")
+    (found,) = filled_texts([Source(str(tmp_path / "m.tf"), text)])
     assert 'values: ["${unset}"]' in found.result.text
 
 
