@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.fit.tree import Tree
+from nodelint.karpenter.resolve.readiness import ready as find_ready
+from nodelint.karpenter.resolve.readiness import unmet_by_cheapest
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
-from nodelint.model.cluster_objects import PATTERN, ClusterObject
+from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import Version
@@ -250,3 +252,25 @@ def test_each_verdict_is_that_of_a_second_scheduler(seed: int) -> None:
             else:
                 assert found == expected.reason, shown
             assert set(resolution.catalog.names_in(verdict.types)) == image, shown
+
+
+@given(st.integers(0, 2**32))
+def test_explain_holds_ready_what_fit_gives_to_a_pod_that_asks_nothing(seed: int) -> None:
+    """Limits, room for a pod, images and minValues are one arithmetic for `explain`, `check` and `fit`."""
+    maker = Maker(seed)
+    _, spec = maker.node_class()
+    reference = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
+    asked = {"containers": [{"name": "a"}], "tolerations": [{"operator": "Exists"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w"}, "spec": asked}
+    source = Source.from_text(
+        "all.yaml", yaml.safe_dump_all([reference | {"spec": spec}, maker.pool("p"), pod]), PATTERN
+    )
+    context = Context(list(objects(source)), Target(RELEASE))
+    others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
+    (pool,) = (each for each in objects(source) if isinstance(each, NodePool))
+    resolution = context.resolution(pool)
+    (verdict,) = Tree([resolution], others).fit(next(each for each in others if isinstance(each, Workload))).verdicts
+    ready = resolution.launchable & find_ready(resolution)
+    stopped = any(not least.met for least in resolution.min_values) or unmet_by_cheapest(resolution)
+    names = resolution.catalog.names_in
+    assert names(verdict.types) == ([] if stopped else names(ready)), (seed, verdict.refusal)

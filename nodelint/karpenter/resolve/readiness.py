@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from nodelint.ec2.type_set import TypeSet
+from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve.limits import beyond, limits
 from nodelint.karpenter.resolve.node_size import sizes_of
 from nodelint.karpenter.resolve.resolution import MinValues, Resolution
 from nodelint.model.manifest import text
 from nodelint.model.quantities import ONE
+from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
+
+_LIMITS_NODES = Version(1, 12, 0)
+"""The first release that limits the number of nodes."""
 
 
 class LaterStep(NamedTuple):
@@ -35,12 +39,17 @@ def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
     steps = [("no room for a pod", left - sizes.holding({"pods": ONE}, left))]
     for limit in limits(resolution.pool):
         amount = text(limit.at.node) if isinstance(limit.at.node.value, str) else limit.at.node.unquoted
-        steps.append((f"spec.limits, {limit.resource}: {amount}", beyond(limit, resolution)))
+        none = limit.resource == "nodes" and limit.amount == 0 and resolution.version >= _LIMITS_NODES
+        beyond_it = resolution.candidates if none else beyond(limit, resolution)
+        steps.append((f"spec.limits, {limit.resource}: {amount}", beyond_it))
     for words, types in steps:
         removed = types & left
         left -= removed
         if removed:
             found.append(LaterStep(words, removed, left))
+    least = next((least for least in resolution.min_values if least.met and not resolution.meets(least, left)), None)
+    if found and left and least is not None:
+        found.append(LaterStep(f"minValues of {least.key} among the types left", left, NONE))
     return tuple(found)
 
 
