@@ -103,7 +103,7 @@ SHAPES |= {
     '{{- $_ := set $d "a" 2 }}{{- end }}\na: {{ $d.a }}\nb: {{ .Values.name }}',
     "a loop that is left": "{{- range .Values.types }}\na: {{ . }}\n{{- break }}\n{{- end }}\nb: {{ .Values.name }}",
     "a block that prints": 'a: {{ block "x.own" . }}{{ .Values.name }}{{ end }}\nb: {{ .Values.zone }}',
-    "printf of another type": 'a: {{ printf "%d" .Values.limit }}\nb: {{ .Values.name }}',
+    "printf of another type": 'a: {{ printf "%d" .Values.limit | quote }}\nb: {{ .Values.name }}',
     "a digest of YAML": "a: {{ toYaml .Values.labels | sha256sum }}\nb: {{ .Values.zone }}",
     "split": 'a: {{ (split "-" .Values.zone)._1 }}\nb: {{ (splitn "-" 2 .Values.zone)._1 }}',
     "patterns": 'a: {{ regexReplaceAll "[^a-z]" .Values.zone "_" }}\nb: {{ regexFind "[0-9]" .Values.zone }}'
