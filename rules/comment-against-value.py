@@ -78,7 +78,7 @@ WIDER = {
 """What a comment says of a value (`{n}`) that it counts in."""
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-SUM = r"\d+\s*[*x]\s*\d+\s*[a-z]*\s*="
+SUM = r"(?<!\d)\d{1,6} ?[*x] ?\d{1,6} ?[a-z]{0,8} ?="
 """How a comment comes to what it says: `30 * 24h = 720h`."""
 
 DURATION = r"(?<![\w.])(\d+)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w])"

@@ -297,9 +297,10 @@ def test_a_part_of_a_class_may_select_reservations_elsewhere(
 ) -> None:
     (tmp_path / "pool.yaml").write_text(OF_RESERVED, encoding="utf-8")
     # A component patches what the overlay that uses it has.
-    patches = "kind: Component\npatches: [{path: class.yaml}]\n" if patched else "resources: [class.yaml]\n"
-    head = "apiVersion: kustomize.config.k8s.io/v1alpha1\n" if patched else ""
-    (tmp_path / "kustomization.yaml").write_text(f"{head}resources: [pool.yaml]\n{patches}", encoding="utf-8")
+    head = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+    component = f"{head}resources: [pool.yaml]\npatches: [{{path: class.yaml}}]\n"
+    text = component if patched else "resources: [pool.yaml, class.yaml]\n"
+    (tmp_path / "kustomization.yaml").write_text(text, encoding="utf-8")
     part = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec: {tags: {a: b}}\n"
     (tmp_path / "class.yaml").write_text(part if patched else nodeclass(), encoding="utf-8")
     done = nodelint("check")

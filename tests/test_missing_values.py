@@ -174,8 +174,9 @@ def write(folder: Path, shape: str, without: str = "", empty: str | None = None)
     if shape == "objects":
         text += OBJECTS
     elif shape == "heredoc":
-        body = TEMPLATE.replace("V.", "var.").replace("\n", "\n    ")
-        text += f'resource "kubectl_manifest" "all" {{\n  yaml_body = <<-EOT\n    {body}\n  EOT\n}}\n'
+        # Behind `~}` of a directive `<<-` takes no indentation away: people who write both write no indentation.
+        body = TEMPLATE.replace("V.", "var.")
+        text += f'resource "kubectl_manifest" "all" {{\n  yaml_body = <<EOT\n{body}\nEOT\n}}\n'
     else:
         (folder / "all.yaml.tpl").write_text(TEMPLATE.replace("V.", ""), encoding="utf-8")
         given = ", ".join(f"{name} = var.{name}" for name in DEFAULTS)

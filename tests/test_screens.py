@@ -109,11 +109,17 @@ def test_settings_are_shown_with_what_gives_them(tmp_path: Path, monkeypatch: py
     assert {"karpenter: 1.4.0", "ignore: spot-only", "profile: strict", "baseline: none (default)"} <= set(lines)
 
 
-def test_red_is_for_workloads_that_no_pool_takes() -> None:
+def test_red_is_for_workloads_that_no_pool_takes(tmp_path: Path) -> None:
     """A workload that admission lets in is counted with a pool, and is no red line."""
     folder = Path(__file__).parent.parent / "examples"
-    text = run("fit", "--color", "always", str(folder / "workloads"), str(folder / "good"))
+    asked = (
+        (folder / "workloads" / "api.yaml").read_text(encoding="utf-8").replace("memory: 16Gi}", "memory: 16Gi}\n")
+    )
+    (tmp_path / "api.yaml").write_text(
+        asked.rstrip() + "\n            limits: {nvidia.com/gpu: 1}\n", encoding="utf-8"
+    )
+    text = run("fit", "--color", "always", str(tmp_path), str(folder / "good"))
     (line,) = [line for line in text.splitlines() if "no pool takes it as it is written" in line]
     assert line.startswith("\x1b[33m") and ", 0 without" in text
-    alone = run("fit", "--color", "always", str(folder / "workloads"), str(folder / "good" / "general.yaml"))
+    alone = run("fit", "--color", "always", str(tmp_path), str(folder / "good" / "general.yaml"))
     assert "\x1b[31m\x1b[1m=> no pool takes it\x1b" in alone

@@ -55,7 +55,7 @@ def test_karpenters_own_rules_need_no_runtime(tmp_path: Path) -> None:
 def test_expressions_of_the_kubelet_are_not_judged(tmp_path: Path) -> None:
     (tmp_path / "class.yaml").write_text(f'{NODE_CLASS}  kubelet: {{maxPods: "min(1, 5)"}}\n', encoding="utf-8")
     done = run(tmp_path, "check", "--karpenter-version", "next")
-    assert "kubelet-expression" in done.stdout and done.stdout.count("cel-expr-python") == 1
+    assert "kubelet-expression" in done.stdout and done.stdout.count("needs the package cel-expr-python") == 1
     assert done.returncode == 0 and "internal error" not in done.stderr
 
 

@@ -58,7 +58,10 @@ def _suggest_field(
             message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
             if not _could_be(state, entry.value, _known_shape(shape, suggestion)):
                 suggestion = None  # a hint, and no more: its value would be refused there
-        elif not path.endswith("metadata") and (belongs := state.shape.place_of(name)) is not None:
+        elif (
+            not (path.endswith("metadata") and name in _OF_METADATA)
+            and (belongs := state.shape.place_of(name)) is not None
+        ):
             message = f"`{name}` is not a known field: it belongs in {belongs or 'the top level'}"
         else:
             message = f"`{name}` is not a known field" + (f" of {path}" if path else "")

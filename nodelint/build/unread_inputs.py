@@ -99,5 +99,6 @@ def _may_take(path: str, objects: set[str]) -> bool:
     except OSError:
         return False
     folder = os.path.dirname(path)
-    named = {os.path.normpath(os.path.join(folder, word)) for word in re.findall(r"[\w./-]*[./]\w[\w./-]*", text)}
+    words = (word for word in re.findall(r"[\w./-]+", text) if "/" in word or "." in word)
+    named = {os.path.normpath(os.path.join(folder, word)) for word in words}
     return any(place in objects or any(obj.startswith(os.path.join(place, "")) for obj in objects) for place in named)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
 
 
-NOT_INSTALLED = "this CEL needs the package cel-expr-python: `pip install 'nodelint[cel]'`"
+NOT_INSTALLED = "this CEL needs the package cel-expr-python: `pip install cel-expr-python`"
 
 
 class Unsupported(ValueError):
