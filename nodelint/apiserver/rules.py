@@ -32,10 +32,10 @@ _BLANK = None
 """Stands for what is unknown: it is there, it equals nothing, and every function refuses it."""
 
 
-def matches(text: str, pattern: str) -> bool:
-    """Whether a pattern is found in a text; a pattern that does not compile admits everything."""
+def matches(text: str, pattern: str, shape: SchemaNode) -> bool:
+    """Whether the pattern of a shape is found in a text; one that does not compile admits everything."""
     try:
-        return cel.matches(text, pattern)
+        return cel.matches(text, pattern, foreign=shape.foreign)
     except cel.Unsupported:
         return True
 

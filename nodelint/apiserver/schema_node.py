@@ -67,6 +67,8 @@ class SchemaNode:
         self.raw = raw
         self._root = root
         self._release = release
+        self.foreign = release is None
+        """Whether it is of a CRD of the user's own, not of one that comes with nodelint."""
         kind = raw.get("type")
         self.int_or_string = raw.get("x-kubernetes-int-or-string") is True
         self.type: str = kind if isinstance(kind, str) else ""

@@ -159,8 +159,8 @@ class Walk(WalkState):
         text = value_suggestions.switch(value, choices) or schema_words.converted(node, value, wanted)
         if text is None or (choices is not None and text not in choices):
             return {}
-        if wanted == "string" and pattern and not schema_rules.matches(text, pattern):
-            return _fitting(text, shape.raw.get("patternErrorMessage"), pattern)
+        if wanted == "string" and pattern and not schema_rules.matches(text, pattern, shape):
+            return _fitting(text, pattern, shape)
         return {"suggestion": text}
 
     def _of_another_release(self, node: Node, value: Any, shape: SchemaNode, path: str) -> bool:
@@ -189,9 +189,9 @@ class Walk(WalkState):
         least, pattern = raw.get("minLength"), raw.get("pattern")
         if least is not None and len(value) < least:
             self.say(node, path, schema_words.too_short(path, least))
-        elif pattern and not schema_rules.matches(value, pattern):
+        elif pattern and not schema_rules.matches(value, pattern, shape):
             words = raw.get("patternErrorMessage")
-            more = _fitting(value, words, pattern)
+            more = _fitting(value, pattern, shape)
             self.say(
                 node, path, schema_words.off_pattern(value, path, pattern, words, more.get("suggestion")), **more
             )
@@ -382,14 +382,14 @@ class Walk(WalkState):
         return trial.found
 
 
-def _fitting(text: str, form: str | None, pattern: str) -> dict[str, Any]:
+def _fitting(text: str, pattern: str, shape: SchemaNode) -> dict[str, Any]:
     """What a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
     from nodelint.apiserver import value_suggestions
 
     found = [
         candidate
-        for candidate in value_suggestions.candidates(text, form)
-        if schema_rules.matches(candidate, pattern)
+        for candidate in value_suggestions.candidates(text, shape.raw.get("patternErrorMessage"))
+        if schema_rules.matches(candidate, pattern, shape)
     ]
     return {"suggestion": found[0]} if len(found) == 1 else {"choices": found}
 

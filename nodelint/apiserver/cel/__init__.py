@@ -135,23 +135,26 @@ def _compile_subset(expression: str) -> Program | None:
         return None
 
 
-def matches(text: str, pattern: str) -> bool:
-    """Whether `pattern` (RE2, as an API server reads it) is found in `text`. Raises `Unsupported`."""
+def matches(text: str, pattern: str, foreign: bool = True) -> bool:
+    """Whether `pattern` (RE2, as an API server reads it) is found in `text`. Raises `Unsupported`.
+
+    `foreign` patterns, which Karpenter's CRDs do not have, may take Python's expressions long: RE2 is asked.
+    """
     key = (pattern, text)
     known = _matches.get(key)
     if known is None:
-        known = _matches_pattern(text, pattern)
+        known = _matches_pattern(text, pattern, foreign)
         if len(_matches) >= _CACHED:
             _matches.clear()
         _matches[key] = known
     return known
 
 
-def _matches_pattern(text: str, pattern: str) -> bool:
-    """The same, asked anew: by Python's expressions where RE2's syntax is theirs and the text is short."""
+def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
+    """The same, asked anew: by Python's expressions where the pattern is known and the text is short."""
     try:
         found = python_pattern(pattern)
-        if len(text) <= _SHORT and "(?" not in pattern:
+        if len(text) <= _SHORT and not foreign:
             return found.search(text) is not None
     except ValueError:
         found = None
