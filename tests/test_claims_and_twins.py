@@ -238,7 +238,7 @@ CLAIMS = [
         "login-in-user-data",
         "fetches SSH keys",
         script("curl https://github.com/alice.keys >> ~ec2-user/.ssh/authorized_keys"),
-        script("curl -fsSL https://example.org/agent.rpm -o /tmp/agent.rpm"),
+        script("curl -fsSL https://example.org/agent.rpm -o /opt/agent.rpm"),
     ),
     Claim(
         "login-in-user-data",

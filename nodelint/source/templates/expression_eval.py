@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
 from nodelint.source.nodes import UNKNOWN, Node
@@ -39,7 +40,7 @@ Definitions = Mapping[str, tuple[str, Definition]]
 """The named templates of a chart, each with the text that it stands in."""
 
 
-class TemplateEvaluator:
+class TemplateEvaluator(ABC):
     """The expressions of one template. `scopes` are its variables, `unsure` the conditions around that are not known.
 
     `changed` are maps that are others now than they were, by their ids. `broken` is code over which helm stops.
@@ -58,9 +59,9 @@ class TemplateEvaluator:
         self.code: Code | None = None
         self.broken: list[tuple[Code, tuple[str, ...]]] = []
 
+    @abstractmethod
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
         """What a template prints, and whether its characters may differ from those of helm. Raises `Unresolved`."""
-        raise NotImplementedError
 
     def value(self, expression: Pipeline) -> object:
         if expression.kind == "value":
