@@ -14,13 +14,16 @@ from nodelint.lint.suppressions import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import LineIndex
 from nodelint.lsp.project import Buffer, View
+from nodelint.lsp.titles import describe_edits
 from nodelint.model.finding import Edit, by_source
-from nodelint.model.messages import short
-from nodelint.source import Source, reread
+from nodelint.source import Source, SourceText, reread
 
 FIX_ALL = "source.fixAll.nodelint"
 
 _SAFETY = {"safe": "safe: running nodes stay", "unsafe": "unsafe: it changes what runs today"}
+
+_VAGUE = 24
+"""Characters of a suggestion's name that says too little by itself, where it names no value."""
 
 
 def actions(
@@ -34,10 +37,10 @@ def actions(
         met = list(placed(view, buffer, start, end))
         fixes: dict[tuple[Edit, ...], list[tuple[Result, types.Diagnostic]]] = {}
         for result, diagnostic in met:
-            if result.fixable and _applies(view, result):
+            if result.fixable:
                 fixes.setdefault(tuple(result.finding.edits), []).append((result, diagnostic))
         for group in fixes.values():
-            yield _fix(view, buffer, group[0][0], [diagnostic for _, diagnostic in group], versioned)
+            yield from _fix(view, buffer, group[0][0], [diagnostic for _, diagnostic in group], versioned)
         for result, diagnostic in met:
             yield from _suggested(view, buffer, result, diagnostic, versioned)
         for result, diagnostic in met:
@@ -85,24 +88,27 @@ def _difference(source: Source, text: str) -> Iterator[Edit]:
             yield Edit(source, starts[a], starts[b], "".join(new[c:d]))
 
 
-def _applies(view: View, result: Result) -> bool:
-    """Whether `--fix` would not refuse the fix: the texts can be read with it, and the API server takes them."""
-    groups = by_source(result.finding.edits)
-    old = [edits[0].source for edits in groups]
-    new = [reread(edits[0].source, apply(edits[0].source.text, edits)) for edits in groups]
-    return why_broken(old, new, view.target) is None
-
-
 def _fix(
     view: View, buffer: Buffer, result: Result, diagnostics: list[types.Diagnostic], versioned: bool
-) -> types.CodeAction:
-    return types.CodeAction(
-        title=f"{_describe_edits(result.finding.edits)} ({_SAFETY[result.safety]})",
-        kind=types.CodeActionKind.QuickFix,
-        diagnostics=diagnostics,
-        is_preferred=result.safety == "safe",
-        edit=workspace_edit(view, buffer.encoding, result.finding.edits, versioned),
-    )
+) -> Iterator[types.CodeAction]:
+    """The fix of a finding; nothing where `--fix` would refuse it: as a text that cannot be read, say."""
+    edits = result.finding.edits
+    before, after = _read_edited(edits)
+    if why_broken(before, after, view.target) is None:
+        yield types.CodeAction(
+            title=f"{describe_edits(edits, before, after)} ({_SAFETY[result.safety]})",
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=diagnostics,
+            is_preferred=result.safety == "safe",
+            edit=workspace_edit(view, buffer.encoding, edits, versioned),
+        )
+
+
+def _read_edited(edits: Iterable[Edit]) -> tuple[list[SourceText], list[SourceText]]:
+    """The texts that edits change, before and after."""
+    groups = by_source(edits)
+    before = [group[0].source for group in groups]
+    return before, [reread(group[0].source, apply(group[0].source.text, group)) for group in groups]
 
 
 def _suggested(
@@ -110,25 +116,16 @@ def _suggested(
 ) -> Iterator[types.CodeAction]:
     """The ways out of a finding that its author may choose, each by its name."""
     for suggestion in result.finding.suggestions:
+        title = f"{suggestion.name[:1].upper()}{suggestion.name[1:]}"
+        if "`" not in title and len(title) <= _VAGUE:  # "Drop it", in a menu far from the message
+            did = describe_edits(suggestion.edits, *_read_edited(suggestion.edits))
+            title += f": {did[:1].lower()}{did[1:]}"
         yield types.CodeAction(
-            title=f"{suggestion.name[:1].upper()}{suggestion.name[1:]}",
+            title=title,
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[diagnostic],
             edit=workspace_edit(view, buffer.encoding, suggestion.edits, versioned),
         )
-
-
-def _describe_edits(edits: Sequence[Edit]) -> str:
-    """What some edits do, in a few words."""
-    if len({id(edit.source) for edit in edits}) > 1:
-        return "Fix this, in several files"
-    if len(edits) > 1:
-        return f"Fix this, in {len(edits)} places"
-    (edit,) = edits
-    old, new = edit.source.text[edit.start : edit.end].strip(), edit.text.strip()
-    if not new:
-        return f"Remove `{short(old)}`"
-    return f"Write `{short(new)}`" if not old else f"Replace `{short(old)}` with `{short(new)}`"
 
 
 def _ignored(source: Source, result: Result) -> Edit | None:

@@ -36,7 +36,10 @@ _Kind = types.CompletionItemKind
 
 
 class CompletionOffer(NamedTuple):
-    """Something that can be written; `key` says that a colon belongs behind it, `bare` that it is not text."""
+    """Something that can be written; `key` says that a colon belongs behind it, `bare` that it is not text.
+
+    `holds` is `mapping` or `list` for a key whose value is a mapping or a list of mappings.
+    """
 
     text: str
     kind: types.CompletionItemKind
@@ -44,6 +47,7 @@ class CompletionOffer(NamedTuple):
     documentation: str = ""
     key: bool = False
     bare: bool = False
+    holds: str = ""
 
 
 def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
@@ -78,8 +82,10 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
     if not quoted and not offer.bare:
         text = f'"{text}"' if buffer.path.endswith(".json") else text if offer.key else _quoted(text)
         text = form.format(text)
+    below = ""
     if offer.key and not quoted and not re.match(r"[ \t]*:", buffer.text[found.end :]):
-        text += ": "
+        below = _line_break(buffer, found, offer.holds)
+        text += f":{below}" if below else ": "
     return types.CompletionItem(
         label=offer.text,
         kind=offer.kind,
@@ -90,7 +96,24 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
         sort_text=f"{number:05}",
         filter_text=offer.text,
         text_edit=types.TextEdit(buffer.lines.range(found.start, found.end), text),
+        # The indentation is in the text: an editor that adds that of the line would do so twice.
+        insert_text_mode=types.InsertTextMode.AsIs if below else None,
     )
+
+
+def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:
+    """What stands between a key and the lines below it; empty where its value has to stay on its line."""
+    text = buffer.text
+    head = text[max(text.rfind("\n", 0, found.start), text.rfind("\r", 0, found.start)) + 1 : found.start]
+    if not holds or found.place != "open" or re.fullmatch(r"[ -]*", head) is None:
+        return ""
+    if re.match(r"[^\S\r\n]*[^\s]", text[found.end :]):
+        return ""  # something stands behind it already
+    # As the text has it elsewhere, else two blanks.
+    behind = "- " if holds == "list" else r"\w"
+    steps = re.finditer(rf"(?m)^([ -]*)[\w./-]+:[ \t]*\r?\n( *){behind}", text)
+    step = next((len(found[2]) - len(found[1]) for found in steps if len(found[2]) >= len(found[1])), 2)
+    return f"{buffer.source.newline}{' ' * (len(head) + step)}" + ("- " if holds == "list" else "")
 
 
 def _quoted(text: str) -> str:
@@ -139,7 +162,12 @@ def _fields(shape: SchemaNode, found: Spot) -> Iterator[CompletionOffer]:
         if child is not None and shape.has_release(child):
             kind = {"array": "list"}.get(child.type, child.type)
             detail = f"{kind}, required" if name in shape.required else kind
-            yield CompletionOffer(name, _Kind.Field, detail, str(child.raw.get("description", "")), key=True)
+            entry = child.items
+            holds = "list" if entry is not None and entry.has_fields else ""
+            if child.has_fields or (child.extra is not None and child.type == "object"):
+                holds = "mapping"
+            text = str(child.raw.get("description", ""))
+            yield CompletionOffer(name, _Kind.Field, detail, text, key=True, holds=holds)
 
 
 def _enumerated(view: View, shape: SchemaNode) -> Iterator[CompletionOffer]:

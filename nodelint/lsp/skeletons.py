@@ -104,5 +104,5 @@ def _objects(buffer: Buffer, start: int, end: int) -> Iterator[types.CompletionI
 def _item(
     buffer: Buffer, start: int, end: int, label: str, text: str, kind: types.CompletionItemKind, detail: str = ""
 ) -> types.CompletionItem:
-    edit = types.TextEdit(buffer.lines.range(start, end), text)
+    edit = types.TextEdit(buffer.lines.range(start, end), text.replace("\n", buffer.source.newline))
     return types.CompletionItem(label=label, kind=kind, detail=detail or None, filter_text=label, text_edit=edit)
