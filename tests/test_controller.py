@@ -457,6 +457,18 @@ def test_user_data() -> None:
     assert node_class(spec="userData: |\n" + "    abc\n" * 4096) == []
     script = "userData: |\n" + "    abc\n" * 4097
     assert node_class(family="Bottlerocket", ami="alias: bottlerocket@latest", spec=script) == []
+    without_family = {"family": "null", "spec": script}
+    assert [p.kind for p in node_class(ami="alias: al2023@latest", **without_family)] == ["user-data"]
+    assert node_class(ami="alias: bottlerocket@latest", **without_family) == []
+
+
+def test_group_terms_are_the_api_servers_where_each_holds_more_than_its_id() -> None:
+    both = "id: sg-2, tags: {a: b}"
+    text = CLASS.format(
+        family="Custom", ami="alias: al2023@latest", subnet="id: subnet-2", group=both, spec="tags: {a: b}"
+    )
+    assert [p.kind for p in judge(text)] == ["ignored-field"]
+    assert judge(text.replace("{id: sg-1}", "{id: sg-1, name: a}")) == []
 
 
 def test_names_longer_than_a_label() -> None:

@@ -207,7 +207,7 @@ def test_a_patch_of_operations_in_a_file_of_its_own(nodelint: Run, tmp_path: Pat
         "resources: [../base]\npatches:\n  - target: {kind: NodePool}\n    path: spot.yaml\n", encoding="utf-8"
     )
     patch = (
-        "- op: test\n  path: /spec/weight\n  value: 1\n"
+        "- op: test\n  path: /spec/weight\n  value: x\n"
         "- op: replace\n  path: /spec/template/spec/requirements\n  value:\n"
         "    - {key: karpenter.sh/capacity-typ, operator: In, values: [spot]}\n"
         "- {op: add, path: /spec/disruption/consolidationPolicy, value: WhenUnderutilized}\n"
@@ -219,6 +219,29 @@ def test_a_patch_of_operations_in_a_file_of_its_own(nodelint: Run, tmp_path: Pat
     assert (tmp_path / "spot.yaml").read_text(encoding="utf-8") == (
         patch.replace("-typ,", "-type,").replace("WhenUnder", "WhenEmptyOrUnder")
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "label"),
+    [
+        ("NodePool", "NodePool"),
+        ("NodePool\n      name: spot", "NodePool/spot"),
+        ("NodePool\n      name: .*", "NodePool"),
+        ("NodePool\n      name: a|b", "NodePool"),
+    ],
+)
+def test_a_patch_of_operations_is_of_the_object_that_its_target_names(target: str, label: str) -> None:
+    (obj,) = objects(Source.from_text("kustomization.yaml", in_patch(target, [("/spec/weight", 1)])))
+    assert obj.label == label
+
+
+def test_operations_are_a_patch_where_kustomize_takes_one() -> None:
+    text = in_patch("NodePool", [("/spec/weight", 1)])
+    for other in (
+        text.replace("    patch: ", "    options: "),
+        "|-\n  # for karpenter.sh\n  - {op: add, path: /spec}\n",
+    ):
+        assert list(objects(Source.from_text("kustomization.yaml", other))) == []
 
 
 def as_hcl(value: Any, indent: str = "") -> str:

@@ -26,7 +26,7 @@ from nodelint.report.explain import explain_json, explain_text
 from nodelint.source import Source
 
 from .conftest import ROOT
-from .manifests import nodeclass
+from .manifests import nodeclass, nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -487,6 +487,15 @@ spec:
         - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]%s}
 ---
 """
+
+
+@pytest.mark.parametrize(("release", "limits"), [("1.11.3", False), ("1.12.0", True)])
+def test_a_limit_of_no_nodes_counts_from_its_release_on(
+    tmp_path: Path, nodelint: Run, release: str, limits: bool
+) -> None:
+    (tmp_path / "a.yaml").write_text(nodepool(spec="  limits: {nodes: 0}\n"), encoding="utf-8")
+    shown = nodelint("explain", "a.yaml", "--karpenter-version", release).stdout
+    assert ("spec.limits, nodes: 0" in shown) is limits
 
 
 @pytest.mark.parametrize(

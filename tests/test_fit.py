@@ -217,6 +217,32 @@ TREE = {
 }
 
 
+SELECTS = """
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+        - matchExpressions: [{key: karpenter.k8s.aws/instance-%s, operator: %s, values: %s}]
+"""
+
+
+@pytest.mark.parametrize(("count", "shown"), [(5, "[a b c d e]"), (6, "[a b c d e and 1 others]")])
+def test_a_requirement_is_shown_with_at_most_five_values(here: Path, nodelint: Run, count: int, shown: str) -> None:
+    write(here, pod(SELECTS % ("family", "In", f"[{', '.join('abcdef'[:count])}]")))
+    (found,) = fit_json(nodelint)["workloads"]
+    (message,) = [each["message"] for each in found["pools"] if each["name"] == "zone"]
+    assert f" In {shown} not in " in message
+
+
+@pytest.mark.parametrize(("bound", "refused"), [("0", False), ("1", False), ("-1", True), ("x", True)])
+def test_a_bound_is_no_negative_number(here: Path, nodelint: Run, bound: str, refused: bool) -> None:
+    write(here, pod(SELECTS % ("cpu", "Gt", f'["{bound}"]')))
+    (found,) = fit_json(nodelint)["workloads"]
+    assert not found["possible"] is refused
+    said = {"-1": "invalid value -1", "x": "must have a single positive integer"}.get(bound, "")
+    assert any(said != "" and said in str(each["message"]) for each in found["pools"]) is refused
+
+
 def write(here: Path, workloads: str) -> None:
     (here / "pools.yaml").write_text(f"{pools()}---\n{CLASSES}")
     (here / "workloads.yaml").write_text(workloads)
@@ -290,6 +316,16 @@ def test_daemons_take_room_from_the_types_on_which_they_run(here: Path, nodelint
     by_type, together = (fit_json(nodelint, "--karpenter-version", each) for each in ("1.14.1", "1.13.0"))
     assert "general" in taking(by_type)
     assert "general" not in taking(together)
+
+
+@pytest.mark.parametrize("cpus", [("1", "100m"), ("100m", "1"), ("100m", "0"), ("1", "1")])
+def test_of_daemons_with_one_name_as_near_the_smallest_counts(
+    here: Path, nodelint: Run, cpus: tuple[str, str]
+) -> None:
+    web = pod("containers: [{name: a, resources: {requests: {cpu: 15}}}]")
+    write(here, "\n---\n".join([web, *(DAEMON.format("", cpu) for cpu in cpus)]))
+    (found,) = [each for each in fit_json(nodelint)["workloads"] if each["kind"] == "Deployment"]
+    assert any(each["fits"] for each in found["pools"] if each["name"] == "general") is (cpus != ("1", "1"))
 
 
 def test_a_daemon_is_judged_beside_the_others_and_without_min_values(here: Path, nodelint: Run) -> None:

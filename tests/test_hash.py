@@ -390,6 +390,31 @@ def test_live_names_the_nodes_that_differ_and_by_which_field(
     assert done.stdout == snapshot
 
 
+@pytest.mark.parametrize(
+    ("kind", "changed", "fields"),
+    [
+        ("NodePool", False, ["spec.template.spec.expireAfter"]),
+        ("EC2NodeClass", False, ["spec.tags"]),
+        ("EC2NodeClass", True, []),
+    ],
+)
+def test_live_names_fields_as_far_as_what_a_claim_was_made_of_is_known(
+    nodelint: Run, tmp_path: Path, kind: str, changed: bool, fields: list[str]
+) -> None:
+    """A claim holds the template of its pool, and of its class the hash alone: of a class changed since, nothing."""
+    put(tmp_path, pool("expireAfter: 24h") if kind == "NodePool" else node_class("tags: {team: web}"), "a.yaml")
+    cluster = json.loads(live(str(NEWEST), "LS0t"))
+    if changed:
+        live_class = cluster["items"][0]
+        noted = live_class["metadata"]["annotations"]
+        live_class["metadata"]["annotations"] = {**noted, "karpenter.k8s.aws/ec2nodeclass-hash": "1"}
+    put(tmp_path, json.dumps(cluster), "cluster.json")
+    done = nodelint("hash", "a.yaml", "--live", "cluster.json", "--format", "json")
+    (shown,) = json.loads(done.stdout)["objects"]
+    (claim,) = [claim for claim in shown["nodeClaims"] if claim["name"] == "default-new"]
+    assert (claim["state"], claim["fields"]) == ("differs", fields)
+
+
 def test_live_gives_the_part_of_the_hash_that_is_the_clusters_own(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, node_class(), "class.yaml")
     put(tmp_path, live(str(NEWEST), "LS0t"), "cluster.json")

@@ -409,6 +409,15 @@ def test_values_that_no_chart_here_takes_are_not_compared(nodelint: Run, tmp_pat
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_values_of_one_side_alone_are_not_compared(nodelint: Run, tmp_path: Path, side: str) -> None:
+    for folder in ("old", "new"):
+        put(tmp_path / folder / "a.yaml", BOTH)
+    put(tmp_path / side / "tenants" / "values.yaml", ELSEWHERE.replace("@", "a"))
+    done = nodelint("plan", "--old", "old", "new", "--format", "json")
+    assert [place["what"] for place in json.loads(done.stdout)["notCompared"]] == ["values.yaml"]
+
+
 def test_values_that_move_are_no_change(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path / "old" / "values.yaml", ELSEWHERE.replace("@", "a"))
     put(tmp_path / "new" / "tenants" / "values.yaml", f"# why\n{ELSEWHERE.replace('@', 'a')}")

@@ -218,6 +218,14 @@ def test_what_every_branch_writes_is_judged(check: Check, values: tuple[str, str
     assert "optional" in result.span.source.text[result.span.start : result.span.end]
 
 
+def test_what_a_branch_writes_is_judged_in_values_too(check: Check) -> None:
+    lines = ("httpTokens: required", "{{- else }}", "httpTokens: optional", "{{- end }}")
+    options = "metadataOptions:\n      {{- if .x }}\n" + "".join(f"      {line}\n" for line in lines)
+    fields = nodeclass().partition("spec:\n")[2].replace("  ", "    ")
+    (result,) = check(f"nodeClasses:\n  default:\n{fields}    {options}", select=["imds-v1"]).results
+    assert result.span.source.text[result.span.start : result.span.end] == "optional"
+
+
 def test_a_command_in_backticks_ends_behind_its_backtick() -> None:
     text = "a `date` b `id -u` c"
     assert [text[start:end] for start, end in find_expansions(text)] == ["`date`", "`id -u`"]

@@ -33,6 +33,9 @@ CODE = ("nodelint", "rules")
 SECONDS = 300
 MANY = 12
 """Test files above which a room is one that nearly every test uses: they say little about one of its modules."""
+FEW = 5
+"""Test files below which those of the modules that import a module speak for it, too."""
+SLIPS = "test_slips.py"
 REST = ("test_rules.py", "test_cli.py")
 """What goes through nearly everything, for a module of which no test file speaks."""
 
@@ -157,22 +160,43 @@ def changed_lines(revision: str) -> dict[str, set[int]]:
 
 
 def tests_of(path: str, root: Path = ROOT) -> list[str]:
-    """The test files of a module or a rule, those that speak of it first, then those of its room.
+    """The test files of a module or a rule, those that speak of it first, then those of its room and of its users.
 
     A file is of a room where it imports from it or is named after it. For a rule, the laws over all rules come first.
     """
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted((root / "tests").glob("test_*.py"))}
-    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    room, _, name = module.rpartition(".")
     if path.startswith("rules/"):
-        return ["tests/test_rules.py", *(f"tests/{file}" for file, text in texts.items() if name in text)]
+        return ["tests/test_rules.py", *(f"tests/{file}" for file, text in texts.items() if Path(path).stem in text)]
+    modules = {_module(file.relative_to(root)): file for file in sorted((root / "nodelint").rglob("*.py"))}
+    code = {module: file.read_text(encoding="utf-8") for module, file in modules.items()}
+    found: dict[str, None] = {}
+    seen = {_module(Path(path))}
+    pending = list(seen)
+    while pending and len(found) < FEW:
+        for module in pending:
+            found |= dict.fromkeys(_tests_of_module(module, texts))
+        pending = [other for other in code if other not in seen and any(_imports(code[other], m) for m in pending)]
+        seen.update(pending)
+    return [f"tests/{file}" for file in dict.fromkeys((*found, *REST[: 0 if found else None], SLIPS))]
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imports(text: str, module: str) -> bool:
+    room, _, name = module.rpartition(".")
+    return re.search(rf"from {re.escape(module)} import|from {re.escape(room)} import .*\b{name}\b", text) is not None
+
+
+def _tests_of_module(module: str, texts: dict[str, str]) -> list[str]:
+    room, _, name = module.rpartition(".")
     words = (module, f"from {room} import {name}", f"{name}.py")
     exact = [file for file, text in texts.items() if any(word in text for word in words)]
     near = [file for file, text in texts.items() if re.search(rf"(from|import) {re.escape(room)}\b(?!\.)", text)]
     titles = {room.rpartition(".")[2], name.replace("_", "")}
     titled = [file for file in texts if any(title in file.replace("_", "") for title in titles)]
-    found = dict.fromkeys([*exact, *titled, *(near if len(near) <= MANY else ())])
-    return [f"tests/{file}" for file in (found or REST)]
+    return [*exact, *titled, *(near if len(near) <= MANY else ())]
 
 
 def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:

@@ -102,8 +102,8 @@ def _faults(expression: LabelExpression, release: Version) -> Iterator[str]:
     if expression.operator == "In" and not expression.values:
         yield f"key {key} with operator In must have a value defined"
     if expression.operator in _BOUNDS:
-        number = integer(expression.values[0]) if len(expression.values) == 1 else None
-        if number is None or number < 0:
+        # a negative number is no value of a label, which has been said above
+        if len(expression.values) != 1 or integer(expression.values[0]) is None:
             yield f"key {key} with operator {expression.operator} must have a single positive integer value"
 
 

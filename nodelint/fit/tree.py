@@ -83,13 +83,13 @@ class Tree:
         self._pools_near: dict[str, list[EmptyPool]] = {}
 
     @cached_property
-    def _daemons(self) -> dict[tuple[str | None, object], list[Workload]]:
+    def _daemons(self) -> dict[tuple[str | None, object], list[_Daemon]]:
         """The DaemonSets whose pods can be read, by namespace and name."""
-        found: dict[tuple[str | None, object], list[Workload]] = {}
+        found: dict[tuple[str | None, object], list[_Daemon]] = {}
         for workload in self.workloads:
             pod = pod_of(workload) if workload.is_daemon and not workload.partial else None
             if pod is not None and not pod.dynamic_resources:
-                found.setdefault((workload.namespace, workload.name), []).append(workload)
+                found.setdefault((workload.namespace, workload.name), []).append((workload, pod))
         return found
 
     def fit(self, workload: Workload) -> WorkloadFit:
@@ -215,12 +215,14 @@ class Tree:
         chosen = [
             _nearest(same, pool) for name, same in self._daemons.items() if name != own or not workload.is_daemon
         ]
-        key = id(pool), tuple(id(workload) for workload in chosen)
+        key = id(pool), tuple(id(workload) for workload, _ in chosen)
         found = self._groups.get(key)
         if found is None:
-            pods = [self._without_unsure(pod, pool) for workload in chosen if (pod := pod_of(workload)) is not None]
-            found = self._groups[key] = pool.groups(pods)
+            found = self._groups[key] = pool.groups([self._without_unsure(pod, pool) for _, pod in chosen])
         return found
+
+
+_Daemon = tuple[Workload, Pod]
 
 
 def _shape_of(pod: Pod) -> object:
@@ -238,13 +240,12 @@ def _shape_of(pod: Pod) -> object:
     )
 
 
-def _nearest(same: Sequence[Workload], pool: EmptyPool) -> Workload:
+def _nearest(same: Sequence[_Daemon], pool: EmptyPool) -> _Daemon:
     """Of several DaemonSets with one name that which goes to a pool's cluster; the smallest of those equally near."""
 
-    def rank(workload: Workload) -> tuple[int, int]:
-        pod = pod_of(workload)
-        cpus = pod.requests.get("cpu", 0) if pod is not None else 0
-        return -_nearness(workload.source.path, pool.pool.source.path), cpus
+    def rank(daemon: _Daemon) -> tuple[int, int]:
+        workload, pod = daemon
+        return -_nearness(workload.source.path, pool.pool.source.path), pod.requests.get("cpu", 0)
 
     return min(same, key=rank)
 

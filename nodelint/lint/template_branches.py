@@ -26,6 +26,7 @@ class Alternative:
         self.original = original
         self.branch = branch
         self.obj = type(original)(node, original.document, original.api_version, original.kind, original.partial)
+        self.obj.of_values = original.of_values
 
     def map_back(self, results: Iterable[Result], known: set[tuple[str, str, int]]) -> Iterator[Result]:
         """The findings in the branch that are not said of the same place, as findings about the object.
@@ -43,7 +44,7 @@ class Alternative:
 def alternatives(obj: Object) -> list[Alternative]:
     """The object with each branch in turn that writes fields or items of an earlier one anew."""
     hidden = [at for node in obj.node.walk() for at in _hidden(node)] if obj.source.masked else []
-    if not hidden or obj.of_values:
+    if not hidden:
         return []
     parts = branches(obj.source.text, obj.node.start, obj.document.end)
     if len(parts) > _MOST_PARTS:

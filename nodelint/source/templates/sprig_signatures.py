@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from nodelint.source.nodes import UNKNOWN, Node
-from nodelint.source.templates.sprig_values import Rope, Unordered, Unresolved, Unset, as_node, hold_value, kind_of
+from nodelint.source.templates.sprig_values import Rope, Unordered, Unresolved, Unset, as_node, hold_value
 
 Function = Callable[..., object]
 
@@ -100,11 +100,6 @@ def _read_anything(value: object) -> object:
     if isinstance(value, Unordered):
         raise Unresolved
     return value
-
-
-def kinds_of(values: Sequence[object]) -> list[str]:
-    """The kinds of values in Go."""
-    return [kind_of(value) for value in values]
 
 
 _READERS: dict[str, Function] = {

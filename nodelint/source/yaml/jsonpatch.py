@@ -34,7 +34,7 @@ def target(node: Node) -> Node | None:
     parent = node.parent
     named = parent.get("target") if parent is not None and parent.get("patch") is node else None
     kind = named.get("kind") if named is not None else None
-    if named is None or kind is None or not isinstance(kind.value, str) or kind.value not in API_VERSIONS:
+    if named is None or kind is None or kind.value not in API_VERSIONS:
         return None
     group, _, version = API_VERSIONS[kind.value].partition("/")
     fields = [(named.get("group"), group), (named.get("version"), version)]
@@ -43,8 +43,8 @@ def target(node: Node) -> Node | None:
 
 def part(root: Node, kind: Node | None) -> Node | None:
     """The part of an object that the operations of a patch write; None where its kind is not known."""
-    name = kind.value if kind is not None else _guessed(root)
-    if not isinstance(name, str):
+    name = _guessed(root) if kind is None else str(kind.value)
+    if name is None:
         return None
     top = _around(root, "mapping")
     _enter(top, _make_scalar(root, "apiVersion"), _make_scalar(root, API_VERSIONS[name]))
