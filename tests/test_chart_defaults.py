@@ -587,6 +587,11 @@ def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_p
     [
         (PROD, True),
         (PROD + "karpenter: {}\n", False),  # a key that the chart does not know
+        (PROD + "settings: {logs: debug, other: 1}\n", True),  # a map that shares a key with the chart's
+        (PROD + "settings: {other: 1}\n", False),
+        (PROD + "settings: none\n", True),
+        (PROD + "tags: {team: a}\n", True),  # the chart leaves it open what is in it
+        (PROD + "clusterName: {a: b}\n", True),
         ("# one key may be anything's\ntypes: [m5.large, m5.larg]\n", False),
         ("apiVersion: v1\n" + PROD, False),
     ],
@@ -594,7 +599,7 @@ def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_p
 def test_values_elsewhere_are_those_of_the_chart_with_their_keys(
     nodelint: Run, tmp_path: Path, values: str, told: bool
 ) -> None:
-    chart(tmp_path, VALUES, pool=POOL)
+    chart(tmp_path, f"{VALUES}settings: {{logs: info}}\ntags: {{}}\n", pool=POOL)
     (tmp_path / "prod.yaml").write_text(f"# for karpenter\n{values}", encoding="utf-8")
     said = findings(nodelint, ".")
     assert any(line.startswith("prod.yaml:3:19: warning[unknown-value]") for line in said) is told

@@ -238,6 +238,18 @@ def test_files_of_variables_come_in_the_order_of_their_paths(tmp_path: Path) -> 
     assert [Path(source.path).name for source in found] == [f"{number:02}.tfvars" for number in range(10)]
 
 
+@pytest.mark.parametrize(("entries", "names"), [(499, ["prod.tfvars"]), (500, [])])
+def test_files_of_variables_are_looked_for_among_so_many_entries(
+    tmp_path: Path, entries: int, names: list[str]
+) -> None:
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "prod.tfvars").write_text("a = 1\n", encoding="utf-8")
+    for number in range(entries - 1):
+        (tmp_path / f"{number}.txt").touch()
+    found = environment_files(str(tmp_path), lambda path: Source.from_text(path, ""))
+    assert [Path(source.path).name for source in found] == names
+
+
 OTHERS = "others: [c, d, e, f]\nmore: [c, d, e, f]\n"
 
 
