@@ -101,10 +101,10 @@ def _faults(expression: LabelExpression, release: Version) -> Iterator[str]:
             yield f"invalid value {short(value)} for key {key}: it {fault}"
     if expression.operator == "In" and not expression.values:
         yield f"key {key} with operator In must have a value defined"
-    if expression.operator in _BOUNDS:
-        # a negative number is no value of a label, which has been said above
-        if len(expression.values) != 1 or integer(expression.values[0]) is None:
-            yield f"key {key} with operator {expression.operator} must have a single positive integer value"
+    # a negative number is no value of a label, which has been said above
+    is_bound = len(expression.values) == 1 and integer(expression.values[0]) is not None
+    if expression.operator in _BOUNDS and not is_bound:
+        yield f"key {key} with operator {expression.operator} must have a single positive integer value"
 
 
 def is_restricted(key: str, release: Version) -> bool:
