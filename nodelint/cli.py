@@ -29,6 +29,20 @@ def _printable_messages() -> Iterator[None]:
         raise
 
 
+def _suggest_command(word: str, commands: list[str]) -> str:
+    """The end of a message about a word that is no command: what somebody who writes it may want."""
+    from nodelint.data import table
+    from nodelint.model.messages import did_you_mean
+
+    if os.path.lexists(word):
+        return f"; to check the manifests there: `nodelint check {word}`"
+    if word in table("rules")["rules"]:
+        return f"; to read the page of that rule: `nodelint rule {word}`"
+    return (
+        did_you_mean(word, commands) or "; `nodelint --help` lists the commands, `nodelint rule WORD` rules about it"
+    )
+
+
 class _Commands(WholeHelp):
     def list_commands(self, _: click.Context) -> list[str]:
         folder = os.path.join(os.path.dirname(__file__), "commands")
@@ -38,8 +52,19 @@ class _Commands(WholeHelp):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
         with _printable_messages():
             return super().make_context(info_name, args, parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            vars(error)["message"] = f"{error.message.rstrip('.')}; options stand after the command, as in"
+            vars(error)["possibilities"] = None
+            vars(error)["message"] += f" `nodelint check {error.option_name}`"
+            raise
 
     def invoke(self, context: click.Context) -> object:
         with ending(), _printable_messages():
@@ -51,10 +76,9 @@ class _Commands(WholeHelp):
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
-            from nodelint.model.messages import did_you_mean
-
-            near = did_you_mean(args[0], self.list_commands(context))
-            vars(error)["message"] = error.message.rstrip(".") + near
+            vars(error)["message"] = error.message.rstrip(".") + _suggest_command(
+                args[0], self.list_commands(context)
+            )
             raise
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:

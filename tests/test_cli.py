@@ -412,4 +412,28 @@ def test_a_command_that_is_mistyped_is_suggested(nodelint: Run) -> None:
         2,
         "Error: No such command 'chek', did you mean `check`?",
     )
-    assert nodelint("zzz").stderr.splitlines()[-1] == "Error: No such command 'zzz'"
+    assert nodelint("zzz").stderr.splitlines()[-1] == (
+        "Error: No such command 'zzz'; `nodelint --help` lists the commands, `nodelint rule WORD` rules about it"
+    )
+
+
+def test_what_is_no_command_leads_to_the_one_that_is_meant(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, TYPO)
+    ends = {
+        ("class.yaml",): "to check the manifests there: `nodelint check class.yaml`",
+        ("wildcard-value",): "to read the page of that rule: `nodelint rule wildcard-value`",
+        ("--fix", "class.yaml"): "options stand after the command, as in `nodelint check --fix`",
+    }
+    for arguments, end in ends.items():
+        done = nodelint(*arguments)
+        assert done.returncode == 2 and done.stderr.splitlines()[-1].endswith(f"; {end}")
+    assert nodelint("help").stdout == nodelint("--help").stdout
+    assert nodelint("help", "check").stdout == nodelint("check", "--help").stdout
+    assert nodelint("help", "chek").returncode == 2
+
+
+def test_of_a_path_that_is_not_there_nothing_is_said_but_that(nodelint: Run, tmp_path: Path) -> None:
+    done = nodelint("check", "missing.yaml")
+    assert (done.returncode, done.stdout) == (2, "") and "no such file" in done.stderr
+    put(tmp_path, "kind: ConfigMap\n")
+    assert nodelint("check", ".", "missing.yaml").stdout.startswith("Nothing to check: ")

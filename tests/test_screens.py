@@ -100,13 +100,38 @@ def test_files_are_shown_with_what_says_how_they_are_judged(tmp_path: Path, monk
     assert "error" not in text, "nothing is judged"
 
 
+def test_what_is_not_read_is_shown_with_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pool.yaml").write_text(POOL)
+    (tmp_path / "broken.yaml").write_text(POOL.replace("amd64]}]", "amd64]}"))
+    (tmp_path / "install.sh").write_text(f"kubectl apply -f - <<EOF\n{POOL}EOF\n")
+    heading, *lines = run("check", "--show-files", columns=200).partition("Not read:")[1:]
+    assert heading == "Not read:"
+    (text,) = lines
+    assert re.search(r"^  broken\.yaml:\d+:\d+: from here on: ", text, re.MULTILINE)
+    assert "\n  1 script holds 1 Karpenter object; --include '**/*.sh' reads them." in text
+
+
+def test_rules_are_found_by_what_the_list_says_of_them() -> None:
+    rules = load(bundled())
+    for words, names in {
+        "off by default": {name for name, rule in rules.items() if rule.group == "practice"},
+        "facts": {name for name, rule in rules.items() if rule.needs or rule.may_need},
+        "unsafe fix": {name for name, rule in rules.items() if rule.fix == "unsafe"},
+        "hazard": {name for name, rule in rules.items() if rule.group == "hazard"},
+    }.items():
+        assert names <= {each["name"] for each in json.loads(run("rule", words, "--format", "json"))}
+
+
 def test_settings_are_shown_with_what_gives_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "Configuration: none" in run("check", "--show-settings")
     (tmp_path / "nodelint.yaml").write_text("karpenter-version: 1.4.0\nignore: [spot-only]\n")
     lines = run("check", "--show-settings", "--profile", "strict").splitlines()
     assert lines[:2] == ["Configuration: nodelint.yaml", "Flags: --profile"]
-    assert {"karpenter: 1.4.0", "ignore: spot-only", "profile: strict", "baseline: none (default)"} <= set(lines)
+    assert {"karpenter-version: 1.4.0", "ignore: spot-only", "profile: strict", "baseline: none (default)"} <= set(
+        lines
+    )
 
 
 def test_red_is_for_workloads_that_no_pool_takes(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from nodelint.commands._lint_setup import judge_of, judging, known, rendered
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
 from nodelint.model.messages import counted
-from nodelint.printable import has_codes, screened
+from nodelint.printable import has_codes, printable, screened
 from nodelint.source.files.safe_read import error_reason
 from nodelint.tuples import NamedTuple
 
@@ -136,11 +136,19 @@ def _show_settings(flags: CheckSettingFlags) -> NoReturn:
 
 def _show_files(run: _Run, ready: Judging) -> NoReturn:
     """Print how each file is read, and for which release its objects are judged; ends the run."""
+    from nodelint.model.finding import Span
     from nodelint.report.run_setup import file_lines
     from nodelint.report.skipped import unread_lines
+    from nodelint.report.text import place
 
     objects = [obj for obj in ready.inventory.objects() if obj.counted]
-    left = [*(f"{path}: {why}" for path, why in run.found.unreadable), *unread_lines(_unread(run))]
+    broken = [
+        f"{place(Span(source, problem.offset, problem.offset))}: from here on: {printable(problem.message)}"
+        for source in run.found.sources
+        for problem in source.problems[:1]
+        if source.concerns_karpenter(problem.offset)
+    ]
+    left = [*(f"{path}: {why}" for path, why in run.found.unreadable), *broken, *unread_lines(_unread(run))]
     echo("\n".join(file_lines(objects, ready.target, run.words.karpenter_named, ready.context_sources, left, look())))
     sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
 
@@ -218,12 +226,15 @@ def _nothing(run: _Run) -> NoReturn:
             unreadable(run.found)
             sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
         files = counted(run.found.files, "file")
-        lines = [f"Nothing to check: no NodePool or EC2NodeClass in {files}."]
+        # A path that is not there holds nothing that could be checked, and the error says so.
+        read = run.found.files > len(run.found.unreadable) or not run.found.unreadable
+        lines = [f"Nothing to check: no NodePool or EC2NodeClass in {files}."] if read else []
         if aside := _unread(run):
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)
-        echo("\n".join(lines), err=run.words.to_stderr)
+        if lines:
+            echo("\n".join(lines), err=run.words.to_stderr)
     else:
         from nodelint.lint.engine import Report, Target
         from nodelint.report.run_info import Run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -56,11 +56,9 @@ def command(name: str | None, subject: str | None, form: str, **flags: Unpack[Ru
       practice     what a careful team decides once (strict)
     """
     from nodelint.lint import rule
-    from nodelint.report.page import former_list, header, options_table, page_with_fixes, sources_list
-    from nodelint.report.rule_text import list_lines, page_lines, rule_data
-    from nodelint.report.style import fitted
+    from nodelint.report.rule_text import list_lines, rule_data
 
-    rules = rule.load(rule.bundled())
+    rules = bundled = rule.load(rule.bundled())
     if name is None or name not in rules:
         rules = session_of(settings_of(flags)).rules
     if name is not None and name not in rules:
@@ -81,9 +79,16 @@ def command(name: str | None, subject: str | None, form: str, **flags: Unpack[Ru
         from nodelint.lint.config import no_rule
 
         stop(no_rule(name, rules))
-    page = rules[name]
-    parts = [page_with_fixes(page, rules), options_table(page), sources_list(page), former_list(page)]
-    whole = "\n\n".join(filter(None, parts))
+    _print_page(rules[name], rules, name in bundled, form)
+
+
+def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str) -> None:
+    """Print the page of a rule; `shipped` says that it comes with nodelint."""
+    from nodelint.report.page import header, page_with_fixes, sections
+    from nodelint.report.rule_text import page_lines, rule_data
+    from nodelint.report.style import fitted
+
+    whole = "\n\n".join([page_with_fixes(page, rules), *sections(page, shipped)])
     if form == "json":
         echo_json(rule_data(page, whole))
         return
@@ -93,9 +98,17 @@ def command(name: str | None, subject: str | None, form: str, **flags: Unpack[Ru
 
 
 def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
-    """The rules with a word in their name, their subject or the sentence that says what they find."""
+    """The rules with a word, or words, in what the list says of them: name, subject, sentence, kind of fix, needs."""
+    from nodelint.report.rule_text import remarks
+
     whole_word = re.compile(rf"\b{re.escape(word)}s?\b", re.IGNORECASE)
-    return [rule for rule in rules if whole_word.search(f"{rule.name} {rule.subject} {rule.summary}")]
+    return [
+        rule
+        for rule in rules
+        if whole_word.search(
+            " ".join((rule.name, rule.subject, rule.summary, rule.group, rule.severity, remarks(rule)))
+        )
+    ]
 
 
 def _subject_named(subject: str) -> str:

@@ -73,6 +73,10 @@ PROFILES: dict[str, frozenset[Group]] = {
 """The groups that run by the name of a profile."""
 
 
+FIRST_VERSION = "0.1.0"
+"""The first version of nodelint; a rule that came later says in `since` which brought it."""
+
+
 class Option(NamedTuple):
     """A threshold of a rule: a keyword argument of its check, the default there, and what it means, with its unit."""
 
@@ -99,7 +103,8 @@ class Rule(NamedTuple):
     it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
     `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document holds
     one wherever the rule has anything to say of it, such as the field that it is about: where none is there, it is
-    neither asked nor loaded. Without any, it is always asked.
+    neither asked nor loaded. Without any, it is always asked. `since` is the version of nodelint that brought it, for
+    the pages of those that come with nodelint.
     """
 
     name: str
@@ -119,6 +124,7 @@ class Rule(NamedTuple):
     options: tuple[Option, ...] = ()
     may_need: tuple[FactKind, ...] = ()
     mentions: tuple[str, ...] = ()
+    since: str = FIRST_VERSION
 
     @property
     def page(self) -> str:
@@ -162,6 +168,7 @@ def rule(
     options: Mapping[str, str] = MappingProxyType({}),
     may_need: Sequence[FactKind] = (),
     mentions: Sequence[str] = (),
+    since: str = FIRST_VERSION,
 ) -> Callable[[Callable[..., Findings]], Rule]:
     """Make a rule of a generator function; its name and page are those of the file it stands in.
 
@@ -175,7 +182,7 @@ def rule(
         ways, defaults = tuple(gives_way_to), getattr(check, "__kwdefaults__", None) or {}
         found = tuple(Option(name, defaults[name], text) for name, text in options.items())
         rest = tuple(needs), tuple(providers), tuple(renamed), subject, sources, found, tuple(may_need)
-        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest, tuple(mentions))
+        return Rule("", str, on, grave, fix, releases, ways, group, check, *rest, tuple(mentions), since)
 
     return make_rule
 

@@ -71,20 +71,35 @@ def sources_list(rule: Rule) -> str:
 
 
 def silence_text(rule: Rule) -> str:
-    """How a finding of a rule is silenced, or the rule left out."""
+    """How a finding of a rule is silenced at its place or for its object, for some files, and everywhere."""
+    settings = (
+        f"In `nodelint.yaml`, `ignore: [{rule.name}]` leaves the rule out, and "
+        f'`per-path-ignores: {{"clusters/dev/**": [{rule.name}]}}` leaves it out for some files.'
+    )
     if rule.on is Suppression:
-        return f"## Silence it\n\n`ignore: [{rule.name}]` in `nodelint.yaml` leaves the rule out."
+        return f"## Silence it\n\n{settings}"
     return (
         "## Silence it\n\nWhere it is right as it is, say why beside it: "
-        f"`# nodelint: ignore[{rule.name}] <reason>`, at "
-        f"the end of the line or above the object. `ignore: [{rule.name}]` in `nodelint.yaml` leaves the rule out."
+        f"`# nodelint: ignore[{rule.name}] <reason>`, at the end of the line, or on the line above the object for "
+        f"all of it. {settings}"
     )
+
+
+def since_text(rule: Rule) -> str:
+    """Which version of nodelint brought a rule, as a sentence."""
+    return f"Since nodelint {rule.since}."
 
 
 def former_list(rule: Rule) -> str:
     """The names that a rule had before, as a sentence."""
     names = ", ".join(f"`{name}`" for name in rule.renamed)
     return f"Former names, which go on working: {names}." if names else ""
+
+
+def sections(rule: Rule, shipped: bool = True) -> list[str]:
+    """What follows the prose of a page: options, sources, how to silence it, and, of a rule of ours, since when."""
+    parts = [options_table(rule), sources_list(rule), silence_text(rule)]
+    return [part for part in (*parts, since_text(rule) if shipped else "", former_list(rule)) if part]
 
 
 @cache
@@ -164,6 +179,5 @@ def _good_fence(bad: str, good: str, options: str) -> str:
 def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
     """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
     first, _, rest = page_with_fixes(rule, rules, findings=True).partition("\n")
-    more = (options_table(rule), sources_list(rule), silence_text(rule), former_list(rule))
-    rest += "".join(f"\n\n{part}" for part in more if part)
+    rest += "".join(f"\n\n{part}" for part in sections(rule))
     return f"# {rule.name}\n\n{first}\n\n{header(rule)}\n{rest.rstrip()}\n"

@@ -26,19 +26,28 @@ def page_lines(page: str, look: TextStyle) -> Iterator[str]:
     """A page of Markdown as text: words wrapped at the width, examples under a word that says what they are."""
     look = look._replace(width=min(look.width, _WIDEST))
     paragraph: list[str] = []
+    titles: list[str] = []
     lines = iter(page.splitlines())
     for line in lines:
         fence = _FENCE.match(line)
         if fence is not None or not line.strip() or line.startswith(("#", "|", "- ", "  ")):
             yield from _flow(paragraph, look)
             paragraph = []
+        if not line.startswith("|"):
+            titles = []
         if fence is not None:
             yield from _example(fence[1], fence[2], lines, look)
         elif line.startswith("#"):
             yield look.style(line.lstrip("# "), bold=True)
         elif line.startswith("- "):
             yield from wrapped(_readable(line[2:]), look.width, "- ", "  ")
-        elif not line.strip() or line.startswith(("|", "  ")):
+        elif line.startswith("|"):
+            row = [cell.strip() for cell in line.strip("| ").split(" | ")]
+            if not titles:
+                titles = row
+            elif not line.startswith("| ---"):
+                yield from wrapped(_row_text(titles, row), look.width, "- ", "  ")
+        elif not line.strip() or line.startswith("  "):
             yield line
         else:
             paragraph.append(line)
@@ -47,6 +56,12 @@ def page_lines(page: str, look: TextStyle) -> Iterator[str]:
 
 def _flow(lines: Sequence[str], look: TextStyle) -> list[str]:
     return wrapped(_readable(" ".join(lines)), look.width, "", "") if lines else []
+
+
+def _row_text(titles: Sequence[str], row: Sequence[str]) -> str:
+    """A row of a table: its first cell, those in the middle by the titles of their columns, and the last."""
+    middle = ", ".join(f"{title} {cell}" for title, cell in zip(titles[1:], row[1:-1], strict=False))
+    return f"{row[0]} ({middle}): {row[-1]}"
 
 
 def _readable(text: str) -> str:
@@ -82,6 +97,14 @@ def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = Non
         for rule in of_subject:
             yield from _row(rule, width, look)
         yield ""
+
+
+def remarks(rule: Rule) -> str:
+    """What the list says of a rule beside its sentence, as one text to search in."""
+    fix = f"{rule.fix} fix" if rule.fix else ""
+    more = "says more with facts from AWS" if rule.may_need else ""
+    needs = "needs facts from AWS" if rule.needs else more
+    return ", ".join(filter(None, [fix, needs, "off by default" if rule.group not in PROFILES["default"] else ""]))
 
 
 def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:

@@ -62,7 +62,7 @@ def file_lines(
         yield ""
         yield look.style("Not read:", bold=True)
         for line in left:
-            yield from wrapped(line, look.width, "  ", "    ")
+            yield from wrapped(line.removeprefix("Not read: "), look.width, "  ", "    ")
 
 
 def _describe_form(obj: Object) -> str:
@@ -119,9 +119,18 @@ def setting_lines(settings: Settings, path: str | None, flags: Sequence[str], lo
             continue
         changed = value != getattr(defaults, name)
         shown = _describe_value(name, value, settings)
-        line = f"{name.replace('_', '-')}: {shown}"
+        line = f"{_KEYS.get(name, name.replace('_', '-'))}: {shown}"
         yield look.style(line, bold=True) if changed else f"{line} (default)"
 
+
+_KEYS = {
+    "karpenter": "karpenter-version",
+    "kubernetes": "kubernetes-version",
+    "per_path": "per-path-ignores",
+    "options": "rules, their thresholds",
+    "rules": "rules, folders of them",
+}
+"""Settings that have another name in the configuration."""
 
 _INTERNAL = ("karpenter_named", "karpenter_range", "crds_within", "root", "exclude_root", "include_root")
 
