@@ -167,6 +167,20 @@ def test_an_arn_begins_with_arn(check: Callable[..., Report], role: str, what: s
     assert any(f"` {what}: " in message for message in messages), messages
 
 
+@pytest.mark.parametrize(("mark", "use", "fixable"), [("", "24h", True), ("&time ", "*time", False)])
+def test_a_pool_of_a_list_is_copied_where_nothing_else_uses_its_values(
+    check: Callable[..., Report], mark: str, use: str, fixable: bool
+) -> None:
+    families = "key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i-flex, m7i]"
+    items = [
+        nodepool(families, template=f"      expireAfter: {mark}24h\n"),
+        nodepool(name="other", template=f"      expireAfter: {use}\n"),
+    ]
+    listed = "".join(f"  - {item[0]}{item[1:-1]}\n".replace("\n", "\n    ").rstrip(" ") for item in items)
+    report = check(f"apiVersion: v1\nkind: List\nitems:\n{listed}", select=["flex-preference"])
+    assert [result.fixable for result in report.results] == [fixable]
+
+
 def test_a_pool_of_flex_types_alone_is_the_preference_whatever_else_the_other_requires(
     check: Callable[..., Report],
 ) -> None:

@@ -95,6 +95,18 @@ def test_a_fix_that_would_break_the_file_is_left_out_and_named() -> None:
     assert [(r.rule.name, why) for r, why in done.refused] == [("breaks", "the file would no longer parse")]
 
 
+def test_a_fix_at_the_end_of_a_document_is_tried_with_what_follows() -> None:
+    def appends(node_class: EC2NodeClass, context: Context) -> Findings:
+        at = node_class.document.end
+        yield _role(node_class)._replace(edits=[Edit(node_class.source, at, at, "  tags: {a: b}\n  ")])
+
+    text = f"{CLASS}---\n{CLASS.replace('name: default', 'name: other')}"
+    done = fix([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), _one(appends, "appends")))
+    (result,) = done.applied
+    assert result.object.name == "other", "nothing follows it"
+    assert [why for _, why in done.refused] == ["the file would no longer parse"]
+
+
 def test_a_fix_that_the_api_server_would_refuse_is_left_out() -> None:
     def empties(node_class: EC2NodeClass, context: Context) -> Findings:
         node = node_class.node.find("spec", "amiSelectorTerms")

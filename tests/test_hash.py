@@ -394,7 +394,7 @@ def test_live_names_the_nodes_that_differ_and_by_which_field(
     ("kind", "changed", "fields"),
     [
         ("NodePool", False, ["spec.template.spec.expireAfter"]),
-        ("EC2NodeClass", False, ["spec.tags"]),
+        ("EC2NodeClass", False, ["spec.tags", "spec.amiFamily"]),
         ("EC2NodeClass", True, []),
     ],
 )
@@ -402,7 +402,11 @@ def test_live_names_fields_as_far_as_what_a_claim_was_made_of_is_known(
     nodelint: Run, tmp_path: Path, kind: str, changed: bool, fields: list[str]
 ) -> None:
     """A claim holds the template of its pool, and of its class the hash alone: of a class changed since, nothing."""
-    put(tmp_path, pool("expireAfter: 24h") if kind == "NodePool" else node_class("tags: {team: web}"), "a.yaml")
+    put(
+        tmp_path,
+        pool("expireAfter: 24h") if kind == "NodePool" else node_class("tags: {team: web}", "amiFamily: AL2"),
+        "a.yaml",
+    )
     cluster = json.loads(live(str(NEWEST), "LS0t"))
     if changed:
         live_class = cluster["items"][0]
@@ -413,6 +417,37 @@ def test_live_names_fields_as_far_as_what_a_claim_was_made_of_is_known(
     (shown,) = json.loads(done.stdout)["objects"]
     (claim,) = [claim for claim in shown["nodeClaims"] if claim["name"] == "default-new"]
     assert (claim["state"], claim["fields"]) == ("differs", fields)
+
+
+def test_live_names_labels_that_a_claim_has_not(nodelint: Run, tmp_path: Path) -> None:
+    labels = "    metadata: {labels: {team: web, tier: front, zone: a}}\n"
+    put(tmp_path, pool("expireAfter: 720h").replace("  template:\n", f"  template:\n{labels}"), "a.yaml")
+    cluster = json.loads(live(str(NEWEST), "LS0t"))
+    cluster["items"][1]["metadata"]["labels"] |= {"team": "web", "tier": "back", "other": "x"}
+    put(tmp_path, json.dumps(cluster), "cluster.json")
+    done = nodelint("hash", "a.yaml", "--live", "cluster.json", "--format", "json")
+    (shown,) = json.loads(done.stdout)["objects"]
+    (claim,) = [claim for claim in shown["nodeClaims"] if claim["name"] == "default-new"]
+    field = "spec.template.metadata.labels."
+    assert claim["fields"] == [f"{field}tier", f"{field}zone"]
+
+
+@pytest.mark.parametrize("missing", ["", "-version"])
+def test_a_claim_without_its_hash_is_not_compared(nodelint: Run, tmp_path: Path, missing: str) -> None:
+    put(tmp_path, pool("expireAfter: 24h"), "pool.yaml")
+    put(tmp_path, node_class(), "class.yaml")
+    cluster = json.loads(live(str(NEWEST), "LS0t"))
+    for item in cluster["items"][1:]:
+        del item["metadata"]["annotations"][f"karpenter.sh/nodepool-hash{missing}"]
+        item["metadata"]["labels"] = {"karpenter.sh/nodepool": "other"}
+    cluster["items"][1]["metadata"]["labels"] = {"karpenter.sh/nodepool": "default"}
+    put(tmp_path, json.dumps(cluster), "cluster.json")
+    done = nodelint("hash", ".", "--live", "cluster.json", "--format", "json")
+    states = {
+        shown["kind"]: [claim["state"] for claim in shown["nodeClaims"]]
+        for shown in json.loads(done.stdout)["objects"]
+    }
+    assert states == {"NodePool": ["no-hash"], "EC2NodeClass": ["same"] * 3}
 
 
 def test_live_gives_the_part_of_the_hash_that_is_the_clusters_own(nodelint: Run, tmp_path: Path) -> None:

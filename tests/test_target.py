@@ -646,6 +646,17 @@ def test_statements_that_differ_are_each_judged(tmp_path: Path, nodelint: Run) -
     )
 
 
+def test_what_states_something_for_several_releases_is_named_once(tmp_path: Path, nodelint: Run) -> None:
+    stated = {"prod/k.yaml": helm_release("1.2.1"), "dev/k.yaml": helm_release("1.8.1")}
+    terraform = 'module "eks" {\n  cluster_version = "1.32"\n}\n'
+    write(tmp_path, {"base/pool.yaml": POOL, "eks.tf": terraform, **stated})
+    (target,) = judged(nodelint)["summary"]["targets"]
+    assert target["kubernetes"] == ["1.32"]
+    assert sorted(evidence["path"] for evidence in target["evidence"]) == ["dev/k.yaml", "eks.tf", "prod/k.yaml"]
+    line = lines(nodelint("check", "--snapshot", "bundled"))[-2]
+    assert "; Kubernetes 1.32, by eks.tf:2 (module.eks); these are equally near" in line
+
+
 def test_what_differs_between_releases_by_numbers_alone_is_one_finding(tmp_path: Path, nodelint: Run) -> None:
     stated = {"prod/k.yaml": helm_release("1.0.8"), "dev/k.yaml": helm_release("1.3.3")}
     category = "        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}\n"
