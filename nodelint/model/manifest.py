@@ -295,9 +295,7 @@ class NodePool(Object):
 
     @cached_property
     def weight(self) -> int | None:
-        node = self.find_field("spec", "weight")
-        value = node.value if node is not None and node.kind == "scalar" else None
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return _whole_number(self.find_field("spec", "weight"))
 
 
 class EC2NodeClass(Object):
@@ -345,13 +343,8 @@ class NodeOverlay(Object):
     @cached_property
     def price(self) -> str | None:
         """The price per hour, or the change of it with its sign; None where it changes none."""
-        node = self._priced
-        return str(node.value) if node is not None else None
-
-    @cached_property
-    def _priced(self) -> Node | None:
         nodes = (self.node.find("spec", field) for field in ("price", "priceAdjustment"))
-        return next((node for node in nodes if node is not None and node.value is not None), None)
+        return next((str(node.value) for node in nodes if node is not None and node.value is not None), None)
 
     @cached_property
     def capacity(self) -> dict[str, Node] | None:
@@ -403,6 +396,11 @@ def text(node: Node | None) -> Text | None:
     return None
 
 
+def _whole_number(node: Node | None) -> int | None:
+    value = node.value if node is not None else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def _items(node: Node | None) -> list[Node]:
     if node is None or node.kind != "sequence":
         return []
@@ -413,14 +411,12 @@ def requirement_line(node: Node) -> RequirementLine:
     """An entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
     values = node.get("values")
     items = values.items if values is not None and values.kind == "sequence" else []
-    least = node.get("minValues")
-    count = least.value if least is not None and least.kind == "scalar" else None
     return RequirementLine(
         node=node,
         key=text(node.get("key")),
         operator=text(node.get("operator")),
         values=tuple(Value(text(item), item) for item in items),
-        min_values=count if isinstance(count, int) and not isinstance(count, bool) else None,
+        min_values=_whole_number(node.get("minValues")),
     )
 
 

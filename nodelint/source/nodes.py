@@ -432,17 +432,6 @@ class SourceText:
             self._roots = {id(document.root): document for document in reversed(self.documents)}
         return self._roots.get(id(root))
 
-    def concerns_karpenter(self, offset: int) -> bool:
-        """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
-
-        Many others mention Karpenter, in an affinity or a comment: what is wrong with those is for others to say.
-        """
-        pattern = re.compile(_OURS)
-        for document in self.documents:
-            if document.start <= offset <= document.end and pattern.search(self.text, document.start, document.end):
-                return True
-        return not self.documents and pattern.search(self.text.replace("\0", "")) is not None
-
     def _line_starts(self) -> list[int]:
         if self._lines is None:
             # A lone \r ends a line for YAML and for editors.
@@ -456,7 +445,3 @@ def _start(part: tuple[int, int, str | None]) -> int:
 
 
 _ODD_BREAK = "\r(?!\n)|[\x85\u2028\u2029]"
-_OURS = (
-    r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
-    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"
-)

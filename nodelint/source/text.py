@@ -145,6 +145,17 @@ class Source(SourceText):
         self._take(read(self, "shell"))
         return True
 
+    def concerns_karpenter(self, offset: int) -> bool:
+        """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
+
+        Many others mention Karpenter, in an affinity or a comment: what is wrong with those is for others to say.
+        """
+        pattern = re.compile(_OURS)
+        for document in self.documents:
+            if document.start <= offset <= document.end and pattern.search(self.text, document.start, document.end):
+                return True
+        return not self.documents and pattern.search(self.text.replace("\0", "")) is not None
+
     def _may_hold_another(self, document: Document) -> bool:
         """Whether a block scalar of a document may hold a manifest of its own."""
         root = document.root
@@ -308,6 +319,10 @@ _MOST_TEXTS = 5
 YAML_NAMES = (".yaml", ".yml", ".json", "-")
 """What the name of a file ends in that is YAML and nothing else."""
 
+_OURS = (
+    r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
+    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"
+)
 _OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
