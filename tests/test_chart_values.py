@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nodelint.build.template_source_map import filled_charts
+from nodelint.build.filled_charts import filled_charts
 from nodelint.source import Source
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

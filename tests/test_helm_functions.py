@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nodelint.build.template_source_map import filled_charts
+from nodelint.build.filled_charts import filled_charts
 from nodelint.source import Source
 from nodelint.source.templates.gotemplate import parse
 from nodelint.source.templates.template_eval import fill

@@ -99,8 +99,8 @@ def build(
         overlays, unbuilt = build_native(files, kustomizations, done)
         built += overlays
     if may_fill(files):
+        from nodelint.build.filled_charts import filled_charts
         from nodelint.build.filled_terraform import filled_by_terraform
-        from nodelint.build.template_source_map import filled_charts
 
         if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
             built += filled_charts(files, overlays)
@@ -142,8 +142,10 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
     """
     helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
     if not helm and may_fill(found.sources):
-        from nodelint.build.template_source_map import values_beside
+        from nodelint.build.filled_charts import values_beside
+        from nodelint.build.including_templates import find_including_templates
 
+        found.sources += find_including_templates(found.sources, found.seen)
         found.sources += values_beside(found.sources, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found))
     if inventory.built:

@@ -61,10 +61,10 @@ class _TerraformBack(Back):
     """Where the result of a text of Terraform is from."""
 
     def __init__(self, text: FilledText, sources: Sequence[Source], settled: bool) -> None:
-        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {})
+        super().__init__(text.template, text.result, SourceText("", ""), text.filled, {}, {})
         self.default = "the value is written here"
         self._caller = text.caller
-        self._sources = sources
+        self._files = sources
         self._settled = settled
 
     def find_origin(self, at: Node | Span) -> ValueOrigin:
@@ -143,7 +143,7 @@ class _TerraformBack(Back):
             os.path.abspath(path): Source.from_text(path, apply(edits[0].source.text, edits))
             for path, edits in changed.items()
         }
-        own = {os.path.abspath(source.path): source for source in self._sources} | made
+        own = {os.path.abspath(source.path): source for source in self._files} | made
         template = own[os.path.abspath(self.template.path)]
         for text in filled_texts(list(own.values()), self._settled, template):
             if text.template is template and text.caller == self._caller:

@@ -5,96 +5,25 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
-from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
 from nodelint.build.map_edits import change_value, find_changes
-from nodelint.build.roots import nodes_of, read
-from nodelint.build.values_files import beside, merged, overrides
 from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.templates.charts import definitions_of, values_of, values_place
+from nodelint.source.templates.charts import definitions_of
 from nodelint.source.templates.expression_eval import Definitions
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
+from nodelint.source.templates.sprig_values import CopiedText
 from nodelint.source.templates.template_eval import Filled, Holes, Segment, TooLong, fill
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
 _INCLUDES = r"\b(?:include|template|tpl)\b"
 _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
-
-
-_Charts = dict[str, tuple[Source, list[Source]]]
-"""The default values of charts by their absolute path, and the templates of each."""
-
-
-def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> Iterator[Built]:
-    """The templates of charts among the sources: with default values, and with each other file of values.
-
-    Releases that are among the objects of `overlays` count as these have them.
-    """
-    charts = _charts(sources)
-    uses: _Uses = {}
-    for values, templates in charts.values():
-        for template in templates:
-            variants = _fill_template(template, values, uses)
-            if variants:
-                yield make_built(variants, values, fixing=True)
-    defaults = {path: values for path, (values, _) in charts.items()}
-    given = [
-        (p, source, merged(next(iter(_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
-    ]
-    releases = find_releases(defaults, sources, _list_holders(sources, overlays) if charts and overlays else None)
-    for path, source, whole in (*given, *releases, *_terraform_releases(defaults, sources)):
-        values, templates = charts[path]
-        for template in templates:
-            variants = _fill_template(template, values, {}, whole)
-            if variants:
-                yield make_built(variants, values, own=source)
-
-    yield from _fill_overlay_releases(charts, sources, overlays)
-    by_path = {os.path.abspath(source.path): source for source in sources}
-    for template in (source for source in sources if source.may_be_template):
-        for found in find_vendored_values(template, by_path):
-            variants = _fill_template(template, found.defaults, {}, found.root)
-            if variants:
-                yield make_built(variants, found.defaults, own=found.own)
-
-
-def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
-    """The sources whose releases no overlay takes in."""
-    from nodelint.build.overlay_releases import may_hold_releases
-
-    taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}
-    return [source for source in sources if os.path.abspath(source.path) not in taken]
-
-
-def _fill_overlay_releases(charts: _Charts, sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
-    if not charts or not overlays:
-        return
-    from nodelint.build.overlay_releases import find_overlay_releases, lead_through
-
-    defaults = {path: values for path, (values, _) in charts.items()}
-    for release in find_overlay_releases(defaults, sources, overlays):
-        values, templates = charts[release.path]
-        for template in templates:
-            variants = _fill_template(template, values, {}, release.root)
-            if variants:
-                yield lead_through(make_built(variants, values, own=release.own), release.overlay)
-
-
-def _terraform_releases(
-    charts: Mapping[str, Source], sources: Sequence[Source]
-) -> Iterator[tuple[str, SourceText, Node]]:
-    if not charts:
-        return iter(())
-    from nodelint.build.terraform_releases import find_terraform_releases
-
-    return find_terraform_releases(charts, sources)
 
 
 def make_built(
@@ -108,13 +37,13 @@ def make_built(
         back = back_of.get(id(at.source))
         return ValueOrigin(at, True) if back is None else back.find_origin(at)
 
-    files = (template.path, values.path, *([own.path] if own is not None else []))
+    files = (template.path, *variants[0].included, values.path, *([own.path] if own is not None else []))
     chart = os.path.dirname(os.path.abspath(values.path))
     return Built(
         variants[0].result,
         find_origin,
         parts=tuple(map(os.path.abspath, files)),
-        replaces=(os.path.abspath(template.path),),
+        replaces=(os.path.abspath(template.path), *variants[0].included),
         cluster=chart if own is None else os.path.abspath(own.path),
         label="" if own is None else os.path.relpath(own.path, chart).replace(os.sep, "/"),
         by_default=True,
@@ -129,38 +58,7 @@ def _lead_none(edits: Sequence[Edit]) -> LedEdits | None:
     return None
 
 
-def _charts(sources: Sequence[Source]) -> _Charts:
-    """The default values of charts, by their absolute path, and the templates of each among the sources."""
-    by_path = {os.path.abspath(source.path): source for source in sources}
-    found: _Charts = {}
-    for source in sources:
-        path = values_place(source.path) if source.may_be_template else None
-        whole = os.path.abspath(path) if path is not None else ""
-        values = by_path.get(whole) or (read(path) if path is not None else None)
-        if values is None and path is not None and not os.path.exists(path):
-            values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
-        if values is not None:
-            by_path[whole] = values
-            found.setdefault(whole, (values, []))[1].append(source)
-    return found
-
-
-def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
-    have = {os.path.abspath(source.path) for source in sources}
-    found = []
-    for source in sources:
-        path = values_of(source.path) if source.may_be_template else None
-        vendored = vendored_files(source) if source.may_be_template and path is None else []
-        for folder in (path, *beside(path)) if path is not None else vendored:
-            if os.path.abspath(folder) not in have and folder in seen and (values := read(folder)):
-                nodes_of(values)
-                have.add(os.path.abspath(folder))
-                found.append(values)
-    return found
-
-
-def _roots(values: Source) -> list[Node]:
+def read_roots(values: Source) -> list[Node]:
     """The documents of values, which do not mention Karpenter as a rule and are not read then."""
     known = [document.root for document in values.documents if document.root is not None]
     if known:
@@ -171,29 +69,31 @@ def _roots(values: Source) -> list[Node]:
         return []
 
 
-_Uses = dict[int, set[tuple[int, int]]]
+Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
 
 
-def _fill_template(template: Source, values: Source, uses: _Uses, root: Node | None = None) -> tuple[Back, ...]:
+def fill_template(
+    template: Source, values: Source, uses: Uses, sources: Mapping[str, Source], root: Node | None = None
+) -> tuple[Back, ...]:
     """A template with values; where these leave fields out, with all of those fields, with some, and with none.
 
-    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
-    where they are not just those of the file.
+    Nothing where it has none of the values, or does not come to something that can be read. `sources` are files that
+    are read already, by their absolute path; `root` are the values, where they are not just those of the file.
     """
-    if values.problems or values.masked or len(_roots(values)) > 1:
+    if values.problems or values.masked or len(read_roots(values)) > 1:
         return ()
     try:
         parts = parse(template.text)
     except BadTemplate:
         return ()
-    whole = root or next(iter(_roots(values)), None)
-    return _variants(template, parts, values, whole, uses, _definitions(template))
+    whole = root or next(iter(read_roots(values)), None)
+    return _variants(template, parts, values, whole, uses, sources)
 
 
-def _definitions(template: Source) -> Definitions:
+def _definitions(template: Source, sources: Mapping[str, Source]) -> Definitions:
     """The named templates that a template may include; none where it includes nothing."""
-    return definitions_of(template.path) if re.search(_INCLUDES, template.text) else {}
+    return definitions_of(template.path, sources) if re.search(_INCLUDES, template.text) else {}
 
 
 def _variants(
@@ -201,12 +101,14 @@ def _variants(
     parts: tuple[Part, ...],
     values: SourceText,
     root: Node | None,
-    uses: _Uses,
-    definitions: Definitions,
+    uses: Uses,
+    sources: Mapping[str, Source],
 ) -> tuple[Back, ...]:
+    definitions = _definitions(template, sources)
+
     def attempt(holes: Holes) -> Back | None:
         filled = fill(template.text, parts, root, holes, definitions)
-        return _read(template, values, filled, uses)
+        return _read(template, values, filled, uses, sources)
 
     try:
         back = attempt("keys") or attempt("code")
@@ -219,7 +121,9 @@ def _variants(
     return () if none is None else (back, attempted, none)
 
 
-def _read(template: Source, values: SourceText, filled: Filled, uses: _Uses) -> Back | None:
+def _read(
+    template: Source, values: SourceText, filled: Filled, uses: Uses, sources: Mapping[str, Source]
+) -> Back | None:
     """What a template comes to; None where it has no value, or cannot be read."""
     if not filled.values:
         return None
@@ -228,9 +132,9 @@ def _read(template: Source, values: SourceText, filled: Filled, uses: _Uses) -> 
     if result.problems or result.set_aside:
         return None
     for segment in filled.segments:
-        if segment.node is not None and segment.code is not None:
+        if segment.node is not None and segment.code is not None and not isinstance(segment.node, CopiedText):
             uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
-    return Back(template, result, values, filled, uses)
+    return Back(template, result, values, filled, uses, sources)
 
 
 # -- leading back
@@ -251,13 +155,23 @@ def _lost_quotes(at: Node | Span, value: Node) -> bool:
 class Back:
     """Where the result of a template is from."""
 
-    def __init__(self, template: Source, result: Source, defaults: SourceText, filled: Filled, uses: _Uses) -> None:
+    def __init__(
+        self,
+        template: Source,
+        result: Source,
+        defaults: SourceText,
+        filled: Filled,
+        uses: Uses,
+        sources: Mapping[str, Source],
+    ) -> None:
         self.template = template
         self.result = result
         self.defaults = defaults
         self.default = _DEFAULT
         self._uses = uses
+        self._sources = sources
         self.holes = filled.holes
+        self.included = sorted(filled.included)
         self._segments = filled.segments
         self._starts = [segment.at for segment in filled.segments]
         self._values: dict[int, Node | None] = {}
@@ -271,7 +185,10 @@ class Back:
             return ValueOrigin(place.at, True, through, self._about(place.at))
         own = [(place.at, None)] if isinstance(place.at, Node) else place.values[:3]
         through = tuple(Also(node, self._about(node)) for node, _ in own)
-        return ValueOrigin(self._span(at), not own, through)
+        span = self._span(at)
+        if span.source is not self.template:
+            through += tuple(Also(self._code(code), "included here") for code in self._codes(at)[:1])
+        return ValueOrigin(span, not own, through)
 
     def find_object(self, obj: Object) -> Object | None:
         """The object of the template that one of the result is made of; None where the template has none there."""
@@ -304,7 +221,11 @@ class Back:
         if span.source is not self.result:
             return _FilledPlace(at, ())
         over = self._over(span.start, span.end)
-        given = {id(s.node): (s.node, s.code) for s, *_ in over if s.node is not None and s.code is not None}
+        given = {
+            id(s.node): (s.node, s.code)
+            for s, *_ in over
+            if s.node is not None and s.code is not None and not isinstance(s.node, CopiedText)
+        }
         values = tuple(given.values())
         if isinstance(at, Node):
             value = self.value(at)
@@ -315,13 +236,33 @@ class Back:
             return _FilledPlace(values[0][0], values)
         return _FilledPlace(self._span(at), values)
 
+    def _codes(self, at: Node | Span) -> list[Code]:
+        """The code of the template that printed some of the result."""
+        span = span_of(at)
+        found = [segment.code for segment, *_ in self._over(span.start, span.end) if segment.code is not None]
+        return list(dict.fromkeys(found))
+
+    def _copied(self, over: Sequence[tuple[Segment, int, int]]) -> Span | None:
+        """The characters of a named template that came to some of the result; None where others have a part."""
+        if any(segment.code is None for segment, *_ in over):
+            return None
+        texts = [(s.node, s.at, start, end) for s, start, end in over if isinstance(s.node, CopiedText)]
+        if not texts or any(node.source is not texts[0][0].source for node, *_ in texts):
+            return None
+        starts = [node.start + start - at for node, at, start, _ in texts]
+        return Span(texts[0][0].source, min(starts), max(node.start + end - at for node, at, _, end in texts))
+
     def _span(self, at: Node | Span) -> Span:
-        """The characters of the template that came to some of the result."""
+        """The characters of the template, or of a named one that it includes, that came to some of the result."""
         span = span_of(at)
         if span.source is not self.result:
             return span
+        over = self._over(span.start, span.end)
+        copied = self._copied(over)
+        if copied is not None:
+            return copied
         starts, ends = [], []
-        for segment, start, end in self._over(span.start, span.end):
+        for segment, start, end in over:
             if segment.code is None:
                 starts.append(segment.start + start - segment.at)
                 ends.append(segment.start + end - segment.at)
@@ -341,7 +282,7 @@ class Back:
         quoted = node.style in ("single", "double")
         over = self._over(node.start + quoted, node.end - quoted)
         first = over[0][0].node if over else None
-        if any(segment.node is not first for segment, *_ in over):
+        if isinstance(first, CopiedText) or any(segment.node is not first for segment, *_ in over):
             return None
         return first
 
@@ -379,7 +320,11 @@ class Back:
         return LedEdits(made, shared) if self._comes_to(made, after) else None
 
     def _own(self, edit: Edit) -> Edit | None:
-        """An edit of characters that stand in the template as they do in the result."""
+        """An edit of characters that stand in the template, or in one that it includes, as they do in the result."""
+        copied = self._copied(self._over(edit.start, edit.end))
+        if copied is not None:
+            same = copied.source.text[copied.start : copied.end] == self.result.text[edit.start : edit.end]
+            return edit._replace(source=copied.source, start=copied.start, end=copied.end) if same else None
         over = self._over(max(edit.start - 1, 0), edit.end + 1)
         if len(over) != 1 or over[0][0].code is not None:
             return None
@@ -409,7 +354,7 @@ class Back:
         others = [edit for edit in edits if edit.source is self.defaults]
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
         values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
-        made = _fill_template(template, values, {}) if isinstance(values, Source) else ()
+        made = fill_template(template, values, {}, self._sources) if isinstance(values, Source) else ()
         if not made or len(own) + len(others) < len(edits):
             return False
         roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]

@@ -84,12 +84,15 @@ class Replacement:
 
     def kept_skips(self, skipped: Sequence[Skipped], rules: Mapping[str, Rule]) -> list[Skipped]:
         """What is not judged of files, less what is judged in what is built of them."""
-        return [skip for skip in skipped if not self._is_judged_built(skip, rules)]
+        return [skip for skip in skipped if not self.is_judged(skip, rules)]
 
-    def _is_judged_built(self, skip: Skipped, rules: Mapping[str, Rule]) -> bool:
+    def is_judged(self, skip: Skipped, rules: Mapping[str, Rule]) -> bool:
+        """Whether what is not judged of a file is judged in what is built of it."""
         path = os.path.abspath(skip.path) if skip.path else ""
         if path in self._filled and skip.rule is not None and skip.fact is None:
             return is_about_defaults(rules[skip.rule])
+        if path in self._filled and skip.rule is None and skip.object is None:
+            return True  # a template that is no YAML by itself, and is once values are filled in
         return path in self._replaced
 
     def judge(
@@ -215,9 +218,15 @@ class _World:
         if not self._by_default:
             self._add_objects(built_objects, outcome, built_of, made)
         elif number == 0 and not self._settled:
-            self._add_skips(
-                outcome, {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in built_objects}, made
+            written = {id(obj): built_of[id(obj.source)].written_object(obj) for obj in built_objects}
+            have = {(obj.kind, str(obj.name), obj.source.path) for obj in made.objects}
+            # What a template prints of values or of a named template alone is written as an object nowhere.
+            made.objects.extend(
+                obj
+                for obj in built_objects
+                if written[id(obj)] is None and (obj.kind, str(obj.name), obj.source.path) not in have
             )
+            self._add_skips(outcome, {id(obj): written[id(obj)] or obj for obj in built_objects}, made)
         results = outcome.results
         if self._settled and any(
             isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*built_objects, *self._around)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from nodelint.data import table
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
 from nodelint.source import UNKNOWN, Node
+from nodelint.source.files.safe_read import repository
 
 _MOST = 50
 """A folder with more pools is a collection, and no cluster."""
@@ -226,9 +227,12 @@ def _ambiguous(objects: Sequence[Object]) -> set[str]:
 
 
 def _of_examples(path: str) -> bool:
-    """Whether a file is in a folder of examples: `examples/v1`, `blueprints/spot`."""
+    """Whether a file is in a folder of examples of its repository: `examples/v1`, `blueprints/spot`."""
     words = table("vocabulary")["example_folders"]
-    return any(part in words for part in os.path.dirname(path).lower().split("/"))
+    folder = os.path.dirname(os.path.abspath(path))
+    home = repository(folder)
+    within = os.path.relpath(folder, home).replace(os.sep, "/") if home is not None else os.path.dirname(path)
+    return any(part in words for part in within.lower().split("/"))
 
 
 def _of_environment(path: str) -> bool:

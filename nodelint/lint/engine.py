@@ -154,7 +154,7 @@ def lint(
 
     made = judge_objects(setup, requested, context_objects, sources, share, memory)
     raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
-    unread = [skip for source in sources for skip in _not_read(source)]
+    unread = [s for source in sources for s in _not_read(source) if not built or not replacement.is_judged(s, rules)]
     skipped += [*_not_looked_at(requested), *unread]
     if built:
         more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))

@@ -16,7 +16,7 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
-from nodelint.build import Inventory, kustomizations_of
+from nodelint.build import Inventory, kustomizations_of, may_fill
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import autofix, baseline, config, engine
@@ -346,6 +346,10 @@ class Project:
         key = (root, repr(session.settings._replace(policies=())))
         if key not in self._disk:
             found = discover([root], session.exclude, include=session.include)
+            if may_fill(found.sources):
+                from nodelint.build.including_templates import find_including_templates
+
+                found.sources += find_including_templates(found.sources, found.seen)
             self._disk[key] = (found.sources, session.choose(found), kustomizations_of(found))
         return self._disk[key]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from nodelint.source import Node, Source
+from nodelint.source import Node, Source, SourceText
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import CHART
 from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.templates.expression_eval import Definitions
-from nodelint.source.templates.gotemplate import BadTemplate, Definition, parse
+from nodelint.source.templates.expression_eval import Definitions, NamedTemplate
+from nodelint.source.templates.gotemplate import BadTemplate, Definition, Part, Verbatim, parse
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
@@ -131,7 +131,7 @@ def other_templates(path: str) -> list[str]:
     folder = _templates_around(path)
     if folder is None:
         return []
-    return list(_texts(folder, lambda other: os.path.abspath(other) != os.path.abspath(path)))
+    return [text for _, text in _texts(folder, lambda other: os.path.abspath(other) != os.path.abspath(path))]
 
 
 def other_files(path: str) -> list[str]:
@@ -139,39 +139,75 @@ def other_files(path: str) -> list[str]:
     folder = _templates_around(path)
     if folder is None:
         return []
-    chart = os.path.dirname(folder)
+    chart = os.path.dirname(folder) or os.curdir
 
     def is_beside(other: str) -> bool:
         name = os.path.relpath(other, chart)
         return name.endswith((".yaml", ".yml")) and name != _VALUES and not name.startswith(_FOLDER + os.sep)
 
-    return list(_texts(chart, is_beside))
+    return [text for _, text in _texts(chart, is_beside)]
 
 
-def definitions_of(path: str) -> Definitions:
-    """The named templates that a template may include: of its chart, of the chart around it, and of vendored ones.
+def definitions_of(path: str, sources: Mapping[str, SourceText]) -> Definitions:
+    """The named templates that a template may include: of its chart, of the chart around it, and of its dependencies.
 
-    A name that two of them give to different texts is left out.
+    A name that two of them give to different texts is left out. `sources` are files that are read already, by their
+    absolute path.
     """
     folder = _templates_around(path)
     if folder is None:
         return {}
     chart = os.path.dirname(folder)
-    found: dict[str, tuple[str, Definition]] = {}
+    found: dict[str, NamedTemplate] = {}
     twice: set[str] = set()
-    for text in _texts(chart_around(chart) or chart or os.curdir, _may_define):
+    top = chart_around(chart) or chart or os.curdir
+    for file, text in (file for place in (top, *_local_charts(top)) for file in _texts(place, _may_define)):
+        shown = (file if os.path.isabs(path) else os.path.relpath(file)).replace(os.sep, "/")
+        source = sources.get(os.path.abspath(file)) or SourceText(shown, text)
+        text = source.text
         if "define" not in text:
             continue
         try:
             parts = parse(text)
         except BadTemplate:
             continue
+        only = all(isinstance(part, Definition) or _is_blank(part, text) for part in parts)
         for part in parts:
             if isinstance(part, Definition) and part.name is not None:
-                other, first = found.setdefault(part.name, (text, part))
-                if other[first.start : first.end] != text[part.start : part.end]:
+                first = found.setdefault(part.name, NamedTemplate(source, part, only))
+                if first.source.text[first.definition.start : first.definition.end] != text[part.start : part.end]:
                     twice.add(part.name)
     return {name: definition for name, definition in found.items() if name not in twice}
+
+
+def find_users(chart: str, paths: Iterable[str]) -> list[str]:
+    """The charts whose templates may include those of a chart: the one that it is vendored in, and its dependants.
+
+    `paths` are absolute ones of files, the Chart.yaml of those that name the chart by `file://` among them.
+    """
+    around = chart_around(chart)
+    named = [os.path.dirname(path) for path in paths if os.path.basename(path) == CHART]
+    dependants = [folder for folder in named if os.path.abspath(chart) in map(os.path.abspath, _local_charts(folder))]
+    return [*([around] if around is not None else []), *dependants]
+
+
+def _local_charts(chart: str) -> list[str]:
+    """The folders of the charts that a chart depends on by a path in its repository, and that are there."""
+    root = _root(os.path.join(chart, CHART))
+    listed = root.get("dependencies") if root is not None else None
+    home = safe_read.repository(os.path.abspath(chart))
+    found = []
+    for node in listed.items if listed is not None else ():
+        address = _name(node, "repository")
+        folder = os.path.normpath(os.path.join(chart, address.removeprefix("file://")))
+        inside = home is None or safe_read.is_inside(folder, home)
+        if address.startswith("file://") and inside and os.path.isfile(os.path.join(folder, CHART)):
+            found.append(folder)
+    return found
+
+
+def _is_blank(part: Part, text: str) -> bool:
+    return isinstance(part, Verbatim) and not text[part.start : part.end].strip()
 
 
 def _may_define(path: str) -> bool:
@@ -184,7 +220,8 @@ def chart_around(chart: str) -> str | None:
     return outer if name == "charts" and os.path.isfile(os.path.join(outer, CHART)) else None
 
 
-def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """The paths and texts of the files below a folder that are wanted, as far as they can be read."""
     home = safe_read.repository(os.path.abspath(folder))
     count = 0
     for around, _, names in os.walk(folder):
@@ -195,6 +232,6 @@ def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[str]:
             if count > _MOST_FILES:
                 return
             try:
-                yield safe_read.read(path, _LARGEST, within=home).decode()
+                yield path, safe_read.read(path, _LARGEST, within=home).decode()
             except (OSError, ValueError):
                 continue

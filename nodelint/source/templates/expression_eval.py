@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
-from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.source.nodes import UNKNOWN, Node, SourceText
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Definition, Part, Pipeline, parse
 from nodelint.source.templates.sprig import call
 from nodelint.source.templates.sprig_signatures import read_text
 from nodelint.source.templates.sprig_values import (
+    CopiedText,
     MadeNode,
     Rope,
     Unresolved,
@@ -19,6 +21,7 @@ from nodelint.source.templates.sprig_values import (
     printed,
     truth,
 )
+from nodelint.tuples import NamedTuple
 
 OPEN = object()
 """The value of what is not known before the chart is installed."""
@@ -33,17 +36,27 @@ _RENDERERS = ("include", "template", "tpl")
 _CHANGING = ("set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite")
 """Functions that change their first argument, as well as giving it."""
 
-OwnPiece = tuple[str, Node | None, bool]
-"""A text, the value that it is of, and whether it is the template's own."""
+OwnPiece = tuple[str, Node | None, int | None]
+"""A text, the value that it is of, and where it stands in the template if it is the template's own."""
 
-Definitions = Mapping[str, tuple[str, Definition]]
-"""The named templates of a chart, each with the text that it stands in."""
+
+class NamedTemplate(NamedTuple):
+    """A template that others include. The text that it stands in may define templates and print nothing."""
+
+    source: SourceText
+    definition: Definition
+    only_defines: bool
+
+
+Definitions = Mapping[str, NamedTemplate]
+"""The named templates of a chart, by their names."""
 
 
 class TemplateEvaluator(ABC):
     """The expressions of one template. `scopes` are its variables, `unsure` the conditions around that are not known.
 
-    `changed` are maps that are others now than they were, by their ids. `broken` is code over which helm stops.
+    `changed` are maps that are others now than they were, by their ids. `broken` is code over which helm stops,
+    `included` are the files that hold named templates alone of which one was included.
     """
 
     def __init__(self, values: Node | None, definitions: Definitions) -> None:
@@ -58,6 +71,7 @@ class TemplateEvaluator(ABC):
         self.off = 0
         self.code: Code | None = None
         self.broken: list[tuple[Code, tuple[str, ...]]] = []
+        self.included: set[str] = set()
 
     @abstractmethod
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
@@ -147,24 +161,32 @@ class TemplateEvaluator(ABC):
         if isinstance(target, dict):
             target.update({entry.name: entry.value for entry in made.entries if entry.name is not None})
         elif isinstance(target, MadeNode):
-            self.mark_changed(target, below=True)
+            same = {id(node) for node in made.walk()}
+            self.changed.update(
+                (id(node), node) for node in target.walk() if type(node) is Node and id(node) not in same
+            )
             target.entries = made.entries
         return target if isinstance(target, dict | MadeNode) else made
 
-    def mark_changed(self, value: object, below: bool = False) -> None:
-        """Take a map, and those in it, for unknown: they are other maps now. `below` leaves out those made here."""
+    def mark_changed(self, value: object) -> None:
+        """Take a map, and those in it, for unknown: they are other maps now."""
         for node in value.walk() if isinstance(value, Node) else (value,):
-            if not below or type(node) is Node:
-                self.changed[id(node)] = node
+            self.changed[id(node)] = node
 
     def include(self, args: list[object]) -> Rope:
-        """What a template of the chart prints. What of it is not known makes all of it unknown."""
+        """What a template of the chart prints. What of it is not known stays code."""
         found = self.definitions.get(str(plain(args[0])))
         if found is None:
             raise Unresolved
-        text, definition = found
-        pieces, free = self.rendered(text, definition.body, args[1])
-        return Rope([(piece, node) for piece, node, _ in pieces], free)
+        source = found.source
+        if found.only_defines:
+            self.included.add(os.path.abspath(source.path))
+        pieces, free = self.rendered(source.text, found.definition.body, args[1])
+        copied = [
+            node if start is None else CopiedText(source, start, start + len(text), "scalar", "plain", UNKNOWN)
+            for text, node, start in pieces
+        ]
+        return Rope([(text, node) for (text, *_), node in zip(pieces, copied, strict=True)], free)
 
     def tpl(self, args: list[object]) -> object:
         """What a text of the values prints that is a template itself."""
@@ -187,7 +209,8 @@ class TemplateEvaluator(ABC):
             raise Unresolved from None
         whole = rope.pieces[0][1] if len(rope.pieces) == 1 else None
         pieces, free = self.rendered(text, parts, args[1])
-        return Rope([(piece, whole if copied else node) for piece, node, copied in pieces], free or rope.free)
+        own = [(text, node if start is None else whole) for text, node, start in pieces]
+        return Rope(own, free or rope.free)
 
     def stopped(self, value: object, names: tuple[str, ...], of: object, top: bool) -> None:
         """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.

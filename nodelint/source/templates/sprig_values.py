@@ -33,7 +33,7 @@ class Rope:
     """A text of pieces, each with the value that it is from.
 
     `free`: it reads as the YAML that helm writes, but its quotes and lines may be others: what looks at its
-    characters does not know those of helm.
+    characters does not know those of helm. Code in it, in double braces, prints what is not known here.
     """
 
     __slots__ = ("free", "pieces")
@@ -51,9 +51,11 @@ class Rope:
         for text, node in self.pieces:
             first, *others = text.split("\n")
             line.append((first, node))
+            at = len(first)
             for other in others:
                 yield line
-                line = [(other, node)]
+                line = [(other, node.from_character(at + 1) if isinstance(node, CopiedText) else node)]
+                at += 1 + len(other)
         yield line
 
 
@@ -70,6 +72,16 @@ class SetNode(Node):
     """A value that `--set` gives: Go holds its integers as such, those of files as floating-point numbers."""
 
     __slots__ = ()
+
+
+class CopiedText(Node):
+    """Characters of a named template, printed as they stand there; code among them prints what is not known."""
+
+    __slots__ = ()
+
+    def from_character(self, number: int) -> CopiedText:
+        """The characters from one on, counted from 0."""
+        return CopiedText(self.source, self.start + number, self.end, "scalar", "plain", UNKNOWN)
 
 
 class Unordered(list[object]):
@@ -110,12 +122,17 @@ def _origin(node: Node) -> Node | None:
 
 
 def truth(value: object) -> bool:
-    """Whether a template takes a value for true."""
+    """Whether a template takes a value for true. Raises `Unresolved` for a text that is not known whole."""
     if isinstance(value, Node):
         if value.kind == "scalar":
             return truth(known(value))
         return bool(value.entries or value.items)
-    return bool(str(value)) if isinstance(value, Rope) else bool(value)
+    if isinstance(value, Rope):
+        text = str(value)
+        if value.free and "{{" in text:
+            raise Unresolved
+        return bool(text)
+    return bool(value)
 
 
 def known(node: Node) -> str | int | float | bool | None:

@@ -43,7 +43,8 @@ _MOST_PARTS = 200_000
 class Segment(NamedTuple):
     """Characters from `at` on of the result, up to the next segment's.
 
-    They are the template's own from `start` on where `code` is None; else what that code printed, of a value `node`.
+    They are the template's own from `start` on where `code` is None; else what that code printed, of a `node`: a
+    value, or a part of a named template.
     """
 
     at: int
@@ -55,8 +56,9 @@ class Segment(NamedTuple):
 class Filled(NamedTuple):
     """A filled template.
 
-    `values` counts the values in it, `holes` the blocks that print nothing because a value is empty. `broken` is code
-    over which helm stops, each with the field that it asks of a value that is not there.
+    `values` counts the values and templates that it prints, `holes` the blocks that print nothing because a value is
+    empty. `broken` is code over which helm stops, each with the field that it asks of a value that is not there.
+    `included` are the files that hold named templates alone of which it prints one.
     """
 
     text: str
@@ -64,6 +66,7 @@ class Filled(NamedTuple):
     values: int
     holes: int
     broken: tuple[tuple[Code, tuple[str, ...]], ...] = ()
+    included: frozenset[str] = frozenset()
 
 
 Holes = Literal["keys", "some keys", "code", "nothing"]
@@ -86,8 +89,14 @@ def fill(
     filler = _Filler(text, values, holes, definitions or {})
     filler.fill_parts(parts)
     segments = tuple(filler.segments)
-    given = sum(segment.node is not None for segment in segments)
-    return Filled("".join(filler.out), segments, given, filler.left_out, tuple(filler.broken))
+    return Filled(
+        "".join(filler.out),
+        segments,
+        filler.printed,
+        filler.left_out,
+        tuple(filler.broken),
+        frozenset(filler.included),
+    )
 
 
 class _Filler(TemplateEvaluator):
@@ -99,6 +108,7 @@ class _Filler(TemplateEvaluator):
         self.left_out = 0
         self.free = False
         self.parts = 0
+        self.printed = 0
         self.out: list[str] = []
         self.length = 0
         self.segments: list[Segment] = []
@@ -159,6 +169,7 @@ class _Filler(TemplateEvaluator):
 
     def rope(self, rope: Rope, code: Code) -> None:
         self.free |= rope.free
+        self.printed += 1
         for text, node in rope.pieces:
             self.add(text, code.start, code, node)
 
@@ -302,18 +313,19 @@ class _Filler(TemplateEvaluator):
             self.add(f"\n{indent}{key}: {UNSET}", first.start, first)
 
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
-        """As of `TemplateEvaluator`; what of it is not known makes all of it unknown."""
+        """As of `TemplateEvaluator`; what of it is not known stays template code, and holes are filled as in here."""
         if self.depth >= _DEEPEST:
             raise Unresolved
-        inner = _Filler(text, self.values, "nothing", self.definitions)
+        inner = _Filler(text, self.values, self.holes, self.definitions)
         inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
-        inner.parts, inner.length = self.parts, self.length
+        inner.included = self.included
+        inner.parts, inner.length, inner.left_out = self.parts, self.length, self.left_out
         inner.fill_parts(parts)
-        self.parts = inner.parts
-        if inner.unresolved or inner.left_out:
-            raise Unresolved
+        self.parts, self.left_out = inner.parts, inner.left_out
         pairs = zip(inner.out, inner.segments, strict=True)
-        return [(piece, segment.node, segment.code is None) for piece, segment in pairs], inner.free
+        unknown = inner.free or inner.unresolved > 0
+        own = [(text, s.node, s.start if s.code is None else None) for text, s in pairs]
+        return own, unknown
 
 
 def _until(block: Block) -> list[tuple[Branch, Code]]:

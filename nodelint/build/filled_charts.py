@@ -1,0 +1,115 @@
+"""Charts among the files: which templates are filled in, with the values of which files and releases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.build.built import Built
+from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
+from nodelint.build.roots import nodes_of, read
+from nodelint.build.template_source_map import Uses, fill_template, make_built, read_roots
+from nodelint.build.values_files import beside, merged, overrides
+from nodelint.source import Node, Source, SourceText
+from nodelint.source.templates.charts import values_of, values_place
+
+_Charts = dict[str, tuple[Source, list[Source]]]
+"""The default values of charts by their absolute path, and the templates of each."""
+
+
+def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> Iterator[Built]:
+    """The templates of charts among the sources: with default values, and with each other file of values.
+
+    Releases that are among the objects of `overlays` count as these have them.
+    """
+    charts = _charts(sources)
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    uses: Uses = {}
+    for values, templates in charts.values():
+        for template in templates:
+            variants = fill_template(template, values, uses, by_path)
+            if variants:
+                yield make_built(variants, values, fixing=True)
+    defaults = {path: values for path, (values, _) in charts.items()}
+    given = [
+        (p, source, merged(next(iter(read_roots(defaults[p])), r), r))
+        for p, source, r in overrides(defaults, sources)
+    ]
+    releases = find_releases(defaults, sources, _list_holders(sources, overlays) if charts and overlays else None)
+    for path, source, whole in (*given, *releases, *_terraform_releases(defaults, sources)):
+        values, templates = charts[path]
+        for template in templates:
+            variants = fill_template(template, values, {}, by_path, whole)
+            if variants:
+                yield make_built(variants, values, own=source)
+
+    yield from _fill_overlay_releases(charts, sources, overlays)
+    for template in (source for source in sources if source.may_be_template):
+        for found in find_vendored_values(template, by_path):
+            variants = fill_template(template, found.defaults, {}, by_path, found.root)
+            if variants:
+                yield make_built(variants, found.defaults, own=found.own)
+
+
+def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
+    """The sources whose releases no overlay takes in."""
+    from nodelint.build.overlay_releases import may_hold_releases
+
+    taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}
+    return [source for source in sources if os.path.abspath(source.path) not in taken]
+
+
+def _fill_overlay_releases(charts: _Charts, sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
+    if not charts or not overlays:
+        return
+    from nodelint.build.overlay_releases import find_overlay_releases, lead_through
+
+    defaults = {path: values for path, (values, _) in charts.items()}
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    for release in find_overlay_releases(defaults, sources, overlays):
+        values, templates = charts[release.path]
+        for template in templates:
+            variants = fill_template(template, values, {}, by_path, release.root)
+            if variants:
+                yield lead_through(make_built(variants, values, own=release.own), release.overlay)
+
+
+def _terraform_releases(
+    charts: Mapping[str, Source], sources: Sequence[Source]
+) -> Iterator[tuple[str, SourceText, Node]]:
+    if not charts:
+        return iter(())
+    from nodelint.build.terraform_releases import find_terraform_releases
+
+    return find_terraform_releases(charts, sources)
+
+
+def _charts(sources: Sequence[Source]) -> _Charts:
+    """The default values of charts, by their absolute path, and the templates of each among the sources."""
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    found: _Charts = {}
+    for source in sources:
+        path = values_place(source.path) if source.may_be_template else None
+        whole = os.path.abspath(path) if path is not None else ""
+        values = by_path.get(whole) or (read(path) if path is not None else None)
+        if values is None and path is not None and not os.path.exists(path):
+            values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
+        if values is not None:
+            by_path[whole] = values
+            found.setdefault(whole, (values, []))[1].append(source)
+    return found
+
+
+def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
+    have = {os.path.abspath(source.path) for source in sources}
+    found = []
+    for source in sources:
+        path = values_of(source.path) if source.may_be_template else None
+        vendored = vendored_files(source) if source.may_be_template and path is None else []
+        for folder in (path, *beside(path)) if path is not None else vendored:
+            if os.path.abspath(folder) not in have and folder in seen and (values := read(folder)):
+                nodes_of(values)
+                have.add(os.path.abspath(folder))
+                found.append(values)
+    return found
