@@ -113,14 +113,14 @@ def _check_age(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     if not images.alias_version_valid(alias) or alias.version == "latest":
         return
-    age = images.version_order(alias.family, alias.version)
+    age = images.version_order(alias.version)
     if age is None:
         message = f"the version of `{alias.family}@{messages.short(alias.version)}` is no date: no image has it"
         changes = _newest(image_set, alias.family, context)
         yield Finding(at=node, message=message, edits=changes, help="name a version that EKS has published")
         return
     first = images.first_for(alias.family, context.kubernetes) if context.kubernetes is not None else None
-    if first is not None and age < (images.version_order(alias.family, first) or ()):
+    if first is not None and age < (images.version_order(first) or ()):
         yield Finding(
             at=node,
             message=f"no image of `{alias.family}@{alias.version}` is for Kubernetes {context.kubernetes}",

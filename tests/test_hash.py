@@ -17,7 +17,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, go_values, hash_object, hash_stored
-from nodelint.drift.hashes import ca_term, kubelet_hash, kubelet_text, version
+from nodelint.drift.hashes import kubelet_hash, kubelet_text, version
+from nodelint.drift.hashstructure import text_hash
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version
 from nodelint.source import Source
@@ -49,7 +50,7 @@ def merged(into: Any, changes: Any) -> Any:
 
 @pytest.mark.parametrize(("tag", "cases"), EACH)
 def test_upstreams_fixed_values(tag: str, cases: dict[str, Any]) -> None:
-    ca = ca_term(cases["caBundle"]) if cases["caBundle"] else None
+    ca = text_hash(cases["caBundle"]) if cases["caBundle"] else None
     found = {}
     for case in cases["cases"]:
         spec = merged(deepcopy(UPSTREAM["base"]), case["spec"])
@@ -356,7 +357,7 @@ def live(release: str, bundle: str) -> str:
             "httpTokens": "required",
         },
     }
-    found = hash_stored("EC2NodeClass", {"spec": spec}, Version.parse(release), ca_term(bundle))
+    found = hash_stored("EC2NodeClass", {"spec": spec}, Version.parse(release), text_hash(bundle))
     key = "karpenter.k8s.aws/ec2nodeclass-hash"
     noted = {key: str(found.value), f"{key}-version": found.version}
     ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}

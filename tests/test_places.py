@@ -48,6 +48,13 @@ def families(found: Resolution, *names: str) -> set[str]:
     return {name for name in names if found.candidates & CATALOG.values(FAMILY)[name]}
 
 
+def zones_of(found: Resolution, name: str) -> tuple[str, ...] | None:
+    """The zones that offer an instance type; None where what the region offers is not known."""
+    offered = found.places.offered if found.places is not None else None
+    single = found.catalog.only(name)
+    return None if offered is None else tuple(zone for zone, types in offered.items() if types & single)
+
+
 def test_what_region_and_zones_lack_is_left_out_first() -> None:
     only_a = ACCOUNT.replace(
         "subnet-3, zone: us-east-1b, zoneId: use1-az2", "subnet-3, zone: us-east-1a, zoneId: use1-az1"
@@ -65,9 +72,9 @@ def test_what_region_and_zones_lack_is_left_out_first() -> None:
 def test_zones_of_a_type_are_those_with_a_subnet() -> None:
     found = run(spec=SPEC, facts=ACCOUNT)
     assert found.zones == {"us-east-1a": "use1-az1", "us-east-1b": "use1-az2"}
-    assert found.zones_of("m5.large") == ("us-east-1a", "us-east-1b")
-    assert found.zones_of("p5.48xlarge") == ("us-east-1b",)
-    assert found.zones_of("a1.large") == found.zones_of("no.such") == ()
+    assert zones_of(found, "m5.large") == ("us-east-1a", "us-east-1b")
+    assert zones_of(found, "p5.48xlarge") == ("us-east-1b",)
+    assert zones_of(found, "a1.large") == zones_of(found, "no.such") == ()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +114,7 @@ def test_subnets_that_are_not_known_leave_the_region() -> None:
     found = run(line(ZONE, "In", "us-east-1c"), spec=SPEC, facts=denied)
     assert found.zones is None
     assert families(found, "m5", "m6g", "m7g", "p5", "a1") == {"m5", "m6g", "p5"}
-    assert found.zones_of("m7g.large") == ("us-east-1a", "us-east-1b")
+    assert zones_of(found, "m7g.large") == ("us-east-1a", "us-east-1b")
     (unknown,) = found.unknown
     assert unknown.missing is not None
     assert unknown.missing.kind == "subnets"
@@ -122,7 +129,7 @@ def test_offerings_that_are_not_known_leave_the_zones_of_the_subnets() -> None:
     found = run(line(ZONE, "In", "us-east-1a"), spec=SPEC, facts=denied)
     assert found.candidates == CATALOG.all_types
     assert [each.missing.kind for each in found.unknown if each.missing] == ["offerings"]
-    assert found.zones_of("m5.large") is None
+    assert zones_of(found, "m5.large") is None
     assert not run(line(ZONE, "In", "us-east-1c"), spec=SPEC, facts=denied).candidates
 
 
@@ -137,7 +144,7 @@ def test_nothing_known_is_as_without_facts(what: str) -> None:
         with_facts, without = run(requirement, spec=SPEC, facts=nothing), run(requirement, spec=SPEC)
         assert (with_facts.candidates, with_facts.unknown) == (without.candidates, without.unknown)
         assert with_facts.lines[0].note == without.lines[0].note
-        assert (with_facts.zones, with_facts.region, with_facts.zones_of("m5.large")) == (None, None, None)
+        assert (with_facts.zones, with_facts.region, zones_of(with_facts, "m5.large")) == (None, None, None)
 
 
 @pytest.mark.parametrize(

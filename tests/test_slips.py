@@ -250,6 +250,17 @@ def test_files_of_variables_are_looked_for_among_so_many_entries(
     assert [Path(source.path).name for source in found] == names
 
 
+def test_files_of_variables_of_a_module_below_are_its_own(tmp_path: Path) -> None:
+    for name in ("a/main.tf", "a/prod.tfvars", "b/prod.tfvars", "b/readme.md", "c/main.tf", "d/terraform.tfvars"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a = 1\n", encoding="utf-8")
+    found = environment_files(str(tmp_path), lambda path: Source.from_text(path, ""))
+    assert [Path(source.path).relative_to(tmp_path).as_posix() for source in found] == [
+        "b/prod.tfvars",
+        "d/terraform.tfvars",
+    ]
+
+
 OTHERS = "others: [c, d, e, f]\nmore: [c, d, e, f]\n"
 
 

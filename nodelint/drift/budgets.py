@@ -17,7 +17,7 @@ from typing import Any
 
 from nodelint.data import table
 from nodelint.drift import go_values
-from nodelint.karpenter.controller.cron import CronError, Schedule, parse
+from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
 from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST, Version, behaves
@@ -38,16 +38,6 @@ WEEK = timedelta(days=7)
 _MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DAY = timedelta(days=1)
-
-_DESCRIPTORS = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
 
 
 class Budget(NamedTuple):
@@ -363,7 +353,7 @@ def _read(entry: dict[str, Any]) -> Budget:
         length = (
             timedelta(microseconds=go_values.duration(duration) // 1000) if isinstance(duration, str) else timedelta()
         )
-        parsed = parse(_DESCRIPTORS.get(text or "", text or ""))
+        parsed = parse(DESCRIPTORS.get(text or "", text or ""))
         if isinstance(parsed, str):
             return _every(shown, parsed, length, broken)
         return Budget(shown, text, parsed, length, broken)

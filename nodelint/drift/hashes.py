@@ -77,7 +77,8 @@ def moves_nodes(kind: str, path: str, release: Version) -> bool:
 def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | None = None) -> Hash:
     """The hash of an object as the API server stores it. Raises Unhashable for what Go could not read.
 
-    `ca` is the hash of the cluster's CA bundle (`ca_term`), for the releases that hash it.
+    `ca` is the `text_hash` of the cluster's CA bundle as the controller holds it, base64 of PEM, for the
+    releases that hash it.
     """
     path, struct = root(kind)
     value: Any = stored
@@ -93,11 +94,6 @@ def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | N
         if behaves("open-kubelet", release):
             total ^= text_hash(kubelet_text(stored))
     return Hash(annotation(kind), total, version(kind, release), without_ca)
-
-
-def ca_term(bundle: str) -> int:
-    """The hash of a CA bundle as the controller holds it: base64 of PEM."""
-    return text_hash(bundle)
 
 
 def family(stored: dict[str, Any]) -> str:

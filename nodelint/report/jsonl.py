@@ -39,7 +39,7 @@ def _records(report: Report, run: Run) -> Iterator[dict[str, Any]]:
     files = {"files": run.files, "objects": len(report.objects), "unreadable": unreadable}
     yield {"record": "run", **where, **files, **counts}
     for obj in report.objects:
-        yield {"record": "object", **where, **_describe_object(obj, report, run), **_find_target(obj, report)}
+        yield {"record": "object", **where, **_describe_object(obj, run), **_find_target(obj, report)}
     marks = fingerprints(report.results, run.root)
     for result, mark in zip(report.results, marks, strict=True):
         yield {"record": "finding", **where, **_describe_finding(result, report, run), "fingerprint": mark}
@@ -49,7 +49,7 @@ def _read_variable(variables: tuple[str, ...]) -> str | None:
     return next((value for name in variables if (value := os.environ.get(name))), None)
 
 
-def _describe_object(obj: Object, report: Report, run: Run) -> dict[str, Any]:
+def _describe_object(obj: Object, run: Run) -> dict[str, Any]:
     position = obj.source.position(obj.node.start)
     name = obj.name if isinstance(obj.name, str) else None
     return {

@@ -104,10 +104,10 @@ def skips(skipped: Sequence[Skipped], root: str) -> list[Skips]:
     return [Skips(printable(reason), tuple(rules), tuple(places)) for reason, (rules, places) in groups.items()]
 
 
-def skip_text(skip: Skips, most: int = 3) -> str:
-    """One reason with the first places that it kept from being judged."""
-    named = ", ".join(skip.places[:most])
-    more = len(skip.places) - most
+def skip_text(skip: Skips) -> str:
+    """One reason with the first three places that it kept from being judged."""
+    named = ", ".join(skip.places[:3])
+    more = len(skip.places) - 3
     places = f"{named} and {more} more" if more > 0 else named
     what = f" ({', '.join(skip.rules)})" if skip.rules else ""
     return f"{places}: {skip.reason}{what}" if places else f"{skip.reason}{what}"

@@ -81,8 +81,8 @@ def first_for(family: str, kubernetes: KubernetesVersion) -> str | None:
     return found
 
 
-def version_order(family: str, version: str) -> tuple[int, ...] | None:
-    """What sorts pinned versions of an alias family by age; None for `latest`, and where a date is none."""
+def version_order(version: str) -> tuple[int, ...] | None:
+    """What sorts pinned versions of one alias family by age; None for `latest`, and where a date is none."""
     bare = version.removeprefix("v").partition("-")[0]
     numbers = tuple(int(part) for part in bare.split(".") if part.isdigit())
     if re.fullmatch(r"\d{8}", bare):

@@ -190,16 +190,6 @@ class Resolution:
         """The zones in which the class has subnets, each with its id; None where they are not known."""
         return None if self.places is None else self.places.zones
 
-    def zones_of(self, name: str) -> tuple[str, ...] | None:
-        """The zones that offer an instance type, sorted; None where what the region offers is not known.
-
-        Of the zones of the class's subnets, or of all of the region where no subnet is known.
-        """
-        if self.places is None or self.places.offered is None:
-            return None
-        single_type = self.catalog.only(name)
-        return tuple(zone for zone, types in self.places.offered.items() if types & single_type)
-
     def launchable_in(self, zone: str) -> TypeSet:
         """The launchable types that have an offer in a zone as the pool's requirements want it."""
         if self.places is None:

@@ -57,7 +57,7 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
         try:
             names = sorted(os.listdir(around))
         except OSError:
-            continue
+            names = []
         left -= len(names)
         if depth and any(name.endswith(_MODULE_ENDS) for name in names):
             continue  # a module of its own, with variables of its own
