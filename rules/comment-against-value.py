@@ -111,6 +111,9 @@ FILLING = frozenset(
         "ie",
         "in",
         "is",
+        "limit",
+        "limited",
+        "limits",
         "live",
         "lives",
         "max",
@@ -156,7 +159,7 @@ PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b
 @rule(
     on=NodePool,
     group="hazard",
-    gives_way_to=["no-instance-type", "invalid-field", "removed-api"],
+    gives_way_to=["no-instance-type", "invalid-field"],
     providers=EVERY_PROVIDER,
     mentions=["#"],
     subject="requirements",

@@ -7,6 +7,10 @@ a domain of your own are left in peace, and so are bare names, unless their valu
 label. In `spec.template.metadata.labels` such a key may be meant as it is: there it is a warning, and none where
 the pool asks for the well-known label too.
 
+`eks.amazonaws.com/capacityType` is a label that EKS puts on the nodes of its node groups. Karpenter takes it too, and
+writes it on nodes whatever it launches. That is of use to pods that select it, and true only where
+`karpenter.sh/capacity-type` leaves nothing else.
+
 ```yaml bad frame=pool
 spec.template.spec.requirements:
   - key: node.kubernetes.io/instance-category
@@ -22,6 +26,18 @@ spec.template.spec.requirements:
   - {key: "eks.amazonaws.com/instance-generation", operator: Gt, values: ["4"]}
   - {key: "capacity-type", operator: In, values: ["spot"]}
 ```
+
+```yaml bad frame=pool
+spec.template.spec.requirements:
+  - {key: eks.amazonaws.com/capacityType, operator: In, values: [SPOT]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```
+
+```yaml good frame=bad
+spec.template.spec.requirements:
+  - {key: eks.amazonaws.com/capacityType, operator: In, values: [SPOT]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+```
 """
 
 from nodelint.api import (
@@ -33,12 +49,18 @@ from nodelint.api import (
     NodePool,
     Suggestion,
     edits,
+    fixes,
+    keys,
     labels,
     messages,
     pool_requirements,
     remedies,
     rule,
 )
+
+NODE_GROUP_LABEL = "eks.amazonaws.com/capacityType"
+CAPACITY = {"SPOT": "spot", "ON_DEMAND": "on-demand"}
+"""The values of the label of node groups, and Karpenter's words for them."""
 
 
 @rule(
@@ -51,6 +73,7 @@ from nodelint.api import (
         "core:pkg/apis/v1/labels.go@v1.14.0:75",
         "provider:pkg/apis/v1/labels.go@v1.14.1:39",
         "core:pkg/scheduling/requirements.go@v1.14.0:181",
+        "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
@@ -79,6 +102,29 @@ def check(pool: NodePool, context: Context) -> Findings:
             else "Karpenter takes it for a label of your own, which excludes no instance type",
             suggestions=[] if fixed else _ways(item, near.key, renamed, other is not None),
         )
+    yield from _check_node_group_label(pool, items, context)
+
+
+def _check_node_group_label(
+    pool: NodePool, items: list[pool_requirements.PoolRequirement], context: Context
+) -> Findings:
+    """The label of EKS's node groups, where Karpenter may launch what it does not say."""
+    labelled = [item for item in items if item.key == NODE_GROUP_LABEL and item.operator == "In" and item.known]
+    if not labelled or pool.partial or any(not isinstance(line.key, str) for line in pool.requirements):
+        return
+    if fixes.doubts(context.resolution(pool), (keys.CAPACITY_TYPE,)):
+        return
+    left = set(context.resolution(pool).capacity_types) & set(CAPACITY.values())
+    for item in labelled:
+        others = sorted(left - {CAPACITY.get(text) for text in item.texts})
+        if others:
+            written = ", ".join(item.texts)
+            yield Finding(
+                at=item.key_node,
+                message=f"a label of EKS's node groups: nodes get `{written}` on it, and may be {others[0]}",
+                severity="warning",
+                help=f"require `{keys.CAPACITY_TYPE}`: it alone decides what Karpenter launches",
+            )
 
 
 def _ways(item: pool_requirements.PoolRequirement, key: str, renamed: list[Edit], repeats: bool) -> list[Suggestion]:

@@ -18,6 +18,7 @@ OS = "key: kubernetes.io/os, operator: In, values: [windows]"
 FAMILY = "key: karpenter.k8s.aws/instance-family, operator: In, values: "
 CATEGORY = "key: karpenter.k8s.aws/instance-category, operator: In, values: "
 CAPACITY = "key: karpenter.sh/capacity-type, operator: In, values: "
+NODE_GROUP = "key: eks.amazonaws.com/capacityType, operator: In, values: "
 BOTTLEROCKET = "alias: bottlerocket@v1.46.0"
 WINDOWS = "alias: windows2022@latest"
 PARAMETER = "ssmParameter: /aws/service/eks/optimized-ami/1.33/amazon-linux-2023/{}/standard/recommended/image_id"
@@ -263,6 +264,18 @@ CLAIMS = [
         "server-side apply refuses",
         nodepool().replace("metadata:\n", "metadata:\n  managedFields: [{manager: kubectl, operation: Update}]\n"),
         nodepool().replace("metadata:\n", "metadata:\n  annotations: {team: a}\n"),
+    ),
+    Claim(
+        "unknown-label",
+        "may be on-demand",
+        pool(requirements=(f"{NODE_GROUP}[SPOT]",)),
+        pool(requirements=(f"{NODE_GROUP}[SPOT]", f"{CAPACITY}[spot]")),
+    ),
+    Claim(
+        "comment-against-value",
+        "`100`, the value `16`",
+        pool("limits: {cpu: 16} # limit to 100 CPU cores"),
+        pool("limits: {cpu: 100} # limit to 100 CPU cores"),
     ),
 ]
 

@@ -29,6 +29,7 @@ from nodelint.karpenter.convert.migrate import (
     template_metadata,
 )
 from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.messages import did_you_mean
 
 # What the admission webhook of a Provisioner filled in: the keys that made it hold off, and the requirement.
 _PROVISIONER_DEFAULTS: tuple[tuple[tuple[str, ...], tuple[Plain, ...]], ...] = (
@@ -101,7 +102,8 @@ def _hold_to_provisioner(old: Plain, partial: bool) -> None:
     """Raise Blocked where a Provisioner has no NodePool for an equal."""
     unknown = next((name for name in old if name not in _PROVISIONER_FIELDS), None)
     if unknown is not None:
-        raise Blocked(f"`spec.{unknown}` is not a field of a Provisioner")
+        meant = did_you_mean(unknown, _PROVISIONER_FIELDS, 0.8)
+        raise Blocked(f"`spec.{unknown}` is not a field of a Provisioner{meant}")
     provider = old.get("provider")
     if isinstance(provider, dict) and provider:
         needed = (
