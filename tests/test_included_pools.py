@@ -181,3 +181,34 @@ def test_the_answer_is_the_same_wherever_the_run_starts(nodelint: Nodelint, tmp_
     inside = rules(".", tmp_path / "pools")
     assert ("invalid-field", 5) in inside
     assert rules("pools", tmp_path) == inside == rules(str(tmp_path / "pools"), tmp_path / "pools/envs")
+
+
+def test_a_spec_that_is_read_from_what_a_named_template_prints(nodelint: Nodelint, tmp_path: Path) -> None:
+    helper = write_chart(tmp_path, "its own")
+    pools = (
+        "{{- range $name, $pool := .Values.pools }}\n"
+        '{{- $made := fromYaml (include "lib.pool" (dict "root" $ "name" $name "pool" $pool)) }}\n'
+        "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: {{ $name }}\n"
+        "spec: {{- toYaml $made.spec | nindent 2 }}\n{{- end }}\n"
+    )
+    (tmp_path / "pools/templates/pools.yaml").write_text(pools)
+    library = LIBRARY.replace('{{ printf "%s-%s" .root.Release.Name .name | trunc 63 | trimSuffix "-" }}', "x")
+    library = library.replace("<consolidateAfter>", "30d")
+    (tmp_path / helper).write_text(library)
+    values = tmp_path / "pools/values.yaml"
+    values.write_text(values.read_text().replace("weight: 10", "weight: 101"))
+    errors = [finding for finding in judged(nodelint, tmp_path)["findings"] if finding["severity"] == "error"]
+    assert [(error["path"], error["start"]["line"]) for error in errors] == [(helper, 28), ("pools/values.yaml", 5)]
+
+
+def test_values_that_hold_whole_objects_fill_templates_too(nodelint: Nodelint, tmp_path: Path) -> None:
+    write_chart(tmp_path, "its own", weight="101")
+    values = tmp_path / "pools/values.yaml"
+    objects = (
+        "raw: |\n  apiVersion: karpenter.sh/v1\n  kind: NodePool\n  metadata: {name: raw}\n  spec: {weight: 300}\n"
+        "extra:\n  - {apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: extra}, spec: {weight: 400}}\n"
+    )
+    values.write_text(values.read_text() + objects)
+    report = judged(nodelint, tmp_path)["findings"]
+    wrong = {finding["message"] for finding in report if "maximum" in finding["message"]}
+    assert wrong == {f"`weight` is {weight}, the maximum is 100" for weight in (101, 300, 400)}

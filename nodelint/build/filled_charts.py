@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
-from nodelint.build.roots import nodes_of, read
-from nodelint.build.template_source_map import Uses, fill_template, make_built, read_roots
+from nodelint.build.roots import nodes_of, own_roots, read
+from nodelint.build.template_source_map import Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.templates.charts import values_of, values_place
@@ -32,8 +32,7 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
                 yield make_built(variants, values, fixing=True)
     defaults = {path: values for path, (values, _) in charts.items()}
     given = [
-        (p, source, merged(next(iter(read_roots(defaults[p])), r), r))
-        for p, source, r in overrides(defaults, sources)
+        (p, source, merged(next(iter(own_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
     ]
     releases = find_releases(defaults, sources, _list_holders(sources, overlays) if charts and overlays else None)
     for path, source, whole in (*given, *releases, *_terraform_releases(defaults, sources)):

@@ -80,6 +80,12 @@ def nodes_of(source: Source) -> list[Node]:
     return found
 
 
+def own_roots(source: Source) -> list[Node]:
+    """The roots of a source's documents without those of texts that stand in them; none if unreadable."""
+    nodes_of(source)
+    return [document.root for document in source.documents if document.root is not None and document.host is None]
+
+
 def read(path: str) -> Source | None:
     """A file as a source under its own path; None where it cannot be read, or is a link out of its repository."""
     try:

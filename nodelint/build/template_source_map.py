@@ -9,17 +9,16 @@ from collections.abc import Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.map_edits import change_value, find_changes
+from nodelint.build.roots import own_roots
 from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
-from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import definitions_of
 from nodelint.source.templates.expression_eval import Definitions
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.source.templates.sprig_values import CopiedText
 from nodelint.source.templates.template_eval import Filled, Holes, Segment, TooLong, fill
-from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
 _INCLUDES = r"\b(?:include|template|tpl)\b"
@@ -58,17 +57,6 @@ def _lead_none(edits: Sequence[Edit]) -> LedEdits | None:
     return None
 
 
-def read_roots(values: Source) -> list[Node]:
-    """The documents of values, which do not mention Karpenter as a rule and are not read then."""
-    known = [document.root for document in values.documents if document.root is not None]
-    if known:
-        return known
-    try:
-        return [root for root in compose(values, values.text, 0, masked=False) if root is not None]
-    except Unreadable:
-        return []
-
-
 Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
 
@@ -81,13 +69,13 @@ def fill_template(
     Nothing where it has none of the values, or does not come to something that can be read. `sources` are files that
     are read already, by their absolute path; `root` are the values, where they are not just those of the file.
     """
-    if values.problems or values.masked or len(read_roots(values)) > 1:
+    if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
     try:
         parts = parse(template.text)
     except BadTemplate:
         return ()
-    whole = root or next(iter(read_roots(values)), None)
+    whole = root or next(iter(own_roots(values)), None)
     return _variants(template, parts, values, whole, uses, sources)
 
 

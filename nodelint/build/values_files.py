@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.build.roots import nodes_of
+from nodelint.build.roots import own_roots
 from nodelint.source import Node, Source
 from nodelint.source.files.discover import CHART
 from nodelint.source.files.safe_read import repository
@@ -99,9 +99,9 @@ def merged(base: Node, over: Node) -> Node:
 
 def values_root(values: Source) -> Node | None:
     """The one document of a file of values; None where it is another kind of file."""
-    if values.problems or values.masked:
+    if values.problems or values.code_masked:
         return None
-    found = nodes_of(values)
+    found = own_roots(values)
     root = found[0] if len(found) == 1 and found[0].kind == "mapping" else None
     return None if root is None or root.get("apiVersion") is not None else root
 

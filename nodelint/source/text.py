@@ -80,6 +80,11 @@ class Source(SourceText):
                     source.set_aside.append(SetAside(offset, message))
             return source
 
+    @property
+    def code_masked(self) -> bool:
+        """Whether template code was set aside in one of its documents, apart from the texts that stand in these."""
+        return self._masked is not None
+
     def _is_read(self, begin: int, end: int) -> bool:
         if _is_marked(self.text, begin, end):
             return True

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from nodelint.source.nodes import MappingEntry, Node, SourceText
 from nodelint.source.syntax_errors import Unreadable
@@ -12,7 +14,10 @@ from nodelint.source.templates.sprig_collections import COLLECTIONS
 from nodelint.source.templates.sprig_signatures import Function, read_text, typed
 from nodelint.source.templates.sprig_texts import TEXTS
 from nodelint.source.templates.sprig_values import (
+    UNSET,
+    CopiedText,
     MadeNode,
+    PlacedNode,
     Rope,
     Unordered,
     Unresolved,
@@ -55,9 +60,10 @@ def _to_json(value: object) -> Rope:
 
 
 def _from_yaml(text: object) -> object:
-    """What a text of YAML holds. Its values are written nowhere."""
-    written = str(printed(text))
-    if "${" in written or "{{" in written:
+    """What a text of YAML holds. A value that was printed into it is the very value, others are written nowhere."""
+    rope = printed(text)
+    written = str(rope)
+    if "{{" in written or "${" in written.replace(UNSET, ""):
         raise Unresolved
     try:
         roots = compose(SourceText("", written), written, 0, masked=False)
@@ -65,17 +71,46 @@ def _from_yaml(text: object) -> object:
         raise Unresolved from None
     if len(roots) != 1 or roots[0] is None:
         raise Unresolved
-    return _make_node(roots[0])
+    return _Printed(rope, written).make_node(roots[0])
 
 
-def _make_node(node: Node) -> Node:
-    value = node.value if node.kind != "scalar" or type(node.value) is not int else float(node.value)
-    made = MadeNode(SourceText("", ""), 0, 0, node.kind, "flow", value)
-    made.items = [_make_node(item) for item in node.items]
-    made.entries = [
-        MappingEntry(_make_node(entry.key), _make_node(entry.value), entry.name) for entry in node.entries
-    ]
-    return made
+class _Printed:
+    """A text that was printed, which is read as YAML: its scalars are values that were printed, or written anew."""
+
+    def __init__(self, rope: Rope, written: str) -> None:
+        self._written = written
+        self._pieces = rope.pieces
+        self._starts = list(accumulate((len(text) for text, _ in rope.pieces), initial=0))
+
+    def make_node(self, node: Node) -> Node:
+        """A node of the text as a template has it."""
+        if node.kind == "scalar":
+            return self._make_scalar(node)
+        made = MadeNode(SourceText("", ""), 0, 0, node.kind, "flow", node.value)
+        made.items = [self.make_node(item) for item in node.items]
+        made.entries = [
+            MappingEntry(self.make_node(entry.key), self.make_node(entry.value), entry.name) for entry in node.entries
+        ]
+        return made
+
+    def _make_scalar(self, node: Node) -> Node:
+        value = float(node.value) if type(node.value) is int else node.value
+        quoted = node.style in ("single", "double")
+        for start, end in ((node.start + quoted, node.end - quoted), (node.start, node.end)):
+            number = max(bisect_right(self._starts, start) - 1, 0)
+            text, given = self._pieces[number] if number < len(self._pieces) else ("", None)
+            at = start - self._starts[number]
+            if at + end - start > len(text):
+                continue
+            if isinstance(given, CopiedText):
+                place = given.start + at
+                return PlacedNode(given.source, place, place + end - start, "scalar", "flow", value)
+            # What `--set` gives is another number than one of a text.
+            if given is None or type(given) is not Node or given.kind != "scalar" or len(text) != end - start:
+                continue
+            if given.value == node.value and type(given.value) is type(node.value):
+                return given
+        return MadeNode(SourceText("", ""), 0, 0, "scalar", "flow", value)
 
 
 def _from_json(text: str) -> object:

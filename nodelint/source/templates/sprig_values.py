@@ -68,6 +68,12 @@ class MadeNode(Node):
     __slots__ = ()
 
 
+class PlacedNode(MadeNode):
+    """A scalar of a text that a named template printed, which is written there."""
+
+    __slots__ = ()
+
+
 class SetNode(Node):
     """A value that `--set` gives: Go holds its integers as such, those of files as floating-point numbers."""
 
@@ -118,6 +124,8 @@ _NOWHERE = SourceText("", "")
 
 def _origin(node: Node) -> Node | None:
     """A node as the origin of what is printed of it."""
+    if isinstance(node, PlacedNode):
+        return CopiedText(node.source, node.start, node.end, "scalar", "plain", UNKNOWN)
     return None if isinstance(node, MadeNode) else node
 
 
