@@ -7,20 +7,23 @@ def nodepool(
     *requirements: str,
     name: str = "default",
     node_class: str = "default",
+    ref: str | None = None,
     inline: bool = False,
     labels: str | None = None,
     spec: str = "",
     template: str = "",
 ) -> str:
     """A NodePool. Each requirement is one line, `key: a, operator: In, values: [b]`; `inline` puts the name beside
-    `metadata`. `spec` and `template` are further lines of its spec and of its template's.
+    `metadata`. `spec` and `template` are further lines of its spec and of its template's; `ref` is the reference of
+    another class than an EC2NodeClass.
     """
+    ref = ref or f"{{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {node_class}}}"
     metadata = "" if labels is None else f"    metadata: {{labels: {labels}}}\n"
     lines = "".join(f"\n        - {{{line}}}" for line in requirements) or " []"
     return (
         f"apiVersion: karpenter.sh/v1\nkind: NodePool\n{_named(name, inline)}spec:\n{spec}"
         f"  template:\n{metadata}    spec:\n"
-        f"      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {node_class}}}\n"
+        f"      nodeClassRef: {ref}\n"
         f"{template}      requirements:{lines}\n"
     )
 

@@ -8,22 +8,18 @@ import pytest
 
 from nodelint.lint.engine import Report
 
+from .manifests import nodepool
+
 Check = Callable[..., Report]
 
-CLASS = "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
 AUTO = "{group: eks.amazonaws.com, kind: NodeClass, name: default}"
 
 
-def pool(*lines: str, name: str = "apps", more: str = "", spec: str = "", ref: str = CLASS) -> str:
+def pool(*lines: str, name: str = "apps", more: str = "", spec: str = "", ref: str | None = None) -> str:
     """A NodePool with these requirements (`key operator value,value`), fields of the template and of the spec."""
-    written = [line.split() for line in lines]
-    asked = "".join(
-        f"        - {{key: {key}, operator: {how}, values: [{values}]}}\n" for key, how, values in written
-    )
-    return (
-        f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: {name}}}\nspec:\n{spec}  template:\n"
-        f"    spec:\n{more}      nodeClassRef: {ref}\n      requirements:\n{asked or '        []'}\n"
-    )
+    requirements = (line.split() for line in lines)
+    asked = [f"key: {key}, operator: {how}, values: [{values}]" for key, how, values in requirements]
+    return nodepool(*asked, name=name, template=more, spec=spec, ref=ref)
 
 
 def said(report: Report) -> list[tuple[str, str]]:
@@ -58,7 +54,7 @@ class TestStartupTaints:
     )
     def test_who_removes_it(self, check: Check, key: str, rule: str | None) -> None:
         taint = f"      startupTaints: [{{key: {key}, effect: NoSchedule}}]\n"
-        for ref in (CLASS, AUTO):
+        for ref in (None, AUTO):
             found = said(check(pool(ANY, more=taint, ref=ref), select=list(self.RULES)))
             assert [name for name, _ in found] == ([rule] if rule else [])
 

@@ -9,6 +9,8 @@ import pytest
 
 from nodelint.lint.engine import Report
 
+from .manifests import nodepool
+
 Check = Callable[..., Report]
 
 WEEKDAYS = {"nodes": '"0"', "schedule": '"0 9 * * mon-fri"', "duration": "8h"}
@@ -17,23 +19,12 @@ ROUND_THE_CLOCK = {"nodes": '"0"', "schedule": '"@daily"', "duration": "24h"}
 
 def pool(*budgets: dict[str, str], expire: str = "720h", policy: str = "WhenEmptyOrUnderutilized") -> str:
     entries = "".join(f"    - {{{', '.join(f'{k}: {v}' for k, v in each.items())}}}\n" for each in budgets)
-    return f"""\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  disruption:
-    consolidationPolicy: {policy}
-    consolidateAfter: 5m
-{"    budgets:" + chr(10) + entries if budgets else ""}\
-  template:
-    spec:
-      expireAfter: {expire}
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-        - {{key: kubernetes.io/arch, operator: In, values: [amd64]}}
-"""
+    disruption = f"  disruption:\n    consolidationPolicy: {policy}\n    consolidateAfter: 5m\n"
+    return nodepool(
+        "key: kubernetes.io/arch, operator: In, values: [amd64]",
+        spec=disruption + (f"    budgets:\n{entries}" if budgets else ""),
+        template=f"      expireAfter: {expire}\n",
+    )
 
 
 def said(report: Report) -> list[tuple[str, str]]:

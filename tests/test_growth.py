@@ -33,17 +33,9 @@ from nodelint.report.style import PLAIN
 from nodelint.report.text import findings_text
 from nodelint.source import Source
 
+from .manifests import nodepool
+
 TARGET = Target(NEWEST)
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {{name: p{n}}}
-spec:
-{more}  template:
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-{lines}"""
 CLASS = """\
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
@@ -53,8 +45,7 @@ spec: {{role: nodes, amiSelectorTerms: [{{alias: al2023@v20250403}}]}}
 
 
 def pool(*lines: str, n: object = 0, more: str = "") -> str:
-    written = "".join(f"        - {{{line}}}\n" for line in lines)
-    return POOL.format(n=n, lines=written, more=more)
+    return nodepool(*lines, name=f"p{n}", spec=more, inline=True)
 
 
 def work(do: Callable[[], object]) -> int:
@@ -110,7 +101,7 @@ spec:
       requirements: []
 {{{{- end }}}}
 """
-PLAIN_POOL = POOL.replace("{more}", "").replace("{lines}", "")
+PLAIN_POOL = pool(n="@").replace(" []", "").replace("{", "{{").replace("}", "}}").replace("@", "{n}")
 TERRAFORM_CLASS = CLASS.replace("role: nodes", 'role: "${{var.role}}"')
 
 

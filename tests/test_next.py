@@ -12,23 +12,13 @@ import pytest
 from nodelint.lint.engine import Report
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead, judged_as, target
 
-POOL = """apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-        - {{key: {key}, operator: In, values: {values}}}
-  disruption: {disruption}
-"""
+from .manifests import nodepool
+
 SANDBOX = "karpenter.k8s.aws/nitro-sandbox"
 
 
 def pool(key: str = "kubernetes.io/arch", values: str = "[amd64]", disruption: str = "{consolidateAfter: 5m}") -> str:
-    return POOL.format(key=key, values=values, disruption=disruption)
+    return nodepool(f"key: {key}, operator: In, values: {values}") + f"  disruption: {disruption}\n"
 
 
 def told(report: Report) -> list[tuple[str, str]]:

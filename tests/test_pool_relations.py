@@ -13,7 +13,7 @@ from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
-from .manifests import nodeclass
+from .manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]
 RULES = ["overlapping-pools", "shadowed-pool", "untainted-weight", "duplicate-name"]
@@ -23,20 +23,16 @@ SOFT_TAINT = "{key: team, effect: PreferNoSchedule}"
 
 def pool(name: str, **more: Any) -> str:
     """A NodePool of amd64 types; `weight`, `taint`, `label`, `limits`, and `lines` of requirements may be added."""
-    lines = "".join(f"        - {line}\n" for line in more.get("lines", ()))
-    return (
-        f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: {name}\nspec:\n"
-        + (f"  weight: {more['weight']}\n" if "weight" in more else "")
-        + ("  limits: {cpu: 100}\n" if more.get("limits") else "")
-        + "  template:\n"
-        + (f"    metadata: {{labels: {{{more['label']}}}}}\n" if "label" in more else "")
-        + "    spec:\n"
-        + f"      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {more.get('of', 'default')}}}\n"
-        + (f"      taints: [{more['taint']}]\n" if "taint" in more else "")
-        + "      requirements:\n        - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n"
-        + lines
-        + "---\n"
+    weight = f"  weight: {more['weight']}\n" if "weight" in more else ""
+    text = nodepool(
+        "key: kubernetes.io/arch, operator: In, values: [amd64]",
+        name=name,
+        node_class=more.get("of", "default"),
+        labels=f"{{{more['label']}}}" if "label" in more else None,
+        spec=weight + ("  limits: {cpu: 100}\n" if more.get("limits") else ""),
+        template=f"      taints: [{more['taint']}]\n" if "taint" in more else "",
     )
+    return text + "".join(f"        - {line}\n" for line in more.get("lines", ())) + "---\n"
 
 
 def asking(key: str, *values: str) -> str:

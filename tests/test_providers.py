@@ -14,6 +14,8 @@ from nodelint.model.documents import objects
 from nodelint.model.manifest import NodePool
 from nodelint.source import Source
 
+from .manifests import nodepool
+
 Check = Callable[..., Report]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -25,11 +27,8 @@ AZURE = "{group: karpenter.azure.com, kind: AKSNodeClass, name: default}"
 
 
 def pool(ref: str, lines: str = "", more: str = "", spec: str = "") -> str:
-    return (
-        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: apps}\nspec:\n" + spec + "  template:\n"
-        f"    spec:\n{more}      nodeClassRef: {ref}\n      requirements:\n"
-        "        - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n" + lines
-    )
+    arch = "key: kubernetes.io/arch, operator: In, values: [amd64]"
+    return nodepool(arch, name="apps", ref=ref, template=more, spec=spec) + lines
 
 
 def names(report: Report) -> list[str]:

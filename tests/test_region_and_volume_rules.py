@@ -8,26 +8,17 @@ import pytest
 
 from nodelint.lint.engine import Report
 
+from .manifests import nodepool
+
 Check = Callable[..., Report]
 
 ZONE = "topology.kubernetes.io/zone"
 
 
 def pool(name: str, *requirements: str, node_class: str = "default") -> str:
-    lines = "".join(
-        f"        - {{key: {k}, operator: In, values: [{v}]}}\n" for k, v in (r.split("=") for r in requirements)
-    )
-    return f"""\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {{name: {name}}}
-spec:
-  template:
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {node_class}}}
-      requirements:
-{lines or "        []"}---
-"""
+    lines = (requirement.split("=") for requirement in requirements)
+    asked = [f"key: {key}, operator: In, values: [{values}]" for key, values in lines]
+    return nodepool(*asked, name=name, node_class=node_class) + "---\n"
 
 
 def node_class(name: str = "default", cluster: str = "main", spec: str = "") -> str:
