@@ -67,7 +67,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     listed = messages.short(", ".join(f"`{value.text}`" for value in found), 40)
     yield Finding(
         at=fixes.visible_node(found[0].node),
-        message=f"{listed} beside CPU types, without a taint: any pod fits these nodes, and keeps them",
+        message=f"{listed} beside CPU types, without a taint: pods that need no GPU fill these nodes",
         covers=[fixes.visible_node(value.node) for value in found],
         help="give accelerators a NodePool of their own with a taint, such as `nvidia.com/gpu`",
     )

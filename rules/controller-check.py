@@ -225,7 +225,7 @@ def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
     """The text that was plainly meant, such as a schedule without its slip."""
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
-    return edits.if_editable(edits.set_value, problem.node, problem.suggestion)
+    return remedies.write_meant(problem.node, problem.suggestion, problem.wanted)
 
 
 def _split(obj: Object, problem: controller.ControllerProblem) -> list[Edit]:
@@ -290,7 +290,7 @@ def _check_static(pool: Object, context: Context) -> Findings:
             types = messages.counted(len(more), "type")
             yield Finding(
                 at=at.values_node,
-                message=f"`{quoted}` of {labels.name_of(line.key)} is ignored beside a comparison: {types} too many",
+                message=f"`{quoted}` of {labels.name_of(line.key)} is ignored beside a comparison: {types} stay in",
                 note="a NodePool with `replicas` keeps the comparisons (Gt, Lt) of a key, and nothing beside them",
                 help="list the values with `In` instead",
                 suggestions=_spelt_out(resolution, at),

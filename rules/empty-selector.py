@@ -135,7 +135,7 @@ def _nothing(what: str, finds: selectors.Finds[Any], facts: AwsFacts) -> Finding
         message = _describe_term(what, first)
     else:
         message = (
-            f"none of the {len(finds.terms)} terms finds any {what}, such as `{messages.short(first.description)}`"
+            f"none of the {len(finds.terms)} terms finds a {what}; the first is `{messages.short(first.description)}`"
         )
     return Finding(
         at=finds.at if others and finds.at is not None else first.place,

@@ -100,7 +100,7 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=pool_requirements.values_at(spot),
-        message=f"cheaper spot nodes never replace these: that takes {LEAST} instance types, and {count} remain",
+        message=f"no cheaper spot node replaces these: Karpenter asks for {LEAST} instance types, and {count} remain",
         help=f"if the feature gate SpotToSpotConsolidation is on, allow {LEAST - count} more",
     )
 
@@ -122,6 +122,6 @@ def _check_interruption(pool: NodePool, context: Context, least: int) -> Finding
     spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     yield Finding(
         at=pool_requirements.values_at(spot) if spot is not None else fixes.place(pool),
-        message=f"spot capacity of {count} instance types: with {least} and more, nodes are taken back less often",
+        message=f"spot capacity of {count} instance types: with {least} or more, AWS takes nodes back less often",
         help="allow more families, sizes and generations of the same shape",
     )

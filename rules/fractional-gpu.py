@@ -43,6 +43,7 @@ from nodelint.api import (
     fixes,
     keys,
     labels,
+    messages,
     pool_requirements,
     rule,
 )
@@ -86,7 +87,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     changes: list[Edit] = []
     if resolution.varied_enough(resolution.candidates - none):
         changes = edits.if_editable(fixes.keep_out, pool, keys.FAMILY, families)
-    shown = f"{labels.name_of(asking.key)} {asking.operator}"
+    values = f" {', '.join(str(value.text) for value in asking.values)}" if asking.values else ""
+    shown = messages.short(f"{labels.name_of(asking.key)} {asking.operator}{values}", 44)
     yield Finding(
         at=fixes.visible_node(asking.key_node),
         message=f"`{shown}` allows {names}, on which Karpenter counts 0 GPUs",

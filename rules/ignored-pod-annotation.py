@@ -129,7 +129,7 @@ def _value(node: Node, context: Context) -> Findings:
         return
     yield Finding(
         at=node,
-        message=f"`{messages.short(value, 20)}` is neither `true` nor a duration: it counts as not there",
+        message=f"`{messages.short(value, 20)}` is neither `true` nor a duration: Karpenter ignores it",
         edits=edits.if_editable(edits.set_value, node, "true") if meant else [],
         note="consolidation and drift replace the node of the pod",
     )

@@ -42,7 +42,6 @@ from nodelint.api import (
     manifest,
     remedies,
     rule,
-    scalars,
 )
 
 
@@ -113,10 +112,15 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
     if fixed:
         return []
     number = isinstance(node.value, int) and not problem.wanted
+    others = node.parent.items if node.parent is not None else ()
+    present = {item.value for item in others}
     ways = [
         (f"write `{text}`", edits.if_editable(edits.set_value, node, int(text) if number else text))
         for text in problem.choices
+        if text not in present
     ]
+    if ways and len(others) > 1:
+        ways.insert(0, (f"drop `{node.value}`", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.weight" and node.value == 0:
         ways.insert(0, ("drop it: no weight is the least", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
@@ -255,12 +259,7 @@ def _as_requirements(node: Node) -> list[Edit]:
 
 def _suggested_edits(problem: apiserver.SchemaProblem) -> list[Edit]:
     """The value that was plainly meant: the same text in the type that is wanted, or the nearest choice."""
-    node, meant = problem.node, problem.suggestion
-    if meant is None or node.kind != "scalar":
+    if problem.suggestion is None or problem.node.kind != "scalar":
         return []
-    if problem.wanted == "array":
-        several = problem.path.endswith(".values") and "," in meant  # a label's value has no comma
-        items = [part.strip() for part in meant.split(",")] if several else [meant]
-        return edits.if_editable(edits.replace, node, items) if all(items) else []
-    value = scalars.resolve(meant) if node.value == meant else meant
-    return edits.if_editable(edits.set_value, node, value) if isinstance(value, str | int | float) else []
+    several = problem.path.endswith(".values")  # a label's value has no comma
+    return remedies.write_meant(problem.node, problem.suggestion, problem.wanted, several)

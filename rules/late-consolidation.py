@@ -80,7 +80,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if price is not None:
         yield Finding(
             at=after,
-            message=f"an empty `{price[1]}` runs `{written}` more, which costs ${price[0] * length / HOUR:,.2f}",
+            message=f"an empty `{price[1]}` stays for `{written}`, which costs ${price[0] * length / HOUR:,.2f}",
             help="5m to 15m are enough to bridge the time between two jobs",
         )
     elif length >= HOUR and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":

@@ -123,7 +123,7 @@ def _describe_term(term: images.TermImages, context: Context) -> str:
             return (
                 f"the image `{_question_text(term)}` does not exist"
                 if by_id
-                else f"nothing matches `{_question_text(term)}`"
+                else f"no image matches `{_question_text(term)}`"
             )
         if value is None:
             return f"the parameter `{messages.short(parameter, 48)}` does not exist"
@@ -144,11 +144,11 @@ def _describe_term(term: images.TermImages, context: Context) -> str:
             f"`{messages.short(image.name, 30)}` ({image.id}) {why}: the term finds nothing to launch",
             f"`{image.id}` {why}: the term finds nothing to launch",
         )
-    count = f"{term.total} images, none that can launch" if term.total > 1 else "none that can launch"
+    count = f"{term.total} images, none that can launch" if term.total > 1 else "no image that can launch"
     return messages.first_fitting(
         f"`{_question_text(term)}` finds {count}: `{messages.short(image.name, 30)}` {why}",
         f"it finds {count}: `{image.id}` {why}",
-        f"it finds none that can launch: `{image.id}` {why}",
+        f"it finds no usable image: `{image.id}` {why}",
     )
 
 

@@ -17,7 +17,23 @@ spec.template.spec.nodeClassRef: {name: default}
 ```
 """
 
-from nodelint.api import UNKNOWN, Context, Edit, Finding, Findings, Node, NodePool, edits, gvk, manifest, rule
+from nodelint.api import (
+    UNKNOWN,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    Suggestion,
+    edits,
+    gvk,
+    manifest,
+    remedies,
+    rule,
+)
+
+AUTO_MODE_GROUP = "eks.amazonaws.com"
 
 
 @rule(
@@ -45,7 +61,27 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=[] if auto or _is_anothers(ref.kind) else _mended(ref),
             covers=[ref.node, key or ref.node],
             help="or use `eks.amazonaws.com`, if the class is one of EKS Auto Mode" if auto else None,
+            suggestions=_choose_kind(ref),
         )
+
+
+def _choose_kind(ref: manifest.ClassRef) -> list[Suggestion]:
+    """A `NodeClass` is EKS Auto Mode's under its own group; under Karpenter's, or none, either may be meant."""
+    group = ref.node.get("group")
+    if (
+        ref.kind != "NodeClass"
+        or ref.group not in (None, "", gvk.AWS_GROUP)
+        or ref.node.get("apiVersion") is not None
+    ):
+        return []
+    own = (
+        edits.if_editable(edits.set_value, group, AUTO_MODE_GROUP)
+        if group is not None
+        else edits.if_editable(edits.add_keys, ref.node, {"group": AUTO_MODE_GROUP}, None, True)
+    )
+    return remedies.list_suggestions(
+        [(f"name an {gvk.CLASS_KIND}", _mended(ref)), ("name a class of EKS Auto Mode", own)]
+    )
 
 
 def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:

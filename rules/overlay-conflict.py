@@ -62,13 +62,13 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         return
     name = messages.short(str(other.name), 30)
     types = messages.counted(len(verdict.shared), "instance type")
-    what = "price" if verdict.over == "price" else f"bring {messages.short(verdict.over, 30)} to"
+    what = "set the price of" if verdict.over == "price" else f"add {messages.short(verdict.over, 30)} to"
     together = other.source is overlay.source or bool(overlay.source.cluster)
     yield Finding(
         at=overlay.name_node,
         message=messages.first_fitting(
             f"rejected beside `{name}`: both have weight {overlay.weight} and {what} {types}",
-            f"rejected beside `{name}`: both have weight {overlay.weight}, and bring the same resource",
+            f"rejected beside `{name}`: both have weight {overlay.weight}, and add the same resource",
         ),
         severity=None if together else "info",
         also=[Also(other.name_node, "accepted first, for its name sorts last")],

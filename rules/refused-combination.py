@@ -65,8 +65,7 @@ Ways = tuple[str | None, list[tuple[str, list[Edit]]]]
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> Ways:
     """The ways out of a refused combination."""
     spec = obj.node.get("spec")
-    lacks_role = spec is not None and spec.get("role") is None and spec.get("instanceProfile") is None
-    if spec is not None and lacks_role and problem.message.startswith("one of `role`"):
+    if spec is not None and _lacks_identity(spec) and problem.message.startswith("one of `role`"):
         return _identity(spec)[0], list(remedies.missing_role(obj, context.objects))
     if problem.message.startswith("tag `"):
         return None, [("drop the tag", edits.if_editable(edits.remove, problem.node))]
@@ -81,8 +80,12 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> Wa
     return None, []
 
 
+def _lacks_identity(spec: Node) -> bool:
+    return all(remedies.is_null(spec.get(name)) for name in ("role", "instanceProfile"))
+
+
 def _identity(spec: Node) -> Ways:
-    if spec.get("role") is None:
+    if _lacks_identity(spec):
         return "add `role: <name>`, the IAM role of the nodes by its name, without path or ARN", []
     return None, _keep_one(spec, ("role", "instanceProfile"))
 
@@ -310,6 +313,7 @@ _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
     "amiFamily `": ("amiFamily", _of_alias),
     "a budget has `schedule`": ("nodes", _window),
     "minValues is": ("minValues", _fewer),
+    "a comparison of numbers needs": ("operator", _number),
     "`Gt` of": ("operator", _number),
     "`Lt` of": ("operator", _number),
     "`Gte` of": ("operator", _number),

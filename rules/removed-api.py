@@ -104,10 +104,18 @@ def check(obj: Object, context: Context) -> Findings:
         )
         return
     conversion = context.conversion(obj)
-    hint = conversion.blocked or "; ".join(conversion.notes) or None
+    hint = _help(obj, context)
     ways = [Suggestion("convert this object alone", conversion.alone)] if conversion.alone else []
     yield Finding(at=at, message=message, edits=conversion.edits, note=_expiry(obj), help=hint, suggestions=ways)
     yield from _refused_before(obj, context)
+
+
+def _help(obj: Object, context: Context) -> str | None:
+    """Why there is no conversion and what to do about it, or what it does that one may not expect."""
+    conversion = context.conversion(obj)
+    if conversion.blocked is not None:
+        return f"no fix converts it: {conversion.blocked}"
+    return "; ".join(conversion.notes) or None
 
 
 def _no_kind(obj: Object, context: Context) -> Finding:
@@ -144,7 +152,7 @@ def _ending(obj: Object, at: Node, context: Context) -> Finding:
         message=f"`{obj.api_version}` ends with Karpenter 1.0: 1.1 and later refuse the object",
         severity="info",
         note=_expiry(obj),
-        help=conversion.blocked or "; ".join(conversion.notes) or None,
+        help=_help(obj, context),
         suggestions=[Suggestion("write it as v1", conversion.edits)] if conversion.edits else (),
     )
 

@@ -145,18 +145,25 @@ def _finding(
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
         hint = "they have no effect here: remove them" if others else "it has no effect here: remove it"
+    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text)
     changes = _edits(item, value, near) if near is not None else _split(item, text, context)
     return Finding(
         at=value.node,
-        message=_message(item, text if text.strip() == near else messages.short(text, 20), near, context, others),
+        message=_message(item, text if text.strip() == near else messages.short(text, 20), near, others),
         severity="error" if wholly or refused else "warning",
         edits=changes,
         also=[Also(value.node, "nor this") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
+        note=_tell_date(context) if growing else None,
         help=hint,
         suggestions=[] if changes or not wholly else _suggest_removal(item),
     )
+
+
+def _tell_date(context: Context) -> str:
+    """Up to which day the types are known, of whose names AWS adds more."""
+    return f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
 
 
 def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion]:
@@ -170,19 +177,16 @@ def _message(
     item: pool_requirements.PoolRequirement,
     text: str,
     near: str | None,
-    context: Context,
     others: Sequence[manifest.Value],
 ) -> str:
-    """What no type has: with what was meant, else with the catalogue's day for names that AWS adds to."""
+    """What no type has, with what was probably meant."""
     name = labels.name_of(item.key)
     meant = f", did you mean `{near}`?" if near is not None else ""
     if near is not None and text.strip() == near and text != near:
         return f"`{text}` has a blank at its {'start' if text[:1].isspace() else 'end'}: {name} is `{near}`"
-    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None
-    day = f" of {context.catalog.date}" if growing else ""
     end = " to exclude" if item.operator == "NotIn" else ""
     shown = f"`{text}`" if text else "an empty value"
-    message = f"no instance type{day} has {name} {shown}"
+    message = f"no instance type has {name} {shown}"
     if others:
         listed = ", ".join(f"`{value.text}`" for value in others[:MOST_SHOWN])
         few = f"or {len(others)} other values of this list"

@@ -156,8 +156,8 @@ def _finding(
     return Finding(
         at=term.node,
         message=messages.first_fitting(
-            f"the term {verb} `{messages.short(first.name, 40)}` ({first.id}) of {whose}: it has no owner",
-            f"the term {verb} `{first.id}` of {whose}: it has no owner",
+            f"without `owner` the term {verb} `{messages.short(first.name, 40)}` ({first.id}) of {whose}",
+            f"without `owner` the term {verb} `{first.id}` of {whose}",
         ),
         # Shared with this account, tagged by it, and nothing else is: that is hardly a slip.
         severity="info" if whole else None,

@@ -191,7 +191,7 @@ def test_older_images_of_another_term_are_no_finding(judge: Callable[..., Judge]
 
 def test_a_term_with_nothing_but_a_failed_image_is_told_of_beside_others(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: c}}, {tags: {t: b}}]")
-    assert found.said == [Said("no-image", "warning", "`t: c` finds none that can launch: `gold-3` is failed")]
+    assert found.said == [Said("no-image", "warning", "`t: c` finds no image that can launch: `gold-3` is failed")]
 
 
 def test_the_pin_is_to_images_that_the_release_finds(judge: Callable[..., Judge]) -> None:
@@ -258,7 +258,7 @@ def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
 
 def test_what_was_refused_costs_its_own_term_only(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}, {tags: {t: zz}}]")
-    assert found.said == [Said("no-image", "warning", "nothing matches `t: zz`")]
+    assert found.said == [Said("no-image", "warning", "no image matches `t: zz`")]
     reason = "AWS was asked about SSM parameters: UnauthorizedOperation"
     assert found.skips >= {("no-image", reason), ("deprecated-image", reason)}
     alone = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}]")
@@ -268,7 +268,7 @@ def test_what_was_refused_costs_its_own_term_only(judge: Callable[..., Judge]) -
 def test_a_placeholder_keeps_the_class_from_being_told_empty(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: '${X}'}}, {name: none}, {id: ami-9}]", select=("no-image",))
     assert found.said == [
-        Said("no-image", "warning", "nothing matches `none`"),
+        Said("no-image", "warning", "no image matches `none`"),
         Said("no-image", "warning", "the image `ami-9` does not exist"),
     ]
 
@@ -288,7 +288,7 @@ def test_images_of_one_other_account_are_likely_meant(
 ) -> None:
     account = images(f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, public: {public}")
     found = judge(account, "[{tags: {t: a}}]")
-    said = f"the term selects `g-1` (ami-1) of account {STRANGER}: it has no owner"
+    said = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
     assert found.said == [Said("untrusted-image-owner", severity, said)]
     # Whom to trust is for the user to say.
     assert not found.report.results[0].fixable
@@ -299,7 +299,7 @@ def test_images_of_ones_own_beside_anothers(judge: Callable[..., Judge]) -> None
     own = "id: ami-3, name: g-3, tags: {t: a}"
     newer = f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, created: 2026-11-10"
     found = judge(images(own, newer), "[{tags: {t: a}}]")
-    said = f"the term selects `g-1` (ami-1) of account {STRANGER}: it has no owner"
+    said = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
     assert found.said == [Said("untrusted-image-owner", "warning", said)]
     assert found.report.results[0].safety == "unsafe"
     after = found.fixed(unsafe=True)
@@ -393,7 +393,7 @@ def test_an_alias_whose_images_the_release_does_not_find(judge: Callable[..., Ju
         Said(
             "no-image",
             "error",
-            "it finds none that can launch: `ami-b1` is deprecated, which Karpenter 1.0.14 ignores",
+            "it finds no image that can launch: `ami-b1` is deprecated, which Karpenter 1.0.14 ignores",
         )
     ]
     new = judge(ALIAS, "[{alias: bottlerocket@v1.30.0}]", "1.1.0", family=None)
@@ -503,7 +503,7 @@ def test_the_status_of_an_object_tells_its_images_where_nothing_else_does(judge:
 
 def test_a_class_without_an_image_is_told_of_once(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: zz}}]", more=POOL)
-    assert found.said == [Said("no-image", "error", "nothing matches `t: zz`")]
+    assert found.said == [Said("no-image", "error", "no image matches `t: zz`")]
 
 
 def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., Judge]) -> None:

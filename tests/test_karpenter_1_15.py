@@ -274,7 +274,7 @@ def test_a_type_that_is_newer_than_the_catalogue_is_no_error(
     found = json.loads(done.stdout)["findings"]
     assert ("error" in {each["severity"] for each in found}) == error, found
     if error:
-        assert f"no instance type of {TYPES}" in found[0]["message"]
+        assert f"nodelint knows the types of {TYPES}" in found[0]["note"]
 
 
 @pytest.mark.parametrize(("enabled", "release", "said"), [("true", "1.15.1", True), ("false", "1.15.1", False)])

@@ -197,7 +197,7 @@ def test_wildcards_in_tags_and_names(judge: Judge) -> None:
 
 def test_all_terms_dead_is_one_error_and_one_of_several_a_warning(judge: Judge) -> None:
     report = judge(ec2_class("{id: subnet-9}, {tags: {Name: nothing}}"), "empty-selector")
-    message = "none of the 2 terms finds any subnet, such as `subnet-9`"
+    message = "none of the 2 terms finds a subnet; the first is `subnet-9`"
     assert said(report) == [("empty-selector", "error", message)]
     assert at(report) == ["subnetSelectorTerms"]
     assert [also.message for also in report.results[0].finding.also] == [

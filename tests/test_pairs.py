@@ -182,7 +182,7 @@ def test_pools_that_lack_different_things_are_told_apart(repo: Path, nodelint: R
     written(repo, a=INLINE, b=INLINE.replace("    subnetSelector: {discovery: main}\n", ""))
     said = " ".join(by_place(nodelint("check", ".", cwd=repo).stdout).split())
     assert "b.yaml:1:13: error[removed-api]" in said
-    assert "help: `spec.provider` lacks subnetSelector, without which every release refuses it" in said
+    assert "no fix converts it: `spec.provider` has no subnetSelector: add what every release requires" in said
 
 
 def test_a_class_without_a_role_is_judged_as_far_as_it_goes(repo: Path, nodelint: Run) -> None:

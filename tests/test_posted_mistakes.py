@@ -276,6 +276,17 @@ MISTAKES |= {
         ("  role:", '  userData: |\n    [settings.kernel.sysctl]\n    "vm.max_map_count" = 1048576\n  role:'),
         BOTTLEROCKET,
     ],
+    "a class of another kind": [("        kind: EC2NodeClass\n", "        kind: NodeClass\n")],
+    "a reason that budgets do not have": [
+        (
+            "  limits:",
+            "  disruption:\n    consolidateAfter: 1m\n    budgets:\n"
+            "      - nodes: 10%\n        reasons: [Empty, Expired]\n  limits:",
+        )
+    ],
+    "an address where a list is wanted": [("  role:", "  kubelet:\n    clusterDNS: 10.0.0.10\n  role:")],
+    "a role without a name": [("  role: KarpenterNodeRole-prod\n", "  role:\n")],
+    "a family by its full name": [("  role:", "  amiFamily: AmazonLinux2023\n  role:")],
     "a pool without a spec (aws 5689)": [(POOL[POOL.index("spec:") :], "")],
 }
 
@@ -323,3 +334,12 @@ def test_each_suggestion_settles_what_it_is_offered_for(name: str) -> None:
             left = lint([changed], LintRequest(Target(NEWEST), RULES)).results
             assert result.finding.message not in {other.finding.message for other in left}, suggestion.name
             assert {other.finding.message for other in left if other.severity == "error"} <= errors, suggestion.name
+
+
+def test_of_two_numbers_for_one_comparison_either_is_offered() -> None:
+    line = ARCH + "        - key: karpenter.k8s.aws/instance-cpu\n          operator: Gt\n          values: [4, 8]\n"
+    source = Source.from_text("pool.yaml", POOL.replace(ARCH, line))
+    results = lint([source], LintRequest(Target(NEWEST), RULES)).results
+    (found,) = [result for result in results if result.rule.name == "refused-combination"]
+    assert [suggestion.name for suggestion in found.finding.suggestions] == ["keep `4`", "keep `8`"]
+    assert 'values: ["8"]' in apply(source.text, found.finding.suggestions[1].edits)

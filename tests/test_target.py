@@ -709,8 +709,8 @@ def test_what_a_release_before_1_serves_is_judged_for_the_oldest_release_known(t
     assert "error[unknown-field]: `scalingRequirements`" in done.stdout
     assert "info[removed-api]" in done.stdout and "error[removed-api]" not in done.stdout, "0.37.0 serves v1beta1"
     assert (
-        "Target of 1 object: Karpenter 1.0.0, by k.yaml:2 (the HelmRelease); 0.37.0 is older than nodelint"
-        " knows, so it is judged as its oldest release.\n" in done.stdout
+        "Target of 1 object: Karpenter 1.0.0; k.yaml:2 (the HelmRelease) states 0.37.0, which is older than nodelint"
+        " knows: judged by the oldest known.\n" in done.stdout
     )
     write(tmp_path, {"k.yaml": helm_release("v0.27.5")})
     assert "error[removed-api]" in nodelint("check").stdout, "0.27.5 does not serve it: another release runs"
@@ -749,8 +749,8 @@ def test_objects_that_only_older_releases_serve_are_judged_as_what_they_become(t
     assert "  note: Karpenter 0.27.5, which k.yaml:2 states, still serves it;" in done.stdout
     assert "pool.yaml:9:15: warning[narrow-spot]: spot capacity only, of 1 instance type" in by_place(done.stdout)
     assert (
-        f"Target of 2 objects: Karpenter {NEWEST}, by k.yaml:2 (the HelmRelease); 0.27.5 is older than"
-        " nodelint knows, so they are judged as converted to v1.\n" in done.stdout
+        f"Target of 2 objects: Karpenter {NEWEST}; k.yaml:2 (the HelmRelease) states 0.27.5, which is older than"
+        " nodelint knows: they are judged as converted to v1.\n" in done.stdout
     )
     assert nodelint("check", "--fix", "--karpenter-version", "1.14.1").returncode == 0
     assert "kind: NodePool" in (tmp_path / "pool.yaml").read_text(encoding="utf-8")

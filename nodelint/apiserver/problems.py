@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from nodelint.model.messages import LONGEST_MESSAGE, short
+from nodelint.model.messages import LONGEST_MESSAGE, first_fitting, short
 from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
@@ -223,8 +223,8 @@ def describe_unlisted_value(value: object, path: str, choices: Iterable[object],
     start = f"{quote_value(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
         return f"{start}, did you mean `{meant}`?"
-    full = f"{start}; use one of {', '.join(str(choice) for choice in choices)}"
-    return full if len(full) <= LONGEST_MESSAGE else start
+    listed = f"one of {', '.join(str(choice) for choice in choices)}"
+    return first_fitting(f"{start}; use {listed}", f"{quote_value(value, 30)} is not {listed}", start)
 
 
 def needs(what: str, since: Version, target: Version) -> str:

@@ -9,17 +9,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from nodelint.edits import add_key, apply, if_editable, remove, replace
+from nodelint.edits import add_key, apply, if_editable, remove, replace, set_value
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.source import UNKNOWN, Node, reread
+from nodelint.source.yaml.scalars import resolve
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from nodelint.edits.formatting import Plain
     from nodelint.karpenter.userdata.source_map import ScalarPlaces
 
     class Problem(Protocol):
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
         @property
         def node(self) -> Node: ...
+
+        @property
+        def message(self) -> str: ...
 
     Judge = Callable[[Object], Sequence[Problem]]
 
@@ -58,6 +63,18 @@ def duration_meant(text: str) -> str | None:
     return value_suggestions.duration_meant(text)
 
 
+def write_meant(node: Node, meant: str, wanted: str, several: bool = False) -> list[Edit]:
+    """The value that a scalar was plainly meant to be, in the JSON type that is `wanted` there, `""` for its own.
+
+    Where a list is wanted, it becomes the one item, or each part between commas if it may be `several`.
+    """
+    if wanted == "array":
+        items: list[Plain] = [part.strip() for part in meant.split(",")] if several else [meant]
+        return if_editable(replace, node, items) if all(items) else []
+    value = resolve(meant) if node.value == meant else meant
+    return if_editable(set_value, node, value) if isinstance(value, str | int | float) else []
+
+
 def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestion]:
     """Taking away an entry or item, where fewer problems are left of the object then.
 
@@ -78,7 +95,10 @@ def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestio
 
 
 def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
-    """Whether a judge has less against the object once the changes are made."""
+    """Whether a judge has less against the object once the changes are made, and nothing that it had not before.
+
+    A comparison whose list of values goes still lacks its one value, though nothing in the list is wrong any more.
+    """
     source = obj.source
     if any(edit.source is not source for edit in changes):
         return False
@@ -87,7 +107,8 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
     at = next((n for n, other in enumerate(old) if other.node is obj.node), None)
     if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:
         return False
-    return len(judge(new[at])) < len(judge(obj))
+    before, after = ([problem.message for problem in judge(one)] for one in (obj, new[at]))
+    return len(after) < len(before) and all(after.count(message) <= before.count(message) for message in after)
 
 
 def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
@@ -125,13 +146,26 @@ def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple
             value = other.node.find("spec", name)
             if value is not None and isinstance(value.value, str):
                 title = f"{name} `{value.value}`, as EC2NodeClass `{other.name}` has"
-                yield title, if_editable(add_key, spec, name, value.value)
+                yield title, _give(spec, name, value.value)
     for field in ("subnetSelectorTerms", "securityGroupSelectorTerms"):
         cluster = (_only_tags(node_class, field) or {}).get(DISCOVERY)
         if cluster is not None:
             role = f"{ROLE_PREFIX}{cluster}"
             title = f"role `{role}`, as Karpenter's guide names it for the cluster `{cluster}`"
-            yield title, if_editable(add_key, spec, "role", role)
+            yield title, _give(spec, "role", role)
+
+
+def is_null(node: Node | None) -> bool:
+    """Whether a field is not there, or has no value, which is the same to an API server."""
+    return node is None or (node.kind == "scalar" and node.value is None)
+
+
+def _give(holder: Node, name: str, value: str) -> list[Edit]:
+    """A field of a mapping that it lacks, or that has no value yet."""
+    present = holder.get(name)
+    if present is None:
+        return if_editable(add_key, holder, name, value)
+    return if_editable(set_value, present, value) if is_null(present) else []
 
 
 MOST_COMPARED = 10

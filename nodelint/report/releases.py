@@ -80,12 +80,13 @@ def target_lines(report: Report) -> list[str]:
         return []
     for group in found:
         text = karpenter_text(group.chosen)
-        by = _cite_evidence(choice.karpenter_from for choice in group.chosen)
+        older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
+        by = _cite_evidence(c.karpenter_from for c in group.chosen if c.karpenter_from not in older)
         if by:
             text += f", by {by}"
-        elif any(choice.assumed for choice in group.chosen):
+        elif not older and any(choice.assumed for choice in group.chosen):
             text += " (newest known)"
-        else:
+        elif not older:
             text += " (as named)"
         versions = dict.fromkeys(str(choice.kubernetes) for choice in group.chosen if choice.kubernetes is not None)
         if versions and (by := _cite_evidence(choice.kubernetes_from for choice in group.chosen)):
@@ -93,17 +94,20 @@ def target_lines(report: Report) -> list[str]:
         line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {text}"
         if len({choice.karpenter for choice in group.chosen if choice.karpenter_from}) > 1:
             line += "; these are equally near and differ, so each is judged"
-        older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
         if older and any(choice.later for choice in group.chosen):
-            line += f"; {older[0].version} is older than nodelint knows, so they are judged as converted to v1"
+            line += f"; {_cite_older(older)}: they are judged as converted to v1"
         elif older:
-            line += f"; {older[0].version} is older than nodelint knows, so it is judged as its oldest release"
+            line += f"; {_cite_older(older)}: judged by the oldest known"
         for evidence in dict.fromkeys(evidence for c in group.chosen for evidence in c.passed_over):
             why = "no release of Karpenter" if evidence.weight == NO_RELEASE else "too old for these objects"
             line += f"; {evidence.version} at {evidence.place} ({evidence.by}) is {why} and does not count"
         newer = dict.fromkeys(filter(None, (judged_as(choice.karpenter.last) for choice in group.chosen)))
         lines.append(line + "".join(f"; judged as {release}" for release in newer) + ".")
     return lines
+
+
+def _cite_older(evidence: Sequence[Evidence]) -> str:
+    return f"{_cite_evidence(evidence[:1])} states {evidence[0].version}, which is older than nodelint knows"
 
 
 def _cite_evidence(evidence: Iterable[Evidence | None]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.lint.config import Settings
 from nodelint.lint.engine import Target
 from nodelint.model.manifest import Object
+from nodelint.model.releases import OLDEST
 from nodelint.printable import printable
 from nodelint.report.style import TextStyle, wrapped
 from nodelint.source import SourceText
@@ -101,6 +102,8 @@ def _describe_choice(chosen: Chosen) -> str:
 
 def _describe_evidence(chosen: Chosen) -> str:
     evidence = chosen.karpenter_from
+    if evidence is not None and evidence.karpenter < OLDEST:
+        return f"for {evidence.place} ({evidence.by}) states {evidence.version}, which is older than nodelint knows"
     if evidence is not None:
         return f"by {evidence.place} ({evidence.by})"
     return _NEWEST if chosen.assumed else _NAMED

@@ -59,7 +59,13 @@ def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerP
         # The fields are those of the library that a release is built with; that of 1.15 was not to be read.
         severity: Severity = "warning" if problem.layer == "unknown" else "error"
         yield ControllerProblem(
-            problem.node, problem.message, "kubelet", severity, NOT_READY, _suggested_value(problem)
+            problem.node,
+            problem.message,
+            "kubelet",
+            severity,
+            NOT_READY,
+            _suggested_value(problem),
+            wanted=problem.wanted,
         )
     yield from _unsupported(kubelet, family_of(node_class))
 

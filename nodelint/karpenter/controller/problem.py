@@ -13,7 +13,8 @@ class ControllerProblem(NamedTuple):
     `node` is the tightest place. `kind` is a slug that identifies the problem, so that a rule which
     explains one of them better can win. `consequence` is what happens at run time, in words that do
     not depend on the value. `suggestion` is the text that should stand at the place, where it is plain;
-    `choices` are texts of which only the author knows which, each after what it is in words.
+    `choices` are texts of which only the author knows which, each after what it is in words. `wanted` is the JSON
+    type that the value should have and has not.
     """
 
     node: Node
@@ -23,3 +24,4 @@ class ControllerProblem(NamedTuple):
     consequence: str
     suggestion: str | None = None
     choices: tuple[tuple[str, str], ...] = ()
+    wanted: str = ""

@@ -250,11 +250,11 @@ def _shared(pool: Object, cls: Object, relations: Relations, unblocked: dict[str
     members = []
     for other in relations.pools_of(cls):
         if not same(kubelet_to_move(other) if is_old(other) else present, settings):
-            raise Blocked(f"the NodePools of {cls.label} differ in kubelet settings: each needs a class of its own")
+            raise Blocked(f"the NodePools of {cls.label} differ in kubelet settings: give each a class of its own")
         if is_old(other):
             members.append(Member(other))
     if present is not None and not same(present, settings):
-        raise Blocked(f"{cls.label} holds kubelet settings that differ from its own: each needs a class")
+        raise Blocked(f"{cls.label} has other kubelet settings than the pool: give the pool a class of its own")
     try:
         migration_of(Member(cls, value=copy.deepcopy(unblocked)))
     except Blocked:

@@ -189,12 +189,14 @@ def image_terms(spec: Plain, terms: Any, family: Any, result: Migration) -> None
 def alias_of(family: Any) -> str:
     """The alias that means what a family without terms meant: its newest image. Raises Blocked."""
     if isinstance(family, PlaceholderText):
-        raise Blocked("amiFamily is a placeholder: v1 needs amiSelectorTerms that name the image")
+        raise Blocked("amiFamily is a placeholder: add amiSelectorTerms that name the image")
     if family == "Ubuntu":
         raise Blocked("Ubuntu has no alias in v1: name its image in amiSelectorTerms")
     alias = next((name for name in families() if ami_family_of(name) == family), None)
     if alias is None:
-        raise Blocked(f"amiFamily {family or 'is missing'}: v1 needs amiSelectorTerms that name the image")
+        raise Blocked(
+            f"amiFamily {family or 'is missing'}: add amiSelectorTerms, for v1 has no image for it by default"
+        )
     return f"{alias}@latest"
 
 

@@ -29,7 +29,7 @@ from nodelint.karpenter.convert.migrate import (
     template_metadata,
 )
 from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
-from nodelint.model.messages import did_you_mean
+from nodelint.model.messages import did_you_mean, short
 
 # What the admission webhook of a Provisioner filled in: the keys that made it hold off, and the requirement.
 _PROVISIONER_DEFAULTS: tuple[tuple[tuple[str, ...], tuple[Plain, ...]], ...] = (
@@ -111,12 +111,12 @@ def _hold_to_provisioner(old: Plain, partial: bool) -> None:
         )
         lacks = [name for name in needed if not provider.get(name)]
         if lacks:
-            raise Blocked(f"`spec.provider` lacks {' and '.join(lacks)}, without which every release refuses it")
+            raise Blocked(f"`spec.provider` has no {' and no '.join(lacks)}: add what every release requires")
     if provider:
         raise Blocked("`spec.provider` needs an EC2NodeClass of its own: write one, and name it in providerRef")
     reference = old.get("providerRef")
     if not isinstance(reference, dict) and not partial:
-        raise Blocked("it names no class: v1 needs one, and a `providerRef` to it")
+        raise Blocked("it names no class: add a `providerRef` to an AWSNodeTemplate")
     if isinstance(reference, dict) and reference.get("kind") not in (None, "", "AWSNodeTemplate", CLASS_KIND):
         raise Blocked("its providerRef is not to an AWSNodeTemplate")
 
@@ -148,11 +148,11 @@ def _provisioner_requirements(old: Plain, result: Migration, partial: bool) -> l
     if partial:
         return requirements if isinstance(requirements, list) else None
     if requirements is not None and not isinstance(requirements, list):
-        raise Blocked("`spec.requirements` is not a list")
+        raise Blocked("`spec.requirements` has to be a list")
     written = [line for line in requirements or [] if isinstance(line, dict)]
     keys = [line.get("key") for line in written]
     if any(isinstance(key, PlaceholderText) for key in keys):
-        raise Blocked("a requirement's key is a placeholder: the defaults of a Provisioner depend on it")
+        raise Blocked("the key of a requirement is a placeholder: the defaults of a Provisioner depend on it")
     kept_lines = [line for line in written if line.get("key") != OLD_LABEL]
     filled = [
         default
@@ -170,7 +170,7 @@ def _provisioner_disruption(old: Plain, partial: bool) -> Plain:
     consolidation = old.get("consolidation")
     enabled = consolidation.get("enabled") if isinstance(consolidation, dict) else None
     if isinstance(enabled, PlaceholderText):
-        raise Blocked("consolidation.enabled is a placeholder: v1 says it by a policy")
+        raise Blocked("`consolidation.enabled` is a placeholder: write `consolidationPolicy` in its place")
     after = old.get("ttlSecondsAfterEmpty")
     if enabled is True:
         return {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"}
@@ -195,7 +195,7 @@ def settle(value: Plain, path: Sequence[str]) -> None:
         consolidation, after = (old, other) if name == "consolidation" else (other, old)
         enabled = field({"": consolidation}, "").get("enabled", False)
         if not isinstance(enabled, bool):
-            raise Blocked("consolidation.enabled is no boolean: v1 says it by a policy")
+            raise Blocked("`consolidation.enabled` has to be `true` or `false`")
         home = _home(spec, "disruption")
         home.setdefault("consolidationPolicy", "WhenEmptyOrUnderutilized" if enabled else "WhenEmpty")
         home.setdefault("consolidateAfter", _seconds(after) if after is not None else "0s" if enabled else "Never")
@@ -204,22 +204,24 @@ def settle(value: Plain, path: Sequence[str]) -> None:
     elif name == "providerRef" and isinstance(old, dict):
         _home(spec, "template", "spec").setdefault("nodeClassRef", class_reference(old, partial=False))
     else:
-        raise Blocked(f"v1 has nothing for `{name}`")
+        raise Blocked(f"v1 has no field for `{name}`: remove it")
 
 
 def _home(spec: Plain, *path: str) -> Plain:
     for name in path:
         spec = spec.setdefault(name, {})
         if not isinstance(spec, dict):
-            raise Blocked(f"`{name}` is not a mapping")
+            raise Blocked(f"`{name}` has to be a mapping")
     return spec
 
 
 def _seconds(value: Any) -> str:
     if isinstance(value, PlaceholderText):
         return PlaceholderText(f"{value}s")
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value):
+        value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Blocked("a time to live is not a number of seconds")
+        raise Blocked(f"a time to live has to be a whole number of seconds, not `{short(str(value), 30)}`")
     return f"{value // 3600}h" if value and value % 3600 == 0 else f"{value}s"
 
 
@@ -232,7 +234,7 @@ def node_template(value: Plain, partial: bool) -> Migration:
     if "launchTemplate" in spec:
         raise Blocked("v1 has no `launchTemplate`: write what it sets as fields of the EC2NodeClass")
     if not partial and not spec.get("instanceProfile") and not spec.get("role"):
-        raise Blocked("it has neither `role` nor `instanceProfile`, of which v1 requires one")
+        raise Blocked("it has neither `role` nor `instanceProfile`: add one of them, which v1 requires")
     for old, new in (
         ("subnetSelector", "subnetSelectorTerms"),
         ("securityGroupSelector", "securityGroupSelectorTerms"),
@@ -240,7 +242,7 @@ def node_template(value: Plain, partial: bool) -> Migration:
         if old in spec:
             rename_field(spec, old, new, selector_terms(spec[old], old))
         elif not partial:
-            raise Blocked(f"it has no {old}: v1 needs {new}")
+            raise Blocked(f"it has no {old}: add it, for v1 requires {new}")
     selector = spec.get("amiSelector")
     if selector:
         rename_field(spec, "amiSelector", "amiSelectorTerms", selector_terms(selector, "amiSelector"))
@@ -284,10 +286,10 @@ def selector_terms(selector: Any, selected: str) -> list[Plain]:
         if isinstance(wrong, str) and not _IDS[selected].fullmatch(wrong):
             raise Blocked(f"`{wrong}` of {selected} is not an id")
         if "id" in term and len(term) > 1:
-            raise Blocked(f"{selected} asks for ids and more at once: v1 takes an id alone")
+            raise Blocked(f"{selected} has ids beside tags: a term of v1 takes an id alone")
         terms.append(term)
     if not terms:
         raise Blocked(f"{selected} selects nothing")
     if len(terms) > 30:
-        raise Blocked(f"{selected} means {len(terms)} terms: v1 takes 30")
+        raise Blocked(f"{selected} becomes {len(terms)} terms: v1 takes at most 30")
     return terms
