@@ -112,7 +112,7 @@ def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve
     if size.types <= NARROW and end <= HALF * cpus:
         yield Finding(
             at=fixes.visible_node(cpu.at.node),
-            message=f"the memory limit `{_quote_limit(memory)}` stops it at about {end:,.0f} CPUs with most types left:"
+            message=f"the memory limit `{_quote_limit(memory)}` allows about {end:,.0f} CPUs with most types left:"
             f" the cpu limit is `{_quote_limit(cpu)}`",
             also=[Also(memory.at.node, f"most types left have {size.middle:.3g} GiB per CPU or more")],
             help="set both limits to the size that the pool may grow to",
