@@ -107,7 +107,7 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
     at = next((n for n, other in enumerate(old) if other.node is obj.node), None)
     if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:
         return False
-    before, after = ([problem.message for problem in judge(one)] for one in (obj, new[at]))
+    before, after = ([problem.message for problem in judge(judged)] for judged in (obj, new[at]))
     return len(after) < len(before) and all(after.count(message) <= before.count(message) for message in after)
 
 
