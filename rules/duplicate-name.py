@@ -63,7 +63,8 @@ def _check_elsewhere(obj: Object, context: Context) -> Findings:
     other = context.definition_elsewhere(obj)
     if other is not None:
         terraform = other.source.path.endswith((".tf", ".tofu"))
-        maker = "Terraform" if terraform else f"`{messages.short(os.path.dirname(other.source.path), 30)}`"
+        here, there = (os.path.dirname(o.source.path) or os.curdir for o in (obj, other))
+        maker = "Terraform" if terraform else f"`{messages.short(os.path.relpath(there, here), 30)}`"
         yield Finding(
             at=obj.name_node,
             message=f"{maker} makes {obj.kind} `{obj.name}`, too, with another spec: the one applied last wins",

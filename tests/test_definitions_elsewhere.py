@@ -85,3 +85,32 @@ def test_a_third_one_says_that_they_are_versions(nodelint: Run, tmp_path: Path) 
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "pool.yaml").write_text(text, encoding="utf-8")
     assert told(nodelint) == []
+
+
+@pytest.mark.parametrize(("asked", "expected"), [((), "b.yaml"), (("a.yaml",), "a.yaml"), (("b.yaml",), "b.yaml")])
+def test_of_two_files_that_make_one_object_the_one_asked_about_is_told(
+    nodelint: Run, tmp_path: Path, asked: tuple[str, ...], expected: str
+) -> None:
+    (tmp_path / "prod" / "repository" / ".git").mkdir(parents=True)
+    home = tmp_path / "prod" / "repository"
+    for name in ("a.yaml", "b.yaml"):
+        (home / name).write_text(nodepool(name="apps"), encoding="utf-8")
+    done = nodelint("check", "--select", "duplicate-name", "--format", "json", *asked, cwd=home)
+    assert [each["path"] for each in json.loads(done.stdout)["findings"]] == [expected]
+
+
+def test_folders_around_a_repository_say_nothing(nodelint: Run, tmp_path: Path) -> None:
+    """The same is found by relative and by whole paths, however the folders above are called."""
+    home = tmp_path / "examples" / "prod" / "repository"
+    (home / ".git").mkdir(parents=True)
+    for folder in ("gitops", "k8s"):
+        (home / folder).mkdir()
+        text = nodepool(name="apps") + "---\n" + nodeclass()
+        spot = text.replace("    spec:\n", f"    spec:\n      expireAfter: {len(folder)}h\n", 1)
+        (home / folder / "a.yaml").write_text(spot, encoding="utf-8")
+    for path in (".", str(home)):
+        done = nodelint("check", "--select", "duplicate-name", "--format", "json", path, cwd=home)
+        found = [(Path(f["path"]).parent.name, f["message"]) for f in json.loads(done.stdout)["findings"]]
+        assert found == [
+            ("k8s", "`../gitops` makes NodePool `apps`, too, with another spec: the one applied last wins")
+        ]

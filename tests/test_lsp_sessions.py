@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
+import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
 from .manifests import nodeclass, nodepool
 from .test_lsp import Editor
@@ -98,7 +102,7 @@ SESSIONS = {
     "variables": (
         TERRAFORM,
         "prod.auto.tfvars",
-        [('"amd64"', '"x86"'), ('"x86"', '"arm64"'), ('"arm64"', '"'), ('"', '"amd64"')],
+        [('"amd64"', '"x86"'), ('"x86"', '"arm64"'), ('"arm64"', '"karpenter'), ('"karpenter', '"amd64"')],
     ),
     "heredoc": (
         TERRAFORM,
@@ -113,6 +117,26 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     editor = Editor(tmp_path_factory.mktemp("home"))
     yield editor
     assert editor.leave() == (0, "")
+
+
+def _shown(editor: Editor, uri: str) -> list[tuple[int, int, str, str]]:
+    """What the editor shows of a text, with the columns counted in characters."""
+    text = editor.texts[uri]
+    found = []
+    for shown in editor.diagnostics(uri):
+        start = shown.range.start
+        column = editor.offset(text, start) - editor.offset(text, types.Position(start.line, 0))
+        found.append((start.line + 1, column + 1, str(shown.code), shown.message.partition("\n")[0]))
+    return sorted(found)
+
+
+def _said(nodelint: Nodelint, folder: Path) -> dict[str, list[tuple[int, int, str, str]]]:
+    """What `check` says of each file below a folder."""
+    answer = json.loads(nodelint("check", "--format", "json", ".", cwd=folder).stdout)
+    found: dict[str, list[tuple[int, int, str, str]]] = {}
+    for f in answer["findings"]:
+        found.setdefault(f["path"], []).append((f["start"]["line"], f["start"]["column"], f["rule"], f["message"]))
+    return {path: sorted(findings) for path, findings in found.items()}
 
 
 @pytest.mark.parametrize("name", SESSIONS)
@@ -135,18 +159,100 @@ def test_editor_shows_what_check_says(editor: Editor, nodelint: Nodelint, tmp_pa
             size = pace.randint(1, 4)
             editor.edit(uri, at, at, new[:size])
             at, new = at + size, new[size:]
-        shown = [
-            (d.range.start.line + 1, d.range.start.character + 1, str(d.code), d.message.partition("\n")[0])
-            for d in editor.diagnostics(uri)
-        ]
+        shown = _shown(editor, uri)
         place.write_text(editor.texts[uri], encoding="utf-8")
-        answer = json.loads(nodelint("check", "--format", "json", ".", cwd=tmp_path).stdout)
-        said = [
-            (f["start"]["line"], f["start"]["column"], f["rule"], f["message"])
-            for f in answer["findings"]
-            if f["path"] == edited
-        ]
-        assert sorted(shown) == sorted(said), editor.texts[uri]
+        said = _said(nodelint, tmp_path).get(edited, [])
+        assert shown == said, editor.texts[uri]
         seen.update(said)
     assert seen
     editor.close(uri)
+
+
+WORDS = (
+    *(
+        "0",
+        "101",
+        "-5",
+        "true",
+        "null",
+        '""',
+        "In",
+        "Exists",
+        "Gt",
+        "arm64",
+        "x86",
+        "30d",
+        "Never",
+        "m7i.*",
+        "on_demand",
+    ),
+    *("{{ .Values.x }}", "${var.arch}", "karpenter.sh/v1", "NodePoll", "other", "🦊", "|", "- a", "{}", "&a 1", "*a"),
+)
+LINES = (
+    *("  weight: 3", "---", "weight: 7", "\t", '"', "}", "{{- if .Values.a }}", "{{- end }}"),
+    "      taints: [{key: a, effect: NoSchedule}]",
+)
+TREES = {
+    f"{folder}/{path}": text
+    for folder, tree in (("chart", CHART), ("overlay", OVERLAY), ("tf", TERRAFORM))
+    for path, text in tree.items()
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_to_files_editor_shows_what_check_says(
+    editor: Editor, nodelint: Nodelint, tmp_path: Path, seed: int
+) -> None:
+    """Texts are edited, undone, saved, deleted and renamed; the one that is compared has them as files."""
+    chance = random.Random(seed)
+    here, there = tmp_path / "here", tmp_path / "there"
+    for path, text in TREES.items():
+        (here / path).parent.mkdir(parents=True, exist_ok=True)
+        (here / path).write_text(text, encoding="utf-8")
+    (here / ".git").mkdir()
+    opened = {editor.open(here / path): here / path for path in TREES}
+    for _ in range(25):
+        for _ in range(chance.randint(1, 5)):
+            uri = chance.choice(list(opened))
+            path, text = opened[uri], editor.texts[uri]
+            step = chance.random()
+            if step < 0.45 and (words := list(re.finditer(r"[\w.@/*-]+", text))):
+                word = chance.choice(words)
+                editor.edit(uri, word.start(), word.end(), chance.choice(WORDS))
+            elif step < 0.6:
+                at = chance.choice([0, *(found.end() for found in re.finditer("\n", text))])
+                editor.edit(uri, at, at, f"{chance.choice(LINES)}\n")
+            elif step < 0.85:
+                original = TREES[next(name for name in TREES if name.endswith(path.name.removeprefix("new-")))]
+                editor.edit(uri, 0, len(text), original)
+            elif step < 0.93 or not path.exists():
+                path.write_text(text, encoding="utf-8")
+                editor.changed_on_disk(path)
+            elif step < 0.97 and path.name != "Chart.yaml":
+                path.unlink()
+                editor.changed_on_disk(path)
+            elif not path.name.startswith("new-"):
+                editor.close(opened_uri := uri)
+                del opened[opened_uri]
+                path = path.rename(path.with_name(f"new-{path.name}"))
+                editor.changed_on_disk(path)
+                opened[editor.open(path, text)] = path
+        shutil.rmtree(there, ignore_errors=True)
+        shutil.copytree(here, there)
+        for uri, path in opened.items():
+            (there / path.relative_to(here)).write_bytes(editor.texts[uri].encode())
+        said = _said(nodelint, there)
+
+        def differ(said: dict[str, list[tuple[int, int, str, str]]] = said) -> list[str]:
+            names = {str(path.relative_to(here)): uri for uri, path in opened.items()}
+            return [name for name, uri in names.items() if _shown(editor, uri) != said.get(name, [])]
+
+        for _ in range(50):  # what another text or the disk changes is said a moment later
+            if not differ():
+                break
+            editor.runner.run(asyncio.sleep(0.1))
+        for name in differ():
+            uri = next(uri for uri, path in opened.items() if str(path.relative_to(here)) == name)
+            assert _shown(editor, uri) == said.get(name, []), name
+    for uri in opened:
+        editor.close(uri)

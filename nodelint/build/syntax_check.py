@@ -40,7 +40,7 @@ def find_fault(path: str, data: bytes) -> tuple[Source, SyntaxFault | None]:
             return source, SyntaxFault(len(data[: error.start].decode()), message)
     if chart_of(path) is not None:
         return source, _find_template_fault(source.text)
-    if source.problems and not path.endswith(".tfvars"):  # which is read as a text of Terraform alone
+    if source.problems:
         return source, SyntaxFault(source.problems[0].offset, source.problems[0].message)
     if path.endswith(TERRAFORM):
         found = find_hcl_problem(source.text)

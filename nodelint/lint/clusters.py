@@ -137,7 +137,7 @@ _OF_TERRAFORM = (".tf", ".tofu", *_READ_BY_NAME)
 
 def _stands_alone(o: Object) -> bool:
     """Whether an object may be for another cluster, or is no whole one."""
-    path = o.source.path
+    path = _path_in_repository(o.source.path)
     words = _ELSEWHERE.union(table("vocabulary")["environments"])
     of_another = not words.isdisjoint(re.split(r"[^a-z0-9]+", path.lower())) or re.search(_REGION, path)
     return o.partial or o.version != "v1" or _of_examples(path) or bool(of_another)
@@ -229,10 +229,15 @@ def _ambiguous(objects: Sequence[Object]) -> set[str]:
 def _of_examples(path: str) -> bool:
     """Whether a file is in a folder of examples of its repository: `examples/v1`, `blueprints/spot`."""
     words = table("vocabulary")["example_folders"]
-    folder = os.path.dirname(os.path.abspath(path))
-    home = repository(folder)
-    within = os.path.relpath(folder, home).replace(os.sep, "/") if home is not None else os.path.dirname(path)
-    return any(part in words for part in within.lower().split("/"))
+    folder = os.path.dirname(_path_in_repository(path))
+    return any(part in words for part in folder.lower().split("/"))
+
+
+def _path_in_repository(path: str) -> str:
+    """A path without the folders around its repository: how these are called says nothing about what it holds."""
+    whole = os.path.abspath(path)
+    root = repository(os.path.dirname(whole))
+    return path if root is None else os.path.relpath(whole, root).replace(os.sep, "/")
 
 
 def _of_environment(path: str) -> bool:

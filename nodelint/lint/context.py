@@ -41,7 +41,8 @@ class Context(ObjectRelations):
     """What a rule may ask beside the object that it looks at: releases, facts, and the other objects.
 
     `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
-    `objects` are all that the run has read, `foreign` the NodePools of other providers, which only each other see.
+    `objects` are all that the run has read, the last `context_count` of them only to be referred to. `foreign` are
+    the NodePools of other providers, which only each other see.
     `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
     `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
     """
@@ -52,11 +53,12 @@ class Context(ObjectRelations):
         target: Target,
         *,
         foreign: Sequence[NodePool] = (),
+        context_count: int = 0,
         rule_names: Sequence[str] = (),
         former_names: Mapping[str, str] = MappingProxyType({}),
         strict: bool = True,
     ) -> None:
-        super().__init__(objects, target, foreign)
+        super().__init__(objects, target, foreign, context_count)
         self.kubernetes = target.kubernetes
         self.facts = target.facts
         self.rule_names = rule_names

@@ -74,7 +74,7 @@ def judge_objects(
     target = setup.target
 
     def run(target: Target, objects: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
-        made = start_run(target, (*requested, *context_objects), setup, memory)
+        made = start_run(target, requested, setup, memory, context_objects)
         made.judge(objects, setup.running, files, share(objects))
         made.judge_converted(objects, setup.running)
         made.judge_branches(objects, setup.running)
@@ -131,11 +131,13 @@ def judge_in_turn(pause: Callable[[], None]) -> ObjectMap:
 
 def start_run(
     target: Target,
-    read: Sequence[Object],
+    requested: Sequence[Object],
     setup: RuleSetup,
     memory: ResultCaches | None,
+    context_objects: Sequence[Object] = (),
 ) -> ReleaseRun:
     rules, reporting = setup.rules, setup.reporting
+    read = (*requested, *context_objects)
     foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
     objects = [obj for obj in read if not _is_foreign(obj)] if foreign else read
     context: type[Context] = Context
@@ -153,6 +155,7 @@ def start_run(
             objects,
             target,
             foreign=foreign,
+            context_count=sum(not _is_foreign(obj) for obj in context_objects) if foreign else len(context_objects),
             rule_names=tuple(rules),
             former_names=former_names(rules),
             strict=setup.strict,

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 class ObjectRelations:
     """The objects of a run, asked by what they have to do with each other."""
 
-    def __init__(self, objects: Sequence[Object], target: Target, foreign: Sequence[NodePool]) -> None:
+    def __init__(
+        self, objects: Sequence[Object], target: Target, foreign: Sequence[NodePool], context_count: int
+    ) -> None:
         self._world = objects
         self._foreign = foreign
+        self._judged = len(objects) - context_count
         self._target = target
         self.karpenter = target.karpenter
         self._class_of: dict[int, EC2NodeClass | None] = {}
@@ -181,16 +184,21 @@ class ObjectRelations:
         return self._definitions_elsewhere.get(id(obj))
 
     @cached_property
+    def _asked_last(self) -> Sequence[Object]:
+        """The objects, those read for context first: of some that are alike the first is silent."""
+        return (*self.objects[self._judged :], *self.objects[: self._judged])
+
+    @cached_property
     def _definitions_elsewhere(self) -> dict[int, Object]:
         from nodelint.lint.clusters import definitions_elsewhere
 
-        return definitions_elsewhere(self.objects)
+        return definitions_elsewhere(self._asked_last)
 
     @cached_property
     def _namesakes_of(self) -> dict[int, list[Object]]:
         from nodelint.lint.clusters import namesakes
 
-        return namesakes(self.objects)
+        return namesakes(self._asked_last)
 
     @cached_property
     def _beside(self) -> dict[int, list[NodePool]]:

@@ -34,9 +34,11 @@ from nodelint.session import Session
 from nodelint.source import Source, SourceText
 from nodelint.source.files.discover import discover
 from nodelint.source.files.kustomizations import forget, is_patch
-from nodelint.source.files.safe_read import repository
+from nodelint.source.files.safe_read import repository, stand_in
 from nodelint.source.incremental import move
 from nodelint.tuples import NamedTuple
+
+_SETTINGS = (*config.FILES, "pyproject.toml")
 
 _A_WHILE = timedelta(minutes=1)
 """For how long facts are taken to be as old as they were."""
@@ -279,6 +281,9 @@ class Project:
             self._disk.clear()
             forget()
         self.troubles = []
+        # A configuration counts once it is saved: what is half written would be complained about at each key.
+        texts = {b.path: b.text for b in state.buffers.values() if os.path.basename(b.path) not in _SETTINGS}
+        stand_in(texts)
         moved = self._read_texts(state)
         groups: dict[tuple[str | None, str | None], list[Buffer]] = {}
         for buffer in state.buffers.values():
@@ -329,6 +334,8 @@ class Project:
     def _view(self, setup: Setup, buffers: list[Buffer], root: str | None, folder: str, state: State) -> View:
         exclude = setup.session.exclude
         requested = [buffer for buffer in buffers if not (buffer.on_disk and exclude and exclude.match(buffer.path))]
+        # In the order in which a run would read them, and not in that in which they were opened.
+        requested.sort(key=lambda buffer: buffer.path.split(os.sep))
         if root is None:
             return View(setup, requested, folder)
         on_disk, choose, kustomizations = self._repository(setup.session, root)

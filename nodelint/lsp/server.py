@@ -33,6 +33,7 @@ from nodelint.lsp.positions import changed
 from nodelint.lsp.project import Buffer, Project, ProjectProblem, State, View, file_path, speaks_of_files
 from nodelint.lsp.protocol import Protocol
 from nodelint.lsp.summary import lenses, symbols
+from nodelint.source.files.discover import may_state
 
 _LONGEST_QUIET = 0.1
 """Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""
@@ -41,6 +42,7 @@ _AT_ONCE = 0.03
 """Seconds that judging may take for each key to be followed by it at once."""
 
 _WATCHED = ("**/*.{yaml,yml,json,tf,tofu,tpl,tftpl,tmpl,gotmpl,j2,toml}", "**/Kustomization")
+_OVERLAY = "kustomization"
 _log = logging.getLogger("nodelint.lsp")
 _T = TypeVar("_T")
 
@@ -71,6 +73,7 @@ class Server(LanguageServer):
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
         self._told: set[str] = set()
         self._faults: set[str] = set()
+        self._stating: set[str] = set()
         self._watches = False
         _register(self)
 
@@ -124,6 +127,17 @@ class Server(LanguageServer):
             buffers = self._with_buffer(uri, params.text_document.version, lines.text)
             buffers[uri].take_lines(lines)
             self._changed(buffers)
+
+    def saved(self, uri: str) -> None:
+        """A text that is on disk now: a configuration, a kustomization, and what states a release, count from now on.
+
+        Of another manifest that is saved nothing is new.
+        """
+        name, buffer = uri.rpartition("/")[2], self.state.buffers.get(uri)
+        states = buffer is not None and may_state(buffer.path, buffer.text.encode(errors="replace"), True)
+        if states or uri in self._stating or name in (*FILES, "pyproject.toml") or name.lower().startswith(_OVERLAY):
+            self.disk_changed()
+        (self._stating.add if states else self._stating.discard)(uri)
 
     def closed(self, uri: str) -> None:
         """A text that is open no longer; what is on disk counts again."""
@@ -341,10 +355,7 @@ def _register_texts(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
-        # Of a manifest that is saved nothing is new; a configuration or a kustomization is read from disk.
-        name = params.text_document.uri.rpartition("/")[2]
-        if name in (*FILES, "pyproject.toml") or name.lower().startswith("kustomization"):
-            server.disk_changed()
+        server.saved(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:

@@ -130,6 +130,8 @@ class Source(SourceText):
             if self._read_as_script():
                 return False
             self.documents.append(Document(None, begin, end, len(self.documents)))
+            if self.path.endswith(_NO_YAML):
+                return True
             self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened))
         for document in self.documents[before:]:
             if document.root is not None and self._may_hold_another(document):
@@ -314,6 +316,9 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
         new.held = None, source.held[1]
     return new
 
+
+_NO_YAML = (".tfvars", ".hcl")
+"""Texts of Terraform that hold values, and no manifest: what is no YAML there is no mistake."""
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"

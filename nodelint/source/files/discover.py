@@ -181,9 +181,9 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
         source = Source.from_bytes(_display_path(file), data, found.also or _buffers_in(data))
         source.part = is_patch(file)
         found.sources.append(source)
-        if _may_state(file, data, True):
+        if may_state(file, data, True):
             found.stating.append(source)
-    elif _may_state(file, data, False):
+    elif may_state(file, data, False):
         from nodelint.source import Source
 
         found.stating.append(Source.from_bytes(_display_path(file), data))
@@ -229,13 +229,14 @@ def _read_for_release(file: str, found: Discovery) -> None:
     if any(source.path == _display_path(file) for source in found.stating):
         return
     data = _read(file, Discovery())
-    if isinstance(data, bytes) and _may_state(file, data, _concerns_karpenter(data)):
+    if isinstance(data, bytes) and may_state(file, data, _concerns_karpenter(data)):
         from nodelint.source import Source
 
         found.stating.append(Source.from_bytes(_display_path(file), data))
 
 
-def _may_state(file: str, data: bytes, ours: bool) -> bool:
+def may_state(file: str, data: bytes, ours: bool) -> bool:
+    """Whether a file may state a release; `ours` says that it names Karpenter."""
     if _holds_any(data, _STATES_ALONE) or (file.endswith(_HCL) and _holds_any(data, _STATES_IN_HCL)):
         return True
     # Of a file of values that does not name Karpenter, these keys are telling enough.

@@ -240,6 +240,9 @@ class Modules:
         self._listed: dict[str, tuple[list[str], list[str]]] = {}
         self._near: dict[str, list[str]] = {}
         self._sources: dict[str, Source | None] = {os.path.abspath(source.path): source for source in sources}
+        self._handed_in: dict[str, list[str]] = {}  # in an editor some that are no files yet
+        for path in self._sources:
+            self._handed_in.setdefault(os.path.dirname(path), []).append(path)
         self._files: dict[str, TerraformFile] = {}
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
@@ -274,7 +277,8 @@ class Modules:
                         folders.append(entry.path)
             except OSError:
                 pass
-            self._listed[folder] = sorted(folders), sorted(files)
+            files += (path for path in self._handed_in.get(folder, ()) if path.endswith(ENDS))
+            self._listed[folder] = sorted(folders), sorted({*files})
         return self._listed[folder]
 
     def files(self, folder: str) -> list[TerraformFile]:
@@ -362,9 +366,10 @@ class Modules:
         """The values of the files that Terraform reads by itself."""
         if folder not in self._given:
             try:
-                names = sorted(os.listdir(folder))
+                listed = os.listdir(folder)
             except OSError:
-                names = []
+                listed = []
+            names = sorted({*listed, *map(os.path.basename, self._handed_in.get(folder, ()))})
             auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
             found: dict[str, Node] = {}
             for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):
