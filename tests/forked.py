@@ -12,6 +12,7 @@ import gc
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -49,6 +50,57 @@ spec:
   subnetSelectorTerms: [{tags: {a: b}}]
   securityGroupSelectorTerms: [{tags: {a: b}}]
 """
+
+
+_PRINTED = WARM.replace("[spot, on-demand]", "[{{ .Values.kind }}, on-demand]")
+_POOL_TEXT = (
+    WARM.partition("---\n")[0].replace("[spot, on-demand]", '["${var.kind}"]').replace("\n", "\n    ").rstrip(" ")
+)
+FILES = {
+    "a.yaml": WARM
+    + """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      nodeSelector: {karpenter.sh/capacity-type: spot}
+      containers: [{name: a, resources: {requests: {cpu: 1}}}]
+""",
+    "broken/a.yaml": f"{WARM}a: [\n",
+    "wrong/a.yaml": WARM.replace("[spot, on-demand]", "[a, spt]").replace("  role:", "  rol:"),
+    "chart/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+    "chart/values.yaml": "kind: spot\n",
+    "chart/templates/a.yaml": f"{{{{- if .Values.kind }}}}\n{_PRINTED}{{{{- end }}}}\n",
+    "overlay/kustomization.yaml": (
+        "resources: [a.yaml]\npatches:\n  - target: {kind: NodePool}\n"
+        "    patch: |-\n      - {op: add, path: /spec/weight, value: 3}\n"
+    ),
+    "overlay/a.yaml": WARM,
+    "module/main.tf": (
+        'variable "kind" {\n  default = "spot"\n}\n\n'
+        f'resource "kubectl_manifest" "a" {{\n  yaml_body = <<-YAML\n    {_POOL_TEXT}  YAML\n}}\n'
+    ),
+}
+"""What the first runs of the commands are made over: each form once."""
+
+FIRST_RUNS = (
+    ["check"],
+    ["check", "--format", "json"],
+    ["check", "--profile", "strict", "--diff", "--fix", "--unsafe-fixes"],
+    ["check", "--format", "sarif", "a.yaml"],
+    ["explain"],
+    ["plan", "overlay", "--old", "broken"],
+    ["plan", "module", "--old", "chart", "--format", "json"],
+    ["hash"],
+    ["fit"],
+    ["upgrade", "--from", "1.0.8", "--to", "1.14.1"],
+    ["rule"],
+    ["rule", "no-image"],
+    ["triage", "a.yaml"],
+)
 
 
 class Command:
@@ -181,6 +233,8 @@ def _started(args: tuple[str, ...], cwd: Path, env: Mapping[str, str], stdin: st
 
 def serve(number: int) -> None:
     """Fork for each call that comes through a socket, until its other end is closed."""
+    for name in ("_MAXCACHE", "_MAXCACHE2"):  # a run compiles some hundred patterns, and calls have them all
+        setattr(re, name, 10_000)
     _load()
     gc.collect()
     gc.freeze()
@@ -227,8 +281,10 @@ def _warmed() -> None:
         patch.chdir(folder)
         patch.setenv("NODELINT_CACHE_DIR", f"{folder}/cache")
         Path(".git").mkdir()
-        Path("a.yaml").write_text(WARM, encoding="utf-8")
-        for args in (["check"], ["check", "--format", "json"], ["explain"], ["plan", ".", "."]):
+        for name, written in FILES.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(written, encoding="utf-8")
+        for args in FIRST_RUNS:
             patch.setattr(sys, "argv", ["nodelint", *args])
             text = io.TextIOWrapper(io.BytesIO())
             with redirect_stdout(text), redirect_stderr(text), suppress(SystemExit):
