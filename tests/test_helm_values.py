@@ -84,7 +84,7 @@ def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_pa
     rules = [
         "value-of-another-key",
         "no-instance-type",
-        "node-churn",
+        "default-disruption",
         "unsupported-alias",
         "unencrypted-volume",
         "one-zone",

@@ -179,19 +179,20 @@ def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Pat
 def test_a_reminder_is_one_line_for_all_pools(rules: dict[str, Rule]) -> None:
     def reminders(*names: str) -> list[tuple[str, str, int]]:
         sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in names]
-        report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"no-budgets", "node-churn"}))))
+        report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"default-disruption"}))))
         return [(r.rule.name, r.finding.message[-14:], len(r.finding.also)) for r in report.results]
 
-    assert [(name, also) for name, _, also in reminders("a")] == [("no-budgets", 0), ("node-churn", 0)]
-    assert reminders("a", "b", "c") == [("no-budgets", "(2 more alike)", 2), ("node-churn", "(2 more alike)", 2)]
+    assert [(name, also) for name, _, also in reminders("a")] == [("default-disruption", 0)]
+    assert reminders("a", "b", "c") == [("default-disruption", "(2 more alike)", 2)]
 
 
 def test_the_fix_of_a_reminder_mends_all_pools(rules: dict[str, Rule]) -> None:
     from nodelint.lint.autofix import fix
 
-    sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in "abcd"]
-    done = fix(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"node-churn"}))))
-    assert all("consolidateAfter: 5m" in source.text for source in done.sources)
+    texts = {name: nodepool(name=name).replace("metadata:\n", "metadata:\n  namespace: a\n") for name in "abcd"}
+    sources = [Source.from_text(f"{name}.yaml", text) for name, text in texts.items()]
+    done = fix(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"cluster-scoped-namespace"}))))
+    assert not any("namespace" in source.text for source in done.sources)
 
 
 def test_a_word_lists_the_rules_about_it(nodelint: Run) -> None:

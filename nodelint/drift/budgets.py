@@ -276,6 +276,14 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
     return tuple(week(budgets({"spec": {"disruption": {"budgets": entries}}}, reason), _MONDAY))
 
 
+def always_closed(pool: NodePool, reason: str) -> bool:
+    """Whether the budgets that a NodePool writes let no node go for a reason, at any time of a week."""
+    if pool.node.find("spec", "disruption", "budgets") is None:
+        return False
+    stretches = typical_week(pool, reason)
+    return bool(stretches) and all(stretch.closed for stretch in stretches or ())
+
+
 def describe_budget(stretches: Sequence[Interval]) -> str:
     """What is allowed over a week: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
     used = list(dict.fromkeys(budget for interval in stretches for budget in interval.budgets))

@@ -6,7 +6,7 @@ Like all of `edits`, they raise `NotEditable` where the place is written elsewhe
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -29,6 +29,7 @@ from nodelint.karpenter.images import (
 from nodelint.karpenter.images.choice import why_unseen
 from nodelint.karpenter.labels import nearest_key
 from nodelint.karpenter.pool_requirements import requirements_of
+from nodelint.karpenter.resolve.accelerators import accelerated
 from nodelint.karpenter.resolve.offers import RESERVED
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import Edit
@@ -67,6 +68,22 @@ def names_device(pool: NodePool) -> bool:
     words = [word for words in table("resources")["words"].values() for word in words]
     names = [taint.key.lower() for taint in pool.taints if isinstance(taint.key, str)]
     return any(word in name for word in words for name in names)
+
+
+def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]) -> str | None:
+    """What happens to pods that run for long and cannot be moved, where a pool is for such: jobs, pods on GPUs.
+
+    `resolve` gives what the pool can launch; it is asked only where nothing else tells.
+    """
+    word = names_jobs(pool)
+    if word is not None:
+        return f"jobs of this pool (`{word}`) are evicted while they run"
+    devices = bool(names_device(pool))
+    if not devices and not pool.foreign:
+        resolution = resolve(pool)
+        left = resolution.candidates
+        devices = bool(left) and not left - accelerated(resolution.catalog) and not doubts(resolution)
+    return "pods on GPUs or accelerators are evicted while they run" if devices else None
 
 
 def names_jobs(pool: NodePool) -> str | None:

@@ -134,8 +134,9 @@ def once_in_a_run(results: Iterable[Result]) -> list[Result]:
     firsts: dict[tuple[str, str], int] = {}
     others: dict[tuple[str, str], list[Result]] = {}
     for result in results:
-        name = result.rule.name, _without_values(result.finding.message) if result.finding.once else ""
-        if not result.finding.once:
+        once = result.finding.once
+        name = result.rule.name, once if isinstance(once, str) else _without_values(result.finding.message)
+        if not once:
             first_results.append(result)
         elif name in firsts:
             others[name].append(result)

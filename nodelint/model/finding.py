@@ -85,7 +85,8 @@ class Finding(NamedTuple):
     no edit can do it (an upgrade, a choice). Both start in lower case and have no full stop.
     `suggestions` are offered by name; none is applied by itself. `strict` says that it is information which the
     strict profile shows, and no other, although the rule runs in others. `once` says that one line of a run is enough
-    for all findings of the rule: the first one counts the others and names their places.
+    for all findings of the rule that say the same of other values, or that bear the same name: the first one counts
+    the others and names their places.
     """
 
     at: Node | Span
@@ -99,7 +100,7 @@ class Finding(NamedTuple):
     help: str | None = None
     suggestions: Sequence[Suggestion] = ()
     strict: bool = False
-    once: bool = False
+    once: bool | str = False
 
     @property
     def advice(self) -> tuple[str, ...]:

@@ -1,0 +1,217 @@
+r"""Disruption as the defaults and the examples have it: seconds after a change, at any hour, with no end to a drain.
+
+Three things that a careful team decides once are said in one line for all pools of a run, with a suggestion for
+each.
+
+*When.* `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may
+consolidate it. With `WhenEmptyOrUnderutilized` and a minute or less, or `0s`, which is what a NodePool without a
+`disruption` block gets, each pod that comes or goes can move others to another node. Deployments, jobs and
+autoscalers do that all day. Each move restarts pods, pulls images again and, with on-demand nodes, buys a minute of
+a new node at least. A few minutes save nearly as much. `WhenEmpty` moves no pod, and is left alone.
+
+*How many.* Without `spec.disruption.budgets` a pool has the default, one budget of 10 % without schedule, rounded
+up: of up to ten nodes one, of a hundred nodes ten. It holds for drift and for consolidation, in working hours as at
+night.
+
+*How long.* From Karpenter 1.0 on a node that reaches its `expireAfter` is drained at once, whatever the budgets
+say, and the drain waits for every pod: for a PodDisruptionBudget that allows nothing, and for pods with
+`karpenter.sh/do-not-disrupt`. Without `terminationGracePeriod` it waits for as long as they stay. The node takes no
+new pods meanwhile, is paid for, and keeps its old image. With `terminationGracePeriod: 24h` such pods are deleted
+in time. That can cost work that runs longer, so only the owner of the workloads can say how long is enough. The
+field is part of the template: setting it replaces the pool's nodes, within its budgets.
+
+```yaml bad frame=pool
+```
+
+```yaml good frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets:
+    - nodes: 10%
+    - nodes: "0"
+      schedule: 0 9 * * mon-fri
+      duration: 8h
+spec.template.spec.terminationGracePeriod: 24h
+```
+
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 30s
+spec.template.spec.terminationGracePeriod: 24h
+```
+
+```yaml good frame=bad
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets: [{nodes: 10%}]
+```
+
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmptyOrUnderutilized
+  consolidateAfter: 5m
+  budgets: [{nodes: 10%}]
+spec.template.spec.expireAfter: 336h
+```
+
+```yaml good frame=bad
+spec.template.spec.terminationGracePeriod: 24h
+```
+"""
+
+from nodelint.api import (
+    EVERY_PROVIDER,
+    Context,
+    Edit,
+    Finding,
+    Findings,
+    Node,
+    NodePool,
+    Suggestion,
+    budgets,
+    controller,
+    edits,
+    fixes,
+    manifest,
+    rule,
+)
+
+CALM = "5m"
+BLOCK = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": CALM}
+QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}]
+TEMPLATE = ("spec", "template", "spec")
+
+
+@rule(
+    on=NodePool,
+    group="practice",
+    severity="info",
+    providers=EVERY_PROVIDER,
+    options={"seconds": "the longest `consolidateAfter`, in seconds, that counts as short for any work"},
+    renamed=("no-budgets", "no-termination-grace-period"),
+    subject="disruption",
+    source=[
+        "core:pkg/apis/v1/nodepool.go@v1.14.0:109",
+        "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",
+        "core:pkg/controllers/nodeclaim/disruption/consolidation.go@v1.14.0:40",
+        "https://karpenter.sh/docs/concepts/disruption/",
+    ],
+)
+def check(pool: NodePool, context: Context, *, seconds: int = 60) -> Findings:
+    soon = _place_of_haste(pool, seconds)
+    if (
+        soon is not None
+        and soon is not pool.name_node
+        and fixes.describe_long_work(pool, context.resolution) is not None
+    ):
+        soon = None  # `node-churn` says what it does to such work
+    many = _place_of_many(pool)
+    long = _place_of_drain(pool)
+    at = soon or many or long
+    if at is None:
+        return
+    yield Finding(
+        at=at,
+        message=_message(pool, soon, many is not None, long is not None),
+        once="defaults",
+        note=None if long is None else "a pod that must not be evicted keeps its node forever",
+        help=_help(pool, soon, many is not None, long is not None),
+        suggestions=_ways(pool, soon, many is not None),
+    )
+
+
+def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:
+    """Where it stands that underutilized nodes go soon; the name of a pool without a `disruption` block."""
+    if pool.static or budgets.always_closed(pool, "Underutilized"):
+        return None
+    block = pool.find_field("spec", "disruption")
+    if block is None or (block.value is None and block.kind == "scalar"):
+        return None if pool.partial or pool.node.get("spec") is None else pool.name_node
+    policy, after = block.get("consolidationPolicy"), block.get("consolidateAfter")
+    written = manifest.text(policy)
+    if written not in ("WhenEmptyOrUnderutilized", "WhenUnderutilized", None) or (written is None and pool.partial):
+        return None
+    if _has_no_delay(pool, after):
+        return policy or block
+    text = manifest.text(after)
+    length = controller.seconds(text) if isinstance(text, str) else None
+    return after if length is not None and length <= seconds else None
+
+
+def _has_no_delay(pool: NodePool, after: Node | None) -> bool:
+    """Whether the API had no delay for underutilized nodes: v1beta1 and the Provisioner acted at once."""
+    return pool.version != "v1" and after is None and not pool.partial
+
+
+def _place_of_many(pool: NodePool) -> Node | None:
+    """Where budgets are missing."""
+    spec, written = pool.node.get("spec"), pool.find_field("spec", "disruption", "budgets")
+    if spec is None or not (written is None or (written.kind == "scalar" and written.value is None)):
+        return None
+    block = spec.get("disruption")
+    if block is None and pool.find_field("spec", "disruption") is not None:
+        return None  # it stands where the API server refuses it
+    if not pool.shows_all(spec if block is None or block.kind != "mapping" else block):
+        return None
+    return pool.name_node if block is None else fixes.key_of(block)
+
+
+def _place_of_drain(pool: NodePool) -> Node | None:
+    """Where nodes expire and nothing ends their drain; Auto Mode ends it after a day by itself."""
+    if pool.provider != "aws" or pool.node.find(*TEMPLATE) is None or pool.partial:
+        return None
+    if pool.find_field(*TEMPLATE, "terminationGracePeriod") is not None:
+        return None
+    node = pool.find_field(*TEMPLATE, "expireAfter")
+    written = manifest.text(node)
+    if node is None or node.value is None:
+        return pool.name_node
+    return node if isinstance(written, str) and controller.seconds(written) is not None else None
+
+
+def _message(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:
+    if soon is None and not many:
+        written = manifest.text(pool.find_field(*TEMPLATE, "expireAfter"))
+        lifetime = f"`{written}`" if isinstance(written, str) else "720h (default)"
+        return f"nodes expire after {lifetime}, but a drain has no time limit"
+    drain = ", and a drain has no limit" if long else ""
+    if soon is None:
+        return f"without budgets, 10 % of the nodes may be replaced at once, at any hour{drain}"
+    tenth = (", 10 % at once" if drain else ", 10 % at once, at any hour") if many else ""
+    block = pool.find_field("spec", "disruption")
+    if soon is pool.name_node:
+        return f"without a `disruption` block, nodes go as soon as their pods change (0s){tenth}{drain}"
+    text = "0s" if block is None or soon is not block.get("consolidateAfter") else str(soon.value)
+    return f"underutilized nodes go only `{text}` after their pods change{tenth}{drain}"
+
+
+def _help(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:
+    wanted = [f"`consolidateAfter: {CALM}`"] if soon is not None else []
+    wanted += ["`budgets` with quiet hours (UTC)"] if many else []
+    wanted += ["`terminationGracePeriod: 24h`"] if long else []
+    listed = " and ".join(filter(None, (", ".join(wanted[:-1]), wanted[-1])))
+    first = "" if pool.version == "v1" else "write the object as v1, and "
+    return f"{first}set what fits the workloads, such as {listed}"
+
+
+def _ways(pool: NodePool, soon: Node | None, many: bool) -> list[Suggestion]:
+    spec, block = pool.node.get("spec"), pool.find_field("spec", "disruption")
+    ways: list[tuple[str, list[Edit]]] = []
+    if soon is not None and spec is not None and pool.version == "v1":
+        ways.append(("wait for five calm minutes", edits.if_editable(_calm, spec, block)))
+    if many and block is not None and block.kind == "mapping" and block.get("budgets") is None:
+        quiet = edits.if_editable(edits.add_key, block, "budgets", QUIET)
+        ways.append(("nothing in working hours (Mon-Fri 9-17 UTC)", quiet))
+    return [Suggestion(name, changes) for name, changes in ways if changes]
+
+
+def _calm(spec: Node, block: Node | None) -> list[Edit]:
+    if block is None:
+        return edits.add_key(spec, "disruption", BLOCK)
+    if block.kind != "mapping":
+        return edits.replace(block, BLOCK)
+    after = block.get("consolidateAfter")
+    return edits.add_key(block, "consolidateAfter", CALM) if after is None else edits.set_value(after, CALM)
