@@ -40,10 +40,11 @@ FEW = 4
         "accelerators-beside-cpus",
     ],
     providers=["aws", "auto-mode"],
+    options={"kinds": "the most kinds of GPU that count as few"},
     subject="GPUs",
     source=["https://karpenter.sh/docs/concepts/scheduling/", "https://aws.amazon.com/ec2/instance-types/"],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, kinds: int = 4) -> Findings:
     item = pool_requirements.last_asking(pool, keys.CATEGORY)
     if pool.partial or item is None or item.operator != "In" or not item.known:
         return
@@ -54,14 +55,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     resolution = context.resolution(pool)
     catalog, types = resolution.catalog, resolution.candidates
-    kinds = catalog.distinct(GPU_NAME, types)
-    if fixes.doubts(resolution) or len(kinds) <= FEW:
+    left = catalog.distinct(GPU_NAME, types)
+    if fixes.doubts(resolution) or len(left) <= kinds:
         return
     least, most = resolve.cheapest(catalog, types), resolve.dearest(catalog, types)
     prices = f": `{least[1]}` to `{most[1]}`, ${least[0]:,.2f} to ${most[0]:,.2f} an hour" if least and most else ""
     yield Finding(
         at=pool_requirements.values_at(item),
-        message=f"{len(kinds)} kinds of GPU are left{prices}",
+        message=f"{len(left)} kinds of GPU are left{prices}",
         once=True,
         help="say which are meant by `instance-generation`, `instance-gpu-name` or `instance-gpu-memory`",
     )

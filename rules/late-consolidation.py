@@ -44,7 +44,6 @@ from nodelint.api import (
 )
 
 HOUR = 3600
-HALF_AN_HOUR = 1800
 
 
 @rule(
@@ -53,13 +52,17 @@ HALF_AN_HOUR = 1800
     severity="info",
     gives_way_to=["invalid-field", "no-instance-type", "refused-combination", "removed-api"],
     providers=EVERY_PROVIDER,
+    options={
+        "minutes": "how many minutes of `consolidateAfter` are long",
+        "devices": "the most minutes that nodes with GPUs or accelerators may be empty",
+    },
     subject="disruption",
     source=[
         "core:pkg/controllers/nodeclaim/disruption/consolidation.go@v1.14.0:40",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, minutes: int = 60, devices: int = 30) -> Findings:
     if pool.static:
         return  # Karpenter consolidates no node of it
     block = pool.find_field("spec", "disruption")
@@ -72,24 +75,24 @@ def check(pool: NodePool, context: Context) -> Findings:
             help="`consolidationPolicy: WhenEmpty` with 5m moves no running pod",
         )
     length = controller.seconds(written) if isinstance(written, str) else None
-    if block is None or after is None or length is None or length <= HALF_AN_HOUR:
+    if block is None or after is None or length is None or (length <= devices * 60 and length < minutes * 60):
         return
     resolution = context.resolution(pool)
-    devices = {} if fixes.doubts(resolution) else resolve.devices(resolution.candidates, resolution.catalog)
-    price = resolve.cheapest(resolution.catalog, resolution.candidates) if devices else None
-    if price is not None:
+    has_devices = not fixes.doubts(resolution) and resolve.devices(resolution.candidates, resolution.catalog)
+    price = resolve.cheapest(resolution.catalog, resolution.candidates) if has_devices else None
+    if price is not None and length > devices * 60:
         yield Finding(
             at=after,
             message=f"an empty `{price[1]}` stays for `{written}`, which costs ${price[0] * length / HOUR:,.2f}",
             help="5m to 15m are enough to bridge the time between two jobs",
         )
-    elif length >= HOUR and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":
+    elif length >= minutes * 60 and manifest.text(block.get("consolidationPolicy")) == "WhenEmpty":
         yield Finding(
             at=after,
             message=f"an empty node runs `{written}` more",
             help="5m to 15m are enough to bridge the time between two jobs",
         )
-    elif length >= HOUR:
+    elif length >= minutes * 60:
         yield Finding(
             at=after,
             message=f"a node is consolidated only where no pod started or ended on it for `{written}`",

@@ -43,7 +43,6 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, mess
 FEW = 2
 NARROW = 12
 HALF = 0.5
-MANY = 300
 OUT_OF_BALANCE = 0.6
 """A limit of which the other leaves less than this part is plainly not meant to be reached."""
 
@@ -55,13 +54,14 @@ OUT_OF_BALANCE = 0.6
     gives_way_to=["limit-too-small", "types-beyond-limit", "no-instance-type", "unknown-limit", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("odd-limit",),
+    options={"nodes": "how many nodes a limit has to allow to be more than a pool needs"},
     subject="pools",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:190",
         "https://karpenter.sh/docs/concepts/nodepools/",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, nodes: int = 300) -> Findings:
     limits = {limit.resource: limit for limit in resolve.limits(pool)}
     counted = [limits[name] for name in ("cpu", "memory") if name in limits]
     if not counted or any(not limit.amount for limit in limits.values()) or pool.static or pool.partial:
@@ -80,7 +80,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield from _crowded(counted[0], counted[1], resolution)
     if size.most.nodes <= FEW:
         yield _few(size.most)
-    elif size.fewest.nodes >= MANY:
+    elif size.fewest.nodes >= nodes:
         yield _many(size.fewest)
 
 

@@ -58,6 +58,7 @@ spec.limits.memory: 400Gi
 ```
 """
 
+from functools import partial
 from typing import Literal
 
 from nodelint.api import (
@@ -81,14 +82,16 @@ from nodelint.api import (
     gives_way_to=["no-instance-type", "unknown-limit", "limit-too-small", "unknown-field", "removed-api"],
     providers=["aws", "auto-mode"],
     renamed=("memory-not-limited",),
+    options={"apart": "how many times as much memory for each CPU the type with most has, at least"},
     subject="pools",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:190",
         "https://karpenter.sh/docs/concepts/nodepools/",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
-    yield from run_checks(pool, context, RuleCheck(_check_limits), RuleCheck(_check_memory, severity="info"))
+def check(pool: NodePool, context: Context, *, apart: int = 4) -> Findings:
+    memory = partial(_check_memory, apart=apart)
+    yield from run_checks(pool, context, RuleCheck(_check_limits), RuleCheck(memory, severity="info"))
 
 
 def _check_limits(pool: NodePool, context: Context) -> Findings:
@@ -146,11 +149,7 @@ def _devices(
     )
 
 
-APART = 4
-"""How many times as much memory for each CPU the type with most has, at least."""
-
-
-def _check_memory(pool: NodePool, context: Context) -> Findings:
+def _check_memory(pool: NodePool, context: Context, apart: int) -> Findings:
     limits = {limit.resource: limit for limit in resolve.limits(pool)}
     cpu = limits.get("cpu")
     if pool.partial or cpu is None or len(limits) > 1 or not cpu.amount:
@@ -164,7 +163,7 @@ def _check_memory(pool: NodePool, context: Context) -> Findings:
     if shapes is None:
         return
     (least, lean), (most, rich) = shapes
-    if most < APART * least:
+    if most < apart * least:
         return
     yield Finding(
         at=cpu.at.key_node,

@@ -39,27 +39,29 @@ from nodelint.api import (
     group="practice",
     severity="info",
     gives_way_to=["unsupported-alias", "ended-family", "deprecated-image", "no-image", "image-for-one-kubernetes"],
+    options={"months": "how many months old an image has to be"},
     subject="images",
     source="https://karpenter.sh/docs/tasks/managing-amis/",
 )
-def check(node_class: EC2NodeClass, context: Context) -> Findings:
+def check(node_class: EC2NodeClass, context: Context, *, months: int = 12) -> Findings:
     image_set = context.images(node_class)
     if image_set.alias is not None:
         if image_set.alias_node is not None:
-            yield from _old(image_set.alias_node, image_set.alias.family, image_set.alias.version, image_set, context)
+            alias = image_set.alias
+            yield from _old(image_set.alias_node, alias.family, alias.version, image_set, context, months)
         return
     family = next((image.family for image in image_set.images if image.family is not None), None)
     for term in node_class.ami_terms:
         for key in ("name", "ssmParameter"):
             node = term.node.get(key)
             if family is not None and node is not None and isinstance(node.value, str):
-                yield from _old(node, family, node.value, image_set, context)
+                yield from _old(node, family, node.value, image_set, context, months)
 
 
-def _old(node: Node, family: str, version: str, image_set: images.ImageSet, context: Context) -> Findings:
+def _old(node: Node, family: str, version: str, image_set: images.ImageSet, context: Context, least: int) -> Findings:
     day, today = images.published_by(family, version), images.provenance()[1]
     months = _months(day, today) if day is not None else 0
-    if months < 12 or "*" in version:
+    if months < least or "*" in version:
         return
     newest = images.newest_known(family, context.kubernetes)
     changes = edits.if_editable(fixes.set_alias, image_set, family, newest) if image_set.alias and newest else []

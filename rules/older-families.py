@@ -33,8 +33,6 @@ from nodelint.api import (
     type_set,
 )
 
-BEHIND = 3
-
 
 @rule(
     on=NodePool,
@@ -42,10 +40,11 @@ BEHIND = 3
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
+    options={"generations": "how many generations behind the newest of its kind a family has to be"},
     subject="instance types",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings:
     telling = [
         item
         for item in pool_requirements.requirements_of(pool)
@@ -57,7 +56,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     types = resolution.catalog
     left = resolution.candidates - resolve.special(types) - types.having_value(keys.CATEGORY, "t")
-    newer = types.remembered("newer", lambda: _newer(types))
+    newer = types.remembered(f"newer by {generations}", lambda: _newer(types, generations))
     if not left or any(not newer.get(family) for family in resolution.families(left)):
         return
     if left & types.having_value(keys.HYPERVISOR, "xen") == left:
@@ -65,12 +64,12 @@ def check(pool: NodePool, context: Context) -> Findings:
     others = type_set.union(newer[family] for family in resolution.families(left))
     yield Finding(
         at=fixes.visible_node(telling[0].key_node),
-        message=_message(left, others, resolution),
+        message=_message(left, others, resolution, generations),
         help=f"add newer families of the same sizes: {_examples(left, newer, resolution)}",
     )
 
 
-def _newer(types: catalog.Catalog) -> dict[str, TypeSet]:
+def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
     """For each family that is so far behind, the types of its category and architecture that are newer."""
     found: dict[str, TypeSet] = {}
     generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
@@ -84,7 +83,7 @@ def _newer(types: catalog.Catalog) -> dict[str, TypeSet]:
         for key in (keys.CATEGORY, keys.ARCH):
             kin &= type_set.union(of for of in types.values(key).values() if of & of_family)
         ahead = {int(value): of & kin for value, of in generations.items() if int(value) > mine and of & kin}
-        if ahead and max(ahead) - mine >= BEHIND:
+        if ahead and max(ahead) - mine >= least:
             found[family] = type_set.union(ahead.values())
     return found
 
@@ -114,10 +113,10 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
     return ", ".join(f"`{name}`" for name in found[:6])
 
 
-def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> str:
+def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, behind: int) -> str:
     families = resolution.families(left)
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
-    old = f"{listed} {'is' if len(families) == 1 else 'are'} {BEHIND} and more generations behind"
+    old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} and more generations behind"
     twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
     if twin is None:
         return old

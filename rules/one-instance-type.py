@@ -34,16 +34,17 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, resolve, r
     group="practice",
     gives_way_to=["narrow-spot", "no-instance-type", "unmatchable-value", "removed-api"],
     providers=["aws", "auto-mode"],
+    options={"most": "the most instance types that count as too few"},
     subject="instance types",
     source=[
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
         "https://docs.aws.amazon.com/eks/latest/best-practices/karpenter.html",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, most: int = 2) -> Findings:
     resolution = context.resolution(pool)
     left = resolution.launchable
-    if not 0 < len(left) <= 2 or ("reserved" in resolution.capacity_types and resolution.node_class):
+    if not 0 < len(left) <= most or ("reserved" in resolution.capacity_types and resolution.node_class):
         return
     if resolution.capacity_types == ("spot",) or (len(left) == 2 and left & resolve.special(resolution.catalog)):
         return
@@ -52,11 +53,12 @@ def check(pool: NodePool, context: Context) -> Findings:
     names = resolution.catalog.names_in(left)
     price = resolution.catalog.price(names[0]) if len(names) == 1 else None
     cost = f" (${price:,.3f} an hour)" if price is not None else ""
-    shown, is_single = " and ".join(f"`{name}`" for name in names), len(names) == 1
+    is_single = len(names) == 1
+    shown = ", ".join(f"`{name}`" for name in names[:-1]) + (" and " if names[1:] else "") + f"`{names[-1]}`"
     yield Finding(
         at=fixes.visible_node(best.at.key_node) if best is not None else fixes.place(pool),
         message=f"only {shown}{cost} {'remains' if is_single else 'remain'}: nothing starts while EC2 has "
-        f"{'none' if is_single else 'neither'}",
+        f"{'neither' if len(names) == 2 else 'none'}",
         severity=None if is_single else "info",
         help="allow another family of the same size" if is_single else "allow more families of the same sizes",
     )

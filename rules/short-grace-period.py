@@ -14,11 +14,20 @@ spec.template.spec.terminationGracePeriod: 5m
 ```yaml good frame=bad
 spec.template.spec.terminationGracePeriod: 24h
 ```
+
+A pool that is named for jobs (`runners`, `batch`) has too little in half an hour.
+
+```yaml bad frame=pool
+metadata.name: ci-runners
+spec.template.spec.terminationGracePeriod: 20m
+```
+
+```yaml good frame=bad
+spec.template.spec.terminationGracePeriod: 2h
+```
 """
 
 from nodelint.api import EVERY_PROVIDER, Context, Finding, Findings, NodePool, controller, fixes, manifest, rule
-
-SHORT_FOR_JOBS = 30 * 60
 
 
 @rule(
@@ -27,7 +36,10 @@ SHORT_FOR_JOBS = 30 * 60
     severity="info",
     gives_way_to=["invalid-field", "removed-api"],
     providers=EVERY_PROVIDER,
-    options={"minutes": "the longest `terminationGracePeriod`, in minutes, that counts as short"},
+    options={
+        "minutes": "the longest `terminationGracePeriod`, in minutes, that counts as short",
+        "jobs": "the longest one, in minutes, that counts as short for a pool of jobs (strict profile)",
+    },
     mentions=["terminationGracePeriod"],
     subject="disruption",
     source=[
@@ -35,16 +47,16 @@ SHORT_FOR_JOBS = 30 * 60
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
 )
-def check(pool: NodePool, context: Context, *, minutes: int = 10) -> Findings:
+def check(pool: NodePool, context: Context, *, minutes: int = 10, jobs: int = 30) -> Findings:
     node = pool.node.find("spec", "template", "spec", "terminationGracePeriod")
     written = manifest.text(node)
     length = controller.seconds(written) if isinstance(written, str) else None
-    if node is None or length is None or length > SHORT_FOR_JOBS:
+    if node is None or length is None or length > max(minutes, jobs) * 60:
         return
-    jobs = fixes.names_jobs(pool)
-    if jobs is None and length > minutes * 60:
+    word = fixes.names_jobs(pool)
+    if word is None and length > minutes * 60:
         return
-    left = f"jobs of this pool (`{jobs}`) are" if jobs else "all pods left are"
+    left = f"jobs of this pool (`{word}`) are" if word else "all pods left are"
     yield Finding(
         at=node,
         message=f"after `{written}` of a drain {left} deleted, also those that a PDB protects",

@@ -58,6 +58,7 @@ spec.template.spec.requirements:
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from nodelint.api import (
     Context,
@@ -85,23 +86,26 @@ from nodelint.api import (
     fix="unsafe",
     gives_way_to=["no-instance-type", "unmatchable-value", "removed-api"],
     renamed=("tiny-type", "small-types-left"),
+    options={
+        "pods": "the most pods of a node that are hardly more than its daemonsets",
+        "mib": "MiB of memory for pods of which daemonsets take a good part: types with 2 GiB have less",
+    },
     subject="instance types",
     source=[
         "provider:pkg/providers/instancetype/types.go@v1.14.1:576",
         "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
+def check(pool: NodePool, context: Context, *, pods: int = 4, mib: int = 1536) -> Findings:
     yield from run_checks(
-        pool, context, RuleCheck(_check_listed), RuleCheck(_check_left, severity="info", strict=True)
+        pool,
+        context,
+        RuleCheck(partial(_check_listed, few=pods)),
+        RuleCheck(partial(_check_left, few=pods, little=mib), severity="info", strict=True),
     )
 
 
-FEW = 4
-"""Pods on a node that are hardly more than the daemonsets of every node."""
-
-
-def _check_listed(pool: NodePool, context: Context) -> Findings:
+def _check_listed(pool: NodePool, context: Context, few: int) -> Findings:
     for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.SIZE, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
@@ -111,26 +115,35 @@ def _check_listed(pool: NodePool, context: Context) -> Findings:
         node_class = resolution.node_class
         if node_class is not None and node_class.node.find("spec", "kubelet", "maxPods") is not None:
             return
-        tiny = [value for value in item.values if _tiny(item.key, value, resolution)]
+        tiny = [value for value in item.values if _tiny(item.key, value, resolution, few)]
         if tiny:
             yield _finding(item, tiny, resolution)
 
 
-def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution) -> bool:
+def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution, few: int) -> bool:
     """Whether all types of a value that are left hold so few pods."""
     types = resolution.catalog.having_value(key, str(value.text)) & resolution.candidates
     names = resolution.catalog.names_in(types)
-    return bool(names) and all(int(resolution.catalog.resources(name).get("pods", "0")) <= FEW for name in names)
+    return bool(names) and all(int(resolution.catalog.resources(name).get("pods", "0")) <= few for name in names)
+
+
+def _most_pods(key: str, texts: Sequence[str], resolution: resolve.Resolution) -> int:
+    """The most pods that a node of some values' types runs."""
+    types = resolution.catalog.having_value(key, *texts) & resolution.candidates
+    return max(
+        int(resolution.catalog.resources(name).get("pods", "0")) for name in resolution.catalog.names_in(types)
+    )
 
 
 def _finding(
     item: pool_requirements.PoolRequirement, tiny: Sequence[manifest.Value], resolution: resolve.Resolution
 ) -> Finding:
     texts = [str(value.text) for value in tiny]
+    most = _most_pods(item.key, texts, resolution)
     all = len(texts) == len(item.values) or not isinstance(item.at, RequirementLine)
     return Finding(
         at=fixes.visible_node(tiny[0].node),
-        message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {FEW} pods, daemonsets included",
+        message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {most} pods, daemonsets included",
         edits=edits.if_editable(fixes.take_out, item.at, texts)
         if isinstance(item.at, RequirementLine) and not all
         else [],
@@ -139,14 +152,7 @@ def _finding(
     )
 
 
-FEW_LEFT = 4
-"""Pods on a node that are hardly more than the daemonsets of every node."""
-
-LITTLE = 1536
-"""MiB of memory for pods of which daemonsets take a good part: types with 2 GiB have less."""
-
-
-def _check_left(pool: NodePool, context: Context) -> Findings:
+def _check_left(pool: NodePool, context: Context, few: int, little: int) -> Findings:
     if pool.partial or pool.class_ref is None:
         return
     resolution = context.resolution(pool)
@@ -155,22 +161,24 @@ def _check_left(pool: NodePool, context: Context) -> Findings:
         return
     listed = [item for item in pool_requirements.requirements_of(pool) if item.key in (keys.SIZE, keys.INSTANCE_TYPE)]
     if any(item.operator == "In" for item in listed):
-        yield from _listed([item for item in listed if item.operator == "In"], resolution)
+        yield from _listed([item for item in listed if item.operator == "In"], resolution, few, little)
     else:
-        yield from _let_in(pool, resolution)
+        yield from _let_in(pool, resolution, few)
 
 
-def _listed(items: Sequence[pool_requirements.PoolRequirement], resolution: resolve.Resolution) -> Findings:
+def _listed(
+    items: Sequence[pool_requirements.PoolRequirement], resolution: resolve.Resolution, few: int, little: int
+) -> Findings:
     """Values of lists all of whose types have hardly any memory for pods."""
     for item in items:
         small = [
             value
             for value in item.values
-            if isinstance(value.text, str) and _memory(item.key, value.text, resolution)
+            if isinstance(value.text, str) and _memory(item.key, value.text, resolution, few, little)
         ]
         if small:
             texts = [str(value.text) for value in small]
-            most = max(_memory(item.key, text, resolution) for text in texts)
+            most = max(_memory(item.key, text, resolution, few, little) for text in texts)
             names = ", ".join(f"`{text}`" for text in texts[:3]) + (
                 f" and {len(texts) - 3} more" if texts[3:] else ""
             )
@@ -182,28 +190,29 @@ def _listed(items: Sequence[pool_requirements.PoolRequirement], resolution: reso
             )
 
 
-def _memory(key: str, text: str, resolution: resolve.Resolution) -> int:
+def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, little: int) -> int:
     """MiB for pods on the largest type of a value, where that is little; else 0."""
     catalog = resolution.catalog
     names = catalog.names_in(catalog.having_value(key, text) & resolution.candidates)
     resources = [catalog.resources(name) for name in names]
-    if all(int(resource.get("pods", "0")) <= FEW_LEFT for resource in resources):
-        return 0  # tiny-type says so
+    if all(int(resource.get("pods", "0")) <= few for resource in resources):
+        return 0  # `_check_listed` says so
     most = max(quantities.billionths(resource.get("memory", "0")) // quantities.ONE >> 20 for resource in resources)
-    return most if most < LITTLE else 0
+    return most if most < little else 0
 
 
-def _let_in(pool: NodePool, resolution: resolve.Resolution) -> Findings:
+def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Findings:
     """Types of a few pods that no requirement keeps out."""
     catalog = resolution.catalog
     names = [name for name in catalog.names_in(resolution.candidates) if name.endswith((".nano", ".micro"))]
-    small = [name for name in names if int(catalog.resources(name).get("pods", "0")) <= FEW_LEFT]
+    pods = {name: int(catalog.resources(name).get("pods", "0")) for name in names}
+    small = [name for name in names if pods[name] <= few]
     if not small or fixes.doubts(resolution):
         return
     category = pool_requirements.last_asking(pool, keys.CATEGORY)
-    shown = messages.short(", ".join(sorted(small)), 40)
+    shown, most = messages.short(", ".join(sorted(small)), 40), max(pods[name] for name in small)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
-        message=f"a node may be a type that runs {FEW_LEFT} pods, daemonsets included: {shown}",
+        message=f"a node may be a type that runs {most} pods, daemonsets included: {shown}",
         help="require `instance-cpu Gt 1` and `instance-memory Gt 3000`, or exclude the sizes nano, micro and small",
     )

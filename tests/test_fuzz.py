@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -47,11 +48,24 @@ spec:
 """The code ends in what looks like another document: what a fix puts behind the object stands in the code."""
 
 
-def test_a_fix_that_would_stand_inside_template_code_is_left_out() -> None:
+OWN = '''"""A pool without a `disruption` block."""
+
+from nodelint.api import Context, Finding, Findings, NodePool, edits, rule
+
+
+@rule(on=NodePool, group="hazard", fix="safe")
+def check(pool: NodePool, context: Context) -> Findings:
+    block = edits.add_key(pool.node.get("spec"), "disruption", {"consolidateAfter": "5m"})
+    yield Finding(at=pool.name_node, message="no `disruption` block", edits=block)
+'''
+
+
+def test_a_fix_that_would_stand_inside_template_code_is_left_out(tmp_path: Path) -> None:
     TARGETS["fixer"](INSIDE_CODE.encode())
-    rules = load(bundled())
+    (tmp_path / "no-block.py").write_text(OWN, encoding="utf-8")
+    rules = load(tmp_path)
     source = Source.from_text("pool.yaml", INSIDE_CODE)
-    every = Selection(frozenset({"node-churn"}))
+    every = Selection(frozenset({"no-block"}))
     assert [result.fixable for result in lint([source], LintRequest(Target(NEWEST), rules, every)).results] == [True]
     fixed = fix([source], LintRequest(Target(NEWEST), rules, every), unsafe=True)
     assert (fixed.applied, fixed.sources[0].text) == ((), INSIDE_CODE)
