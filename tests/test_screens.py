@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -148,3 +152,53 @@ def test_red_is_for_workloads_that_no_pool_takes(tmp_path: Path) -> None:
     assert line.startswith("\x1b[33m") and ", 0 without" in text
     alone = run("fit", "--color", "always", str(tmp_path), str(folder / "good" / "general.yaml"))
     assert "\x1b[31m\x1b[1m=> no pool takes it\x1b" in alone
+
+
+def _print_on_terminal(arguments: list[str], columns: int, cwd: Path) -> list[str]:
+    """What a command prints where standard output is a terminal of so many columns, without its colours."""
+    pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    command = [sys.executable, "-m", "nodelint", *arguments]
+    with subprocess.Popen(
+        command, stdin=follower, stdout=follower, cwd=cwd, env={**environment, "TERM": "xterm-256color"}
+    ) as process:
+        os.close(follower)
+        printed = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # so Linux says that the other end is closed
+                break
+            if not part:
+                break
+            printed += part
+        process.wait(timeout=60)
+    os.close(leader)
+    return re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\\\|\x07)", "", printed.decode()).splitlines()
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "examples"],
+        ["check", "--statistics", "examples"],
+        ["check", "--show-files", "examples"],
+        ["explain", "examples"],
+        ["fit", "examples"],
+        ["hash", "examples"],
+        ["plan", "--old", "examples/change/before", "examples/change/after"],
+        ["rule"],
+        ["snapshot", "show"],
+        ["triage", "tests/triage/controller-1.0.9.log"],
+        ["upgrade", "--from", "1.0.0", "--to", "1.15.1", "--all", "examples"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]) if isinstance(arguments, list) else None,
+)
+def test_no_line_is_longer_than_the_terminal(arguments: list[str], columns: int) -> None:
+    lines = _print_on_terminal(arguments, columns, Path(__file__).parent.parent)
+    assert len(lines) > 3
+    # A word that is longer than the terminal, such as an address, is not broken.
+    assert not [line for line in lines if len(line) > columns and " " in line.strip()]

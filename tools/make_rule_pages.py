@@ -58,7 +58,7 @@ def listed(rules: Iterable[Rule]) -> str:
         if chosen:
             title = subject[:1].upper() + subject[1:] or "More"
             lines += [f"## {title}", "", *filter(None, [about and f"{about}\n"])]
-            lines += ["| rule | what it flags | | |", "| --- | --- | --- | --- |"]
+            lines += ["| rule | what it flags | severity | group, fix |", "| --- | --- | --- | --- |"]
             lines += [f"| [{r.name}]({r.name}.md) | {r.summary} | {r.severity} | {sort(r)} |" for r in chosen]
             lines.append("")
     return "\n".join(lines)

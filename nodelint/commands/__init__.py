@@ -271,6 +271,15 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     _write(screened(text, colours=True), err, nl)
 
 
+def echo_fitted(text: str) -> None:
+    """Print a report on standard output, its lines broken between words where a terminal is too narrow for them."""
+    from nodelint.commands._terminal import look
+    from nodelint.report.style import fitted
+
+    style = look()
+    echo("\n".join(part for line in text.split("\n") for part in fitted(line, style)))
+
+
 def echo_file(content: bytes) -> None:
     """Print the content of a file that is passed on, byte for byte."""
     import click

@@ -13,7 +13,7 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     discovered,
-    echo,
+    echo_fitted,
     echo_json,
     exclude,
     include,
@@ -96,7 +96,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     if form == "json":
         echo_json(hashes_json(rows))
     else:
-        echo(hashes_text(rows, found.files))
+        echo_fitted(hashes_text(rows, found.files))
     unreadable(found)
     if found.unreadable or misread(found.sources):
         sys.exit(UNUSABLE)

@@ -12,6 +12,7 @@ from nodelint.commands import (
     FOUND,
     UNUSABLE,
     echo,
+    echo_fitted,
     echo_json,
     exclude,
     include,
@@ -55,7 +56,7 @@ def show(file: str | None, form: str) -> None:
     if form == "json":
         echo_json(report.show_json(snapshot, file, now(), {}))
     else:
-        echo(report.show_text(snapshot, file, now(), {}))
+        echo_fitted(report.show_text(snapshot, file, now(), {}))
 
 
 def _in_use(file: str | None, form: str) -> None:
@@ -72,8 +73,8 @@ def _in_use(file: str | None, form: str) -> None:
     if file is None or cached is None:
         echo("Nothing is cached for this repository; `nodelint refresh` asks AWS.")
     else:
-        echo(report.show_text(cached, file, now(), cache.time_to_live()))
-    echo(f"\n{bundled_facts.bundled_text(now())}")
+        echo_fitted(report.show_text(cached, file, now(), cache.time_to_live()))
+    echo_fitted(f"\n{bundled_facts.bundled_text(now())}")
 
 
 _EXIT = """
@@ -117,5 +118,5 @@ def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Unpack[
     if form == "json":
         echo_json(report.diff_json(found))
     else:
-        echo(report.diff_text(found))
+        echo_fitted(report.diff_text(found))
     raise SystemExit(UNUSABLE if unread else FOUND if found else CLEAN)

@@ -144,7 +144,8 @@ def _entry(entry: _PrintedChange, everything: bool, look: TextStyle) -> Iterator
         yield from rest
     shown = places if everything else places[:_PLACES]
     for place in shown:
-        yield f"      {printable(format_location(place.span))}{f'  {printable(place.label)}' if place.label else ''}"
+        label = f"  {printable(place.label)}" if place.label else ""
+        yield from fitted(f"      {printable(format_location(place.span))}{label}", look)
     if len(places) > len(shown):
         yield f"      and {counted(len(places) - len(shown), 'more place')}"
     for change in findings if everything else findings[:_PLACES]:
