@@ -34,11 +34,6 @@ def dump(*manifests: dict[str, Any]) -> str:
     return str(yaml.safe_dump_all(manifests, sort_keys=False))
 
 
-HCL = """
-resource "kubernetes_deployment" "web" {
-  metadata { name = "web" }
-}
-"""
 MANIFEST = """
 locals { team = "%s" }
 resource "kubernetes_manifest" "web" {
@@ -135,7 +130,31 @@ def test_fit_and_check_say_the_same_in_each_form(tmp_path: Path, nodelint: Run, 
     assert len(findings) == (team == "bach"), findings
 
 
-def test_a_resource_that_is_no_manifest_is_named(tmp_path: Path, nodelint: Run) -> None:
-    (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
-    (tmp_path / "web.tf").write_text(HCL)
-    assert "web.tf:2: not read: a `kubernetes_deployment` is not written" in nodelint("fit", ".").stderr
+PATCHES = {
+    "merge": {"path": "web.yaml"},
+    "json6902": {
+        "target": {"kind": "Deployment", "name": "web"},
+        "patch": '[{"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {"team": "bach"}}]',
+    },
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_selector_that_only_an_overlay_adds_is_judged(tmp_path: Path, nodelint: Run, name: str) -> None:
+    base = workload("bach")
+    selector = {"nodeSelector": base["spec"]["template"]["spec"].pop("nodeSelector")}
+    patch = {**base, "spec": {"template": {"spec": selector}}}
+    files = {
+        "pools.yaml": f"{POOL}---\n{nodeclass()}",
+        "base/web.yaml": dump(base),
+        "base/kustomization.yaml": dump({"resources": ["web.yaml"]}),
+        "prod/kustomization.yaml": dump({"resources": ["../base"], "patches": [PATCHES[name]]}),
+        **({"prod/web.yaml": dump(patch)} if name == "merge" else {}),
+    }
+    (tmp_path / ".git").mkdir()
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    report = json.loads(nodelint("check", ".", "--format", "json").stdout)
+    found = [finding["path"] for finding in report["findings"] if finding["rule"] == RULE]
+    assert found == ["prod/web.yaml" if name == "merge" else "prod/kustomization.yaml"]

@@ -152,7 +152,8 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
         from nodelint.build.built import find_parts
 
         found.sources += find_parts(inventory.built, found)
-    if inventory.kustomizations or inventory.built or may_fill(found.sources):
+    has_terraform = any(source.path.endswith((".tf", ".tofu")) for source in found.sources)
+    if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
         from nodelint.build.unread_inputs import find_unread_inputs
 
         found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations)

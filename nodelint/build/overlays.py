@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
+from nodelint.build.kustomize.files import is_wanted
 from nodelint.source import Node, Source
 from nodelint.source.files.safe_read import MARKS, read
 
@@ -49,9 +50,10 @@ def _without_met(built: list[Built]) -> list[Built]:
 
 
 class _Marked(Collection[str]):
-    """The absolute paths of files with a word of Karpenter's, among those at hand and others that are looked into.
+    """The absolute paths of files that overlays are built for, among those at hand and others that are looked into.
 
-    A file may be at hand for another reason: that it holds workloads, or values of a chart.
+    They have a word of Karpenter's, or workloads where these are read. A file may be at hand for another reason, that
+    it holds values of a chart say.
     """
 
     def __init__(self, at_hand: Mapping[str, Source]) -> None:
@@ -63,7 +65,7 @@ class _Marked(Collection[str]):
             return False
         if path not in self._known:
             source = self._at_hand.get(path)
-            self._known[path] = any(mark in source.text for mark in MARKS) if source is not None else _is_marked(path)
+            self._known[path] = is_wanted(source.text, source.also) if source is not None else _is_marked(path)
         return self._known[path]
 
     def __iter__(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ import re
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import NodePool, Object
@@ -39,31 +39,63 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     from nodelint.source import Source
 
     keys = [key.encode() for key in own_keys(pools)]
-    every = pools_are_complete(session.settings)
+    texts = dict(_selecting_texts(found, keys, pools_are_complete(session.settings)))
+    texts.update(_texts_of_bases(found, texts))
     node_groups = read_texts(found.node_groups)
-    added = False
     known = {source.path: number for number, source in enumerate(found.sources)}
-    buffers = set(found.buffers)
-    of_charts: dict[str, bool] = {}
-    for path in dict.fromkeys((*found.workloads, *found.buffers)):
+    for path, text in texts.items():
         shown = path.replace(os.sep, "/")
-        number = known.get(shown)
-        whole = every or path in buffers
-        if number is None and not whole and not keys:
-            continue
-        wanted = None if whole or _is_filled_with(path, keys, of_charts) else keys
-        text = found.sources[number].text if number is not None else _text_with(path, wanted, _SELECTING)
-        if re.search(PATTERN, text) is None or (number is not None and not found.sources[number].whole):
-            continue
         source = Source.from_text(shown, text, PATTERN)
         source.node_groups = node_groups
+        number = known.get(shown)
         if number is None:
             found.sources.append(source)
         else:
             source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
             found.sources[number] = source
-        added = True
-    return added
+    return bool(texts)
+
+
+def _selecting_texts(found: Discovery, keys: Sequence[bytes], every: bool) -> Iterator[tuple[str, str]]:
+    """The files with pods that are meant for nodes with one of some keys, or with all pods, and their texts."""
+    from nodelint.model.cluster_objects import PATTERN
+
+    known = {source.path: source for source in found.sources}
+    buffers = set(found.buffers)
+    of_charts: dict[str, bool] = {}
+    for path in dict.fromkeys((*found.workloads, *found.buffers)):
+        source = known.get(path.replace(os.sep, "/"))
+        whole = every or path in buffers
+        if source is None and not whole and not keys:
+            continue
+        wanted = None if whole or _is_filled_with(path, keys, of_charts) else keys
+        text = source.text if source is not None else _text_with(path, wanted, _SELECTING)
+        if re.search(PATTERN, text) is not None and (source is None or source.whole):
+            yield path, text
+
+
+def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The files below overlays with objects that a patch among some texts may be for: of the same name.
+
+    What an overlay adds to an object decides where its pods go as much as what the base has.
+    """
+    from nodelint.model.cluster_objects import PATTERN
+    from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+
+    folders = {os.path.dirname(path) for path in found.seen if os.path.basename(path) in KUSTOMIZATIONS}
+    if not folders or not selecting:
+        return
+    names = {name.encode() for text in selecting.values() for name in re.findall(_NAME, text)}
+    known = {source.path for source in found.sources}
+    for path in found.workloads:
+        below = any(path.startswith(os.path.join(folder, "")) or not folder for folder in folders)
+        if path not in selecting and path.replace(os.sep, "/") not in known and below:
+            text = _text_with(path, sorted(names))
+            if re.search(PATTERN, text) is not None:
+                yield path, text
+
+
+_NAME = r"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)"""
 
 
 def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]) -> bool:
@@ -76,7 +108,7 @@ def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]
     return of_charts[folder]
 
 
-_SELECTING = (b"nodeSelector", b"nodeAffinity", b"olerations")
+_SELECTING = (b"nodeSelector", b"nodeAffinity", b"olerations", b"node_selector", b"node_affinity", b"toleration {")
 """One of these is in a pod that is meant for some nodes: a label of its own may have the same key."""
 
 

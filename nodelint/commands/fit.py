@@ -86,8 +86,6 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
         shown = look()
         echo(report.fit_text(fits, width=shown.width, style=shown.style))
     unreadable(found)
-    for path, line, resource in _own_workloads_of_terraform(found):
-        say(f"{path}:{line}: not read: a `{resource}` is not written as a manifest")
     broken = list(_list_broken(found))
     for place in broken:
         say(place)
@@ -102,24 +100,6 @@ def _list_broken(found: Discovery) -> Iterator[str]:
         for problem in source.problems:
             at = source.position(problem.offset)
             yield f"{source.path}:{at.line}:{at.column}: not read: {problem.message}"
-
-
-_OWN_OF_TERRAFORM = (
-    r'(?m)^[ \t]*resource[ \t]+"(kubernetes_(?:deployment|stateful_set|daemonset|daemon_set'
-    r'|replication_controller|cron_job|job|pod)(?:_v[0-9]\w*)?)"'
-)
-
-
-def _own_workloads_of_terraform(found: Discovery) -> Iterator[tuple[str, int, str]]:
-    """Resources by which Terraform makes pods without a manifest: the file, the line and the type of each."""
-    import re
-
-    from nodelint.commands._workloads import read_texts
-
-    for path in sorted(path for path in found.seen if path.endswith((".tf", ".tofu"))):
-        text = "".join(read_texts([path]))
-        for match in re.finditer(_OWN_OF_TERRAFORM, text):
-            yield path, text.count("\n", 0, match.start()) + 1, match[1]
 
 
 def _lacks_a_pool(fit: WorkloadFit) -> bool:

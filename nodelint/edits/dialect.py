@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nodelint.edits import yaml
-from nodelint.edits.collections import root_of
+from nodelint.edits.collections import NotEditable, root_of
 from nodelint.edits.formatting import Plain
 from nodelint.model.finding import Edit
 from nodelint.source.nodes import Node
@@ -46,8 +46,11 @@ class Dialect(Protocol):
 
 
 def dialect_of(node: Node) -> Dialect:
-    """The language that a node is written in."""
-    if root_of(node).style == "hcl":
+    """The language that a node is written in. Raises `NotEditable` for one that is not edited."""
+    style = root_of(node).style
+    if style == "hcl-blocks":
+        raise NotEditable("an object that Terraform makes of blocks is edited by hand")
+    if style == "hcl":
         from nodelint.edits import hcl
 
         return hcl

@@ -36,7 +36,8 @@ _GROUPS = {
     BUFFER_KIND: (BUFFER_API.partition("/")[0],),
 }
 
-PATTERN = rf"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?(?:{'|'.join(_GROUPS)})\b"
+_OF_TERRAFORM = "kubernetes_(?:deployment|stateful_set|daemon_?set|replication_controller|cron_job|job|pod)"
+PATTERN = rf"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?(?:{'|'.join(_GROUPS)})\b|resource[ \t]+\"{_OF_TERRAFORM}(?:_v|\")"
 """How a text says that it holds one of these kinds."""
 
 CLUSTER_SCOPED = ("PersistentVolume", "StorageClass")

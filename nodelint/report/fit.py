@@ -8,11 +8,13 @@ from typing import Any
 from nodelint.fit.suggestions import suggestions
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolVerdict
+from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
 from nodelint.model.quantities import format_quantity
 from nodelint.printable import printable, printable_lines
 from nodelint.report.layout import wrap
+from nodelint.report.locations import object_place, place_line
 from nodelint.report.markdown import inline
 from nodelint.report.style import WIDTH, Style, plain
 from nodelint.source import Node
@@ -32,12 +34,14 @@ def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
 
 def _identity(fit: WorkloadFit) -> dict[str, Any]:
     workload = fit.workload
+    at = written_place(workload.name_node)
     return {
         "kind": workload.kind,
         "name": workload.name if isinstance(workload.name, str) else None,
         "namespace": workload.namespace,
-        "path": workload.source.path,
-        "line": workload.source.position(workload.name_node.start).line,
+        "path": at.source.path,
+        "line": _line(at),
+        **({"with": label} if (label := label_of(workload.source)) else {}),
     }
 
 
@@ -48,8 +52,9 @@ def _workload_json(fit: WorkloadFit) -> dict[str, Any]:
         "note": None if fit.admission is None else fit.admission.reason,
         "pools": [_pool_json(verdict) for verdict in fit.verdicts],
         "suggestions": [
-            {"message": way_out.message, "path": way_out.at.source.path, "line": _line(way_out.at)}
+            {"message": way_out.message, "path": at.source.path, "line": _line(at)}
             for way_out in suggestions(fit)
+            for at in [written_place(way_out.at)]
         ],
     }
 
@@ -121,16 +126,16 @@ def _coloured(line: str, style: Style) -> str:
 def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
     workload = fit.workload
     namespace = f" in {workload.namespace}" if workload.namespace else ""
-    yield from wrap(f"{_label(fit)}{namespace}  {_place(workload.name_node)}", width, "")
+    yield from wrap(f"{_label(fit)}{namespace}  {object_place(workload)}", width, "")
     yield from wrap(f"=> {_headline(fit)}", width, "")
     for verdict in fit.verdicts:
         yield from _verdict(verdict, width)
     for fact in fit.unknown if fit.possible else ():
-        yield from wrap(f"not known: {fact.reason} ({_place(fact.at)})", width, "  ")
+        yield from wrap(f"not known: {fact.reason} ({place_line(fact.at)})", width, "  ")
     if fit.admission is not None:
-        yield from wrap(f"note: {fit.admission.reason} ({_place(fit.admission.at)})", width, "  ")
+        yield from wrap(f"note: {fit.admission.reason} ({place_line(fit.admission.at)})", width, "  ")
     for way_out in suggestions(fit):
-        yield from wrap(f"help: {way_out.message} ({_place(way_out.at)})", width, "  ")
+        yield from wrap(f"help: {way_out.message} ({place_line(way_out.at)})", width, "  ")
 
 
 def _label(fit: WorkloadFit) -> str:
@@ -174,7 +179,7 @@ def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
         yield from wrap(words, width, "  ", "       ")
         return
     yield from wrap(f"no   {pool.name}: {refusal.message}", width, "  ", "       ")
-    where = [_place(node) for node in (refusal.at_pool, refusal.at_workload) if node is not None]
+    where = [place_line(node) for node in (refusal.at_pool, refusal.at_workload) if node is not None]
     if where:
         yield from wrap(", ".join(where), width, "       ")
 
@@ -188,14 +193,10 @@ def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
         if fit.decided and not fit.possible and fit.ignored is None:
             why = dict.fromkeys(f"{v.pool.name}: {v.refusal.message}" for v in fit.verdicts if v.refusal is not None)
             what = "; ".join([what, *(short(reason, 160) for reason in why)])
-        cells = (sign, f"`{_label(fit)}`", what, f"`{_place(fit.workload.name_node)}`")
+        cells = (sign, f"`{_label(fit)}`", what, f"`{object_place(fit.workload)}`")
         rows.append("| " + " | ".join(inline(printable(cell)).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([f"### nodelint fit: {summary(fits)}", "", *rows])
 
 
-def _line(node: Node) -> int:
-    return node.source.position(node.start).line
-
-
-def _place(node: Node) -> str:
-    return f"{node.source.path}:{_line(node)}"
+def _line(at: Node | Span) -> int:
+    return at.source.position(at.start).line

@@ -121,7 +121,9 @@ class Reading(NamedTuple):
 def read(source: SourceText, host: Host) -> Iterator[Reading]:
     """The manifests inside a text of a known kind, in their order. Nothing is raised."""
     text = source.text
-    if re.search(_groups_of(source), text) is None and not (host == "terraform" and _gives_values(text)):
+    if re.search(_groups_of(source), text) is None and not (
+        host == "terraform" and (_gives_values(text) or _may_make_pods(source))
+    ):
         return
     if host == "terraform":
         yield from _terraform(source, 0, len(text))
@@ -240,10 +242,31 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
             continue  # a reference to an object, as in a nodeClassRef of v1beta1
         begin = _comments_above(text, at)
         found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
+    found += _workloads(source, words)
     for node in read_encoded(source, words):  # values of a chart, where they hold no manifest
         if all(reading.end <= node.start or node.end <= reading.start for reading in found):
             found.append(Reading(node, node.start, node.end, EmbeddedYaml(node.start, node.start, "hcl"), False, ""))
     yield from sorted(found, key=lambda reading: reading.start)
+
+
+def _may_make_pods(source: SourceText) -> bool:
+    """Whether resources that make pods are asked for, and a file of Terraform may hold one."""
+    return source.also is not None and "kubernetes_" in source.text
+
+
+def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
+    """The resources by which Terraform makes pods without a manifest, where these are asked for."""
+    if not _may_make_pods(source):
+        return
+    from nodelint.source.terraform.hclworkloads import read_workloads
+
+    for block in read_workloads(source, words):
+        if isinstance(block, HclError):
+            region = EmbeddedYaml(block.offset, block.offset, "hcl")
+            yield Reading(None, block.offset, block.offset, region, False, "", block.message, block.offset)
+        else:
+            region = EmbeddedYaml(block.start, block.start, "hcl")
+            yield Reading(block.node, block.start, block.end, region, False, "")
 
 
 def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:

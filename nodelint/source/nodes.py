@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.source.syntax_errors import SetAside, SyntaxProblem
 
     Kind = Literal["scalar", "mapping", "sequence"]
-    Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl"]
+    Style = Literal["plain", "single", "double", "literal", "folded", "flow", "block", "hcl", "hcl-blocks"]
 else:
     Kind = Style = str
 

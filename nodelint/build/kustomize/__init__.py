@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Mapping
 from nodelint.build.built import Built, LostItems, Unbuilt, UnmatchedPatch, ValueOrigin
 from nodelint.build.kustomize.configuration import Kustomization, read_kustomization
 from nodelint.build.kustomize.errors import BuildError
-from nodelint.build.kustomize.files import Files
+from nodelint.build.kustomize.files import Files, is_wanted
 from nodelint.build.kustomize.overlay import Overlay
 from nodelint.build.kustomize.text import PrintedObjects, differing, print_objects
 from nodelint.model.finding import Also, Span
 from nodelint.source import Node, Source
-from nodelint.source.files.safe_read import MARKS
 from nodelint.tuples import NamedTuple
 
 _MOST_FOLDERS = 2000
@@ -76,7 +75,9 @@ def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome
     shown = _show(folder)
     try:
         overlay.build()
-        printed = print_objects((resource.value for resource in overlay.resources if resource.marked), shown)
+        wanted = [resource for resource in overlay.resources if resource.marked]
+        also = next((resource.home.also for resource in wanted if resource.home.also is not None), None)
+        printed = print_objects((resource.value for resource in wanted), shown, also)
         _check(printed)
     except BuildError as error:
         return _describe_failure(overlay, shown, error)
@@ -226,10 +227,10 @@ class _Graph:
 
     def _is_marked(self, path: str) -> bool:
         try:
-            text = self._files.read(path).text
+            source = self._files.read(path)
         except OSError:
             return False
-        return any(mark in text for mark in MARKS)
+        return is_wanted(source.text, source.also)
 
     def _read(self, folder: str) -> tuple[list[str], list[str]] | None:
         """The folders and the files that a kustomization names."""

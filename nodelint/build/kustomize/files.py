@@ -82,6 +82,11 @@ class Files:
         return found
 
 
+def is_wanted(text: str, also: str | None) -> bool:
+    """Whether a text has a word of Karpenter's, or matches the pattern of what its source is read for, too."""
+    return any(mark in text for mark in MARKS) or (also is not None and re.search(also, text) is not None)
+
+
 def _folders_above(path: str) -> Iterator[str]:
     folder = os.path.dirname(path)
     while folder != path:
@@ -99,7 +104,7 @@ def _read_roots(source: Source) -> Iterator[tuple[Node, bool]]:
     known = {d.start: d for d in source.documents if d.host is None and d.root is not None}
     for begin, end in chunks(source.text, 1 if source.text.startswith("\ufeff") else 0):
         text = source.text[begin:end]
-        marked = any(mark in text for mark in MARKS)
+        marked = is_wanted(text, source.also)
         document = known.get(begin)
         if document is not None and document.end == end and document.root is not None:
             yield document.root, marked
@@ -186,7 +191,7 @@ def read_inline(scalar: Node) -> PatchText:
         roots = [r for b, e in chunks(text, 0) for r in compose(aside, text[b:e], b, masked=False) if r is not None]
     except Unreadable as error:
         raise BuildError(scalar, f"the patch cannot be read: {error.message}") from None
-    marked = any(mark in text for mark in MARKS)
+    marked = is_wanted(text, source.also)
     return PatchText(source, [(root, marked) for root in roots], scalar, scalar)
 
 
@@ -201,7 +206,7 @@ def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
     borders.append(scalar.end)
     for begin, end in zip(borders[::2], borders[1::2], strict=True):
         text = source.text[begin:end]
-        marked = any(mark in text for mark in MARKS)
+        marked = is_wanted(text, source.also)
         yield from ((root, marked) for root in compose(source, text, begin, masked=False) if root is not None)
 
 

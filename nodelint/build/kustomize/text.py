@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from nodelint.build.kustomize.files import is_wanted
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.files.safe_read import MARKS
 from nodelint.source.yaml.scalars import reads_as_text
 from nodelint.tuples import NamedTuple
 
@@ -35,17 +35,17 @@ class PrintedObjects(NamedTuple):
     places: dict[int, ValuePlace]
 
 
-def print_objects(objects: Iterable[YamlTree], path: str) -> PrintedObjects:
-    """The objects with a word of Karpenter's in them as documents of one text, in order."""
+def print_objects(objects: Iterable[YamlTree], path: str, also: str | None = None) -> PrintedObjects:
+    """The objects with a word of Karpenter's in them, or what `also` matches, as documents of one text, in order."""
     shown: list[YamlTree] = []
     texts: list[str] = []
     for value in objects:
         value.fill_blanks()
         text = f"---\n{_Printer().print(value)}"
-        if any(mark in text for mark in MARKS):
+        if is_wanted(text, also):
             shown.append(value)
             texts.append(text)
-    source = Source.from_text(path, "".join(texts))
+    source = Source.from_text(path, "".join(texts), also)
     roots = [document.root for document in source.documents if document.host is None]
     places: dict[int, ValuePlace] = {}
     if len(roots) == len(shown):

@@ -62,6 +62,7 @@ _WORKLOADS = (
     *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
 )
+_WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 _NODE_GROUPS = (
@@ -191,7 +192,7 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
 
 def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
     """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
-    if _holds_any(data, _WORKLOADS):
+    if _holds_any(data, _WORKLOADS) or (file.endswith(_HCL) and data.find(_WORKLOADS_OF_BLOCKS) >= 0):
         found.workloads.append(file)
     if data.find(_BUFFERS) >= 0:
         found.buffers.append(file)

@@ -129,7 +129,7 @@ class Text:
 
     def object(self, source: SourceText, found: HclManifest) -> Node:
         """The node of a manifest. Raises `HclError`."""
-        node, _ = _Reader(source, self.tokens).object(found.at, 0)
+        node, _ = HclReader(source, self.tokens).object(found.at, 0)
         return node
 
     def end_of(self, index: int) -> int:
@@ -175,7 +175,7 @@ def read_literal(source: SourceText, start: int, end: int) -> Node | None:
         return None
     bracketed = text[start] == "["
     words = Text(text, start, end, bracketed)
-    reader = _Reader(source, words.tokens)
+    reader = HclReader(source, words.tokens)
     try:
         found = reader.list(0, 0) if bracketed else reader.literal(0)
     except HclError:
@@ -228,7 +228,9 @@ def template_end(text: str, at: int, end: int) -> int:
     return end
 
 
-class _Reader:
+class HclReader:
+    """Reads objects, lists and literals from the words of a text."""
+
     def __init__(self, source: SourceText, tokens: list[Token]) -> None:
         self.source = source
         self.text = source.text
