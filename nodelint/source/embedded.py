@@ -29,7 +29,7 @@ Host = Literal["terraform", "shell", "markdown"]
 GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
 """What every manifest of Karpenter's has in its apiVersion."""
 
-_MORE_GROUPS = rf"(?:{GROUPS}|(?:apps|batch)/v1|argoproj\.io/v1|v1\b)"
+_MORE_GROUPS = rf"(?:{GROUPS}|(?:apps|batch)/v1|argoproj\.io/v1|autoscaling\.x-k8s\.io/v1|v1\b)"
 """The same, and what objects that make pods have: for sources that are read for these, too."""
 
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
