@@ -167,6 +167,12 @@ CLAIMS = [
     Claim("controller-check", "with its path", nodeclass(role="nodes/Nodes"), nodeclass(role="Nodes"), "1.7.0"),
     Claim("controller-check", "only a name works", nodeclass(role="nodes/Nodes"), nodeclass(role="Nodes"), "1.1.0"),
     Claim(
+        "controller-check",
+        "is an ARN",
+        nodeclass(role="${module.karpenter.node_iam_role_arn}"),
+        nodeclass(role="${module.karpenter.node_iam_role_name}"),
+    ),
+    Claim(
         "replicas-beyond-limit",
         "is below `replicas: 9`",
         pool("replicas: 9", "limits: {nodes: 8}"),

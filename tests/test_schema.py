@@ -806,3 +806,37 @@ def test_of_a_text_that_is_too_long_no_rule_is_asked():
     lines = "amiFamily: AL2\namiSelectorTerms: [{{alias: al2023@{}}}]"
     assert one(ec2(lines.format("latest"))).layer == "validation"
     assert {p.layer for p in ec2(lines.format("a" * 31))} == {"unjudged", "structure"}
+
+
+LOOP = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}
+      requirements:
+        - key: karpenter.k8s.aws/instance-family
+          operator: In
+          minValues: 2
+          values:
+            START
+            - ITEM
+            END
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "item", "end"),
+    [
+        ("%{ for family in families ~}", "${family}", "%{ endfor ~}"),
+        ("{{- range .Values.families }}", "{{ . }}", "{{- end }}"),
+        ("{% for family in families %}", "{{ family }}", "{% endfor %}"),
+    ],
+)
+def test_what_a_loop_prints_is_not_counted(start: str, item: str, end: str) -> None:
+    text = LOOP.replace("START", start).replace("ITEM", item).replace("END", end)
+    assert problems(text) == []
+    few = LOOP.replace("            START\n", "").replace("            END\n", "").replace("ITEM", "m5")
+    assert [problem.layer for problem in problems(few)] == ["validation"]

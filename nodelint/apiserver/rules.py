@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, count, repeat
@@ -28,6 +29,9 @@ _LONGEST = 400
 
 _MIXED = 400
 _BRANCHES = 6
+_LOOP = r"(?m)^[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:range|for)\b"
+"""The first line of a loop in template code."""
+
 _BLANK = None
 """Stands for what is unknown: it is there, it equals nothing, and every function refuses it."""
 
@@ -148,6 +152,10 @@ def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
         for probes in _guesses(program, value):
             if _could_hold(program, _fill_unknowns(value, probes), False):
                 return True
+        if _holds_loop(job):
+            longer = _fill_unknowns(_lengthen(value), count())
+            if _could_hold(program, longer, False):
+                return True
         if not state.partial:
             return False
         value = _fill_unknowns(value, repeat(_BLANK))
@@ -176,6 +184,22 @@ def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
         chance = Random(0)
         for _ in range(_MIXED):
             yield iter(lambda: chance.choice(guess), object())
+
+
+def _holds_loop(job: Job) -> bool:
+    """Whether template code of a loop stands in the value: how many entries it prints is not known."""
+    node = job.node
+    return node.source.masked and re.search(_LOOP, node.source.text[node.start : node.end]) is not None
+
+
+def _lengthen(value: Any) -> Any:
+    """A value whose lists of unknown entries have fifty more of them."""
+    if isinstance(value, dict):
+        return {key: _lengthen(inner) for key, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    more = [entry for entry in value if isinstance(entry, UnknownValue)][:1] * 50
+    return [*map(_lengthen, value), *more]
 
 
 def _unknowns(value: Any) -> Iterator[UnknownValue]:

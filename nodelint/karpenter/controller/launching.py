@@ -66,12 +66,21 @@ def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
             yield ControllerProblem(node, message, "instance-profile", "error", _NO_LAUNCH)
 
 
+_ARN = r"(?:\$\{\s*)?(?:aws_iam_role\.[\w\[\]\"*.-]+\.arn|module\.[\w\[\]\"*.-]+\.(?:node_)?iam_role_arn)(?:\s*\})?"
+"""A reference of Terraform that is the ARN of a role: an attribute of a resource, an output of the eks module."""
+
+
 def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
     node = obj.node.find("spec", "role")
-    role = text(node)
-    if node is None or not isinstance(role, str):
+    if node is None:
         return
-    name = role.rpartition("/")[2]
+    written = text(node)
+    refers = not isinstance(written, str) and re.fullmatch(_ARN, node.unquoted) is not None
+    if not refers and not isinstance(written, str):
+        return
+    role = node.unquoted if refers else str(written)
+    name = "" if refers else role.rpartition("/")[2]
+    is_arn = refers or role.startswith("arn:")
     if len(name) > _LONGEST_ROLE:
         yield ControllerProblem(
             node,
@@ -80,8 +89,8 @@ def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
             "error",
             "IAM has no such role: Karpenter creates no instance profile, and the class never becomes ready",
         )
-    elif "/" in role and release < Version(1, 2, 0):
-        what = "an ARN" if role.startswith("arn:") else "a role with its path"
+    elif (is_arn or "/" in role) and release < Version(1, 2, 0):
+        what = "an ARN" if is_arn else "a role with its path"
         yield ControllerProblem(
             node,
             f"`{short(role, 36)}` is {what}: before Karpenter 1.2.0, only a name works",
@@ -90,8 +99,8 @@ def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
             "IAM refuses to put it into an instance profile, and the class never becomes ready",
             name or None,
         )
-    elif "/" in role and release >= Version(1, 7, 0):
-        what = "an ARN" if role.startswith("arn:") else "a role with its path"
+    elif (is_arn or "/" in role) and release >= Version(1, 7, 0):
+        what = "an ARN" if is_arn else "a role with its path"
         yield ControllerProblem(
             node,
             f"`{short(role, 36)}` is {what}: Karpenter makes one instance profile after another",
