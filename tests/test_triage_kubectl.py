@@ -281,6 +281,33 @@ def test_a_bare_message_is_read(text: str, cause: str) -> None:
     assert (found.kind, told(found)) == ("messages", {cause: ("stays", 1)})
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ('label domain "kubernetes.io" is restricted', "label-restricted"),
+        ('label "kubernetes.io/hostname" is restricted', "label-restricted"),
+        (
+            'The NodePool "web" is invalid: spec.template.spec.requirements[0].key: Invalid value: "string": '
+            'label domain "karpenter.sh" is restricted',
+            "label-restricted",
+        ),
+        (
+            "  Warning  NodePoolValidationFailed  3m  karpenter  using label kubernetes.io/role is not allowed as it "
+            "might interfere with the internal provisioning logic; specify a well known label",
+            "label-restricted",
+        ),
+        ('The EC2NodeClass "web" is invalid: spec: Invalid value: "object": must specify a role', "object-refused"),
+        (
+            'Error from server (BadRequest): error when creating "pool.yaml": NodePool in version "v1" cannot be '
+            'handled as a NodePool: strict decoding error: unknown field "spec.template.spec.startupTaint"',
+            "object-refused",
+        ),
+    ],
+)
+def test_what_kubectl_apply_says_is_read(text: str, cause: str) -> None:
+    assert [group.cause.id for group in read(text + "\n").groups if group.cause] == [cause]
+
+
 def test_text_without_anything_of_karpenters_is_refused() -> None:
     for text in ("hello\n", "apiVersion: v1\nkind: Pod\n", json.dumps(OBJECTS[1]), TABLE.splitlines()[1], "a\n" * 50):
         with pytest.raises(NoLog, match="and no event or condition that Karpenter wrote"):
