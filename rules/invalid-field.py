@@ -62,7 +62,7 @@ def check(obj: Object, context: Context) -> Findings:
         for problem in context.problems(obj):
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
-                reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _as_term(problem)
+                reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _as_item(problem)
                 changes = reshaped or _suggested_edits(problem)
                 ways = [] if terms else _choices(obj, problem, context, bool(changes))
                 shown = any(way.name.startswith("select by ") for way in ways)  # that is the example, complete
@@ -178,6 +178,8 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     if of_terms and problem.path.endswith(".id") and value.kind == "sequence" and value.parent is not None:
         ids = [item.value for item in value.items if isinstance(item.value, str)]
         return edits.if_editable(fixes.split_term, value.parent, "id", ids) if len(ids) == len(value.items) else []
+    if problem.path.endswith(".values") and isinstance(node.value, int) and not isinstance(node.value, bool):
+        return edits.if_editable(edits.replace, node, [str(node.value)])
     if problem.wanted != "array" or value.kind != "mapping" or not value.entries:
         return []
     shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
@@ -202,8 +204,14 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
 _IDS = {"subnet": "subnet-", "securityGroup": "sg-", "ami": "ami-", "capacityReservation": "cr-"}
 
 
-def _as_term(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """An id or an alias where a selector term is wanted becomes the term that asks for it."""
+def _as_item(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A text where an item has fields: an id or an alias as a selector term, a taint as `kubectl taint` takes it."""
+    if problem.path.rpartition("[")[0].endswith(("taints", "startupTaints")) and problem.wanted == "object":
+        taint = re.fullmatch(r"([^=:\s]+)(?:=([^=:\s]*))?:(\w+)", str(problem.node.value))
+        if taint is None or taint[3] not in _USUAL["effect"]:
+            return []
+        fields = {"key": taint[1], **({"value": taint[2]} if taint[2] else {}), "effect": taint[3]}
+        return edits.if_editable(edits.replace, problem.node, fields)
     value, term = problem.node.value, re.fullmatch(r"spec\.(\w+)SelectorTerms\[\d+\]", problem.path)
     if problem.wanted != "object" or term is None or term[1] not in _IDS or not isinstance(value, str):
         return []
@@ -232,16 +240,17 @@ def _as_mapping(problem: apiserver.SchemaProblem) -> list[Edit]:
     items = node.items
     if problem.wanted != "object" or not items or any(item.kind != "mapping" for item in items):
         return []
-    found: dict[str, str] = {}
+    admitted = (str, int) if problem.path == "spec.limits" else (str,)
+    found: dict[str, str | int] = {}
     for item in items:
         fields = {(entry.name or "").lower(): entry.value.value for entry in item.entries}
         if set(fields) in ({"key", "value"}, {"name", "value"}):
             pairs = {str(fields.get("key", fields.get("name"))): fields["value"]}
         else:
             pairs = {str(entry.name): entry.value.value for entry in item.entries}
-        if any(not isinstance(value, str) for value in pairs.values()) or set(pairs) & set(found):
+        if any(type(value) not in admitted for value in pairs.values()) or set(pairs) & set(found):
             return []
-        found |= {name: str(value) for name, value in pairs.items()}
+        found |= {name: value for name, value in pairs.items() if isinstance(value, str | int)}
     return edits.if_editable(edits.replace, node, found)
 
 

@@ -43,6 +43,7 @@ from nodelint.api import (
     Edit,
     Finding,
     Findings,
+    Node,
     NodePool,
     Object,
     Safety,
@@ -78,6 +79,8 @@ def check(obj: Object, context: Context) -> Findings:
             if problem.layer == "unknown":
                 changes = (
                     _terms_of_ids(problem)
+                    or _tag_of_name(problem)
+                    or _of_seconds(problem)
                     or _renamed(problem)
                     or _settled(obj, problem, context)
                     or _indented(obj, problem)
@@ -100,6 +103,8 @@ def check(obj: Object, context: Context) -> Findings:
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
     """Doing without a field; where it stands in the right place too, with either of the two values."""
     name, parent = str(problem.node.value), problem.node.parent
+    if name == "nodeSelector" and isinstance(obj, NodePool) and parent is not None:
+        return remedies.list_suggestions(_as_requirements(parent, problem.node))
     there = obj.node.find(*problem.belongs.split("."), name) if problem.belongs else None
     if there is None or parent is None or there.parent is parent:
         # What is left beside a field that the schema lacks stays as it is; an empty mapping may be refused.
@@ -133,7 +138,10 @@ def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context
         return False
     place = problem.belongs or problem.path.rpartition(".")[0]
     moves: bool = hashes.moves_nodes(
-        obj.kind, f"{place}.{problem.suggestion or problem.node.value}", context.karpenter
+        obj.kind,
+        # The number of seconds of a field that pods have goes to the field without the word.
+        f"{place}.{problem.suggestion or str(problem.node.value).removesuffix('Seconds')}",
+        context.karpenter,
     )
     return moves
 
@@ -212,6 +220,55 @@ def _terms_of_ids(problem: apiserver.SchemaProblem) -> list[Edit]:
         return []
     ids = [item.value for item in value.items if isinstance(item.value, str)]
     return edits.if_editable(fixes.split_term, term, "id", ids) if len(ids) == len(value.items) else []
+
+
+def _tag_of_name(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """The name of a subnet, which EC2 keeps in the tag `Name`: a term for subnets has no field for it."""
+    term = problem.node.parent
+    name = term.get("name") if term is not None and problem.node.value == "name" else None
+    if term is None or name is None or not isinstance(name.value, str) or "subnetSelectorTerms[" not in problem.path:
+        return []
+    tags = term.get("tags")
+    if tags is None:
+        renamed = edits.if_editable(edits.set_key, problem.node, "tags")
+        written = edits.if_editable(edits.replace, name, {"Name": name.value})
+        return [*renamed, *written] if renamed and written else []
+    if tags.kind != "mapping" or tags.key("Name") is not None:
+        return []
+    dropped = edits.if_editable(edits.remove, name)
+    added = edits.if_editable(edits.add_key, tags, "Name", name.value)
+    return [*dropped, *added] if dropped and added else []
+
+
+def _of_seconds(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A field as pods have it, with its number of seconds: `terminationGracePeriodSeconds: 300`."""
+    name, parent = str(problem.node.value), problem.node.parent
+    value = parent.get(name) if parent is not None else None
+    meant = name.removesuffix("Seconds")
+    if parent is None or value is None or not problem.message.endswith(f", did you mean `{meant}`?"):
+        return []
+    if type(value.value) is not int or value.value < 0 or parent.key(meant) is not None:
+        return []
+    renamed = edits.if_editable(edits.set_key, problem.node, meant)
+    written = edits.if_editable(edits.set_value, value, f"{value.value}s")
+    return [*renamed, *written] if renamed and written else []
+
+
+def _as_requirements(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:
+    """Labels that nodes are to have, as requirements of the pool; or without them."""
+    dropped = edits.if_editable(edits.remove, field)
+    selector, requirements = spec.get(str(field.value)), spec.get("requirements")
+    labels = selector.entries if selector is not None and selector.kind == "mapping" else ()
+    items = [
+        {"key": entry.name, "operator": "In", "values": [entry.value.value]}
+        for entry in labels
+        if entry.name and isinstance(entry.value.value, str)
+    ]
+    ways = [("drop `nodeSelector`", dropped)]
+    if not dropped or not items or len(items) != len(labels) or requirements is None or requirements.style == "flow":
+        return ways
+    added = edits.if_editable(edits.insert_items, requirements, len(requirements.items), items)
+    return [("write it as requirements", [*added, *dropped] if added else []), *ways]
 
 
 def _renamed(problem: apiserver.SchemaProblem) -> list[Edit]:

@@ -276,6 +276,19 @@ MISTAKES |= {
         ("  role:", '  userData: |\n    [settings.kernel.sysctl]\n    "vm.max_map_count" = 1048576\n  role:'),
         BOTTLEROCKET,
     ],
+    "a selector of pods": [("  limits:\n", "      nodeSelector:\n        team: a\n  limits:\n")],
+    "tolerations in a pool": [
+        ("  limits:\n", "      tolerations:\n        - key: gpu\n          operator: Exists\n  limits:\n")
+    ],
+    "seconds as pods have them": [("  limits:\n", "      terminationGracePeriodSeconds: 7200\n  limits:\n")],
+    "limits as a list": [("    cpu: 1000\n", "    - cpu: 1000\n    - memory: 100Gi\n")],
+    "subnets by name": [("    - tags:\n        karpenter.sh/discovery: prod\n  sec", "    - name: private-*\n  sec")],
+    "a number where a list is wanted": [
+        (ARCH, ARCH + "        - key: karpenter.k8s.aws/instance-cpu\n          operator: Gt\n          values: 2\n")
+    ],
+    "a taint as kubectl takes it": [
+        ("  limits:\n", "      taints:\n        - nvidia.com/gpu=true:NoSchedule\n  limits:\n")
+    ],
     "a class of another kind": [("        kind: EC2NodeClass\n", "        kind: NodeClass\n")],
     "a reason that budgets do not have": [
         (
