@@ -68,7 +68,7 @@ _SET = re.compile(r"(?m)^[ \t]+enable_v1_permissions\s*=")
     source=[
         "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3305",
         "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3134",
-        "https://karpenter.sh/docs/upgrading/v1-migration/",
+        "https://karpenter.sh/v1.0/upgrading/v1-migration/",
     ],
 )
 def check(source: Source, context: Context) -> Findings:

@@ -77,7 +77,7 @@ _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": gvk.CLASS_KIND}
     fix="safe",
     subject="migration",
     source=[
-        "https://karpenter.sh/docs/upgrading/v1-migration/",
+        "https://karpenter.sh/v1.0/upgrading/v1-migration/",
         "https://karpenter.sh/docs/upgrading/upgrade-guide/",
     ],
 )

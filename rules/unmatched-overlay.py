@@ -50,7 +50,7 @@ from nodelint.api import (
     gives_way_to=["controller-check", "invalid-field", "removed-api"],
     subject="pools",
     source=[
-        "core:pkg/controllers/nodeoverlay/controller.go@v1.14.0:240",
+        "core:pkg/controllers/nodeoverlay/controller.go@v1.14.0:231",
         "https://karpenter.sh/docs/concepts/nodeoverlays/",
     ],
 )

@@ -1,7 +1,11 @@
-"""What rules claim, each with a twin of which nothing is said, in a YAML file and in a text of Terraform."""
+"""What rules claim, each with a twin of which nothing is said: in a YAML file, in a text of Terraform, in a chart."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -12,6 +16,8 @@ from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
 
 from .manifests import nodeclass, nodepool
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ARCH = "key: kubernetes.io/arch, operator: In, values: [amd64]"
 OS = "key: kubernetes.io/os, operator: In, values: [windows]"
@@ -82,7 +88,80 @@ EBS_TAINT = "{}: [{{key: ebs.csi.aws.com/agent-not-ready, effect: NoExecute}}]"
 SECOND = "blockDeviceMappings: [{{deviceName: {}, rootVolume: true, ebs: {{volumeSize: 50Gi, encrypted: true}}}}]"
 KEY = "volumeSize: 60Gi, kmsKeyID: alias/nodes"
 
+OVERLAYS = """\
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: a
+spec:
+  weight: 10
+  requirements: [{{key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}}]
+  price: "1"
+---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: b
+spec:
+  weight: {weight}
+  requirements: [{{key: karpenter.k8s.aws/instance-category, operator: In, values: [m]}}]
+  price: "2"
+---
+"""
+AUTO_MODE = "{group: eks.amazonaws.com, kind: NodeClass, name: default}"
+M5, C5 = (nodepool(f"{FAMILY}[{family}]", name=family) for family in ("m5", "c5"))
+SECOND_M5 = nodepool(f"{FAMILY}[m5, m6i]", name="web")
+HEAVY_M5 = nodepool(f"{FAMILY}[m5, m6i]", name="web", spec="  weight: 10\n")
+G6 = nodepool(f"{FAMILY}[g6]", f"{CAPACITY}[on-demand]", template=f"      {GPU_TAINT}\n")
+
 CLAIMS = [
+    Claim(
+        "overlay-conflict",
+        "rejected beside",
+        OVERLAYS.format(weight=10) + f"{M5}---\n{nodeclass()}",
+        OVERLAYS.format(weight=20) + f"{M5}---\n{nodeclass()}",
+    ),
+    Claim(
+        "overlapping-pools",
+        "only because of its name",
+        f"{M5}---\n{SECOND_M5}---\n{nodeclass()}",
+        f"{M5}---\n{C5}---\n{nodeclass()}",
+    ),
+    Claim(
+        "overlapping-pools",
+        "only because of its name",
+        f"{M5}---\n{SECOND_M5}---\n{nodeclass()}",
+        f"{M5}---\n{HEAVY_M5}---\n{nodeclass()}",
+    ),
+    Claim(
+        "cluster-security-group-tag",
+        "is on the group that EKS makes",
+        nodeclass(net="tags: {kubernetes.io/cluster/main: owned}"),
+        nodeclass(net="tags: {'aws:eks:cluster-name': main}"),
+    ),
+    Claim("flex-preference", "not a preference", pair(f"{FAMILY}[c7i-flex, c7i]"), pair(f"{FAMILY}[c7i, c7i-flex]")),
+    Claim("retired-type", "any more", pair(f"{FAMILY}[p3]"), pair(f"{FAMILY}[g6]")),
+    Claim(
+        "auto-mode-label",
+        "is not a label of EKS Auto Mode",
+        nodepool("key: karpenter.k8s.aws/instance-category, operator: In, values: [m]", ref=AUTO_MODE),
+        nodepool("key: eks.amazonaws.com/instance-category, operator: In, values: [m]", ref=AUTO_MODE),
+    ),
+    Claim(
+        "undiscovered-memory",
+        "before Karpenter 1.4.0",
+        pair(f"{FAMILY}[g5]"),
+        pair(f"{FAMILY}[g5]", *OWN, ami="id: ami-0123456789abcdef0"),
+        "1.3.3",
+    ),
+    Claim(
+        "unused-reservation",
+        "are never used",
+        f"{G6}---\n{nodeclass(RESERVED)}",
+        f"{G6.replace('[on-demand]', '[reserved, on-demand]')}---\n{nodeclass(RESERVED)}",
+        "1.6.0",
+    ),
+    Claim("duplicate-name", "twice", f"{M5}---\n{M5.replace('m5]', 'm6i]')}", f"{M5}---\n{C5}"),
     Claim("unencrypted-volume", "EC2 refuses the launch", volume(KEY), volume(f"{KEY}, encrypted: true")),
     Claim(
         "unencrypted-volume", "does not set", volume("volumeSize: 60Gi"), volume("snapshotID: snap-0123456789abcdef0")
@@ -306,6 +385,28 @@ def test_a_claim_and_its_twin(rules: dict[str, Rule], claim: Claim, form: str) -
         report = lint([source], LintRequest(aim, rules, Selection(frozenset({claim.rule}))))
         assert not report.faults
         return [result.finding.message for result in report.results]
+
+    assert any(claim.words in message for message in messages(claim.bad))
+    assert not any(claim.words in message for message in messages(claim.good))
+
+
+CHART = "apiVersion: v2\nname: pools\nversion: 1.0.0\n"
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.rule}: {claim.words}")
+def test_a_claim_and_its_twin_in_a_chart(nodelint: Run, tmp_path: Path, claim: Claim) -> None:
+    options = ["--karpenter-version", claim.karpenter or str(NEWEST)]
+    options += ["--kubernetes-version", claim.kubernetes] if claim.kubernetes else []
+
+    def messages(text: str) -> list[str]:
+        chart = tmp_path / "chart"
+        (chart / "templates").mkdir(parents=True, exist_ok=True)
+        (chart / "Chart.yaml").write_text(CHART, encoding="utf-8")
+        (chart / "values.yaml").write_text("enabled: true\n", encoding="utf-8")
+        template = f"{{{{- if .Values.enabled }}}}\n{text}{{{{- end }}}}\n"
+        (chart / "templates" / "pools.yaml").write_text(template, encoding="utf-8")
+        done = nodelint("check", "--select", claim.rule, "--format", "json", *options, "chart", cwd=tmp_path)
+        return [finding["message"] for finding in json.loads(done.stdout)["findings"]]
 
     assert any(claim.words in message for message in messages(claim.bad))
     assert not any(claim.words in message for message in messages(claim.good))
