@@ -123,7 +123,7 @@ def _describe_term(term: images.TermImages, context: Context) -> str:
             return (
                 f"the image `{_question_text(term)}` does not exist"
                 if by_id
-                else f"no image matches `{_question_text(term)}`"
+                else f"`{_question_text(term)}` matches no image"
             )
         if value is None:
             return f"the parameter `{messages.short(parameter, 48)}` does not exist"

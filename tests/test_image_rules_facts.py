@@ -258,7 +258,7 @@ def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
 
 def test_what_was_refused_costs_its_own_term_only(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}, {tags: {t: zz}}]")
-    assert found.said == [Said("no-image", "warning", "no image matches `t: zz`")]
+    assert found.said == [Said("no-image", "warning", "`t: zz` matches no image")]
     reason = "AWS was asked about SSM parameters: UnauthorizedOperation"
     assert found.skips >= {("no-image", reason), ("deprecated-image", reason)}
     alone = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}]")
@@ -268,7 +268,7 @@ def test_what_was_refused_costs_its_own_term_only(judge: Callable[..., Judge]) -
 def test_a_placeholder_keeps_the_class_from_being_told_empty(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: '${X}'}}, {name: none}, {id: ami-9}]", select=("no-image",))
     assert found.said == [
-        Said("no-image", "warning", "no image matches `none`"),
+        Said("no-image", "warning", "`none` matches no image"),
         Said("no-image", "warning", "the image `ami-9` does not exist"),
     ]
 
@@ -503,7 +503,7 @@ def test_the_status_of_an_object_tells_its_images_where_nothing_else_does(judge:
 
 def test_a_class_without_an_image_is_told_of_once(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: zz}}]", more=POOL)
-    assert found.said == [Said("no-image", "error", "no image matches `t: zz`")]
+    assert found.said == [Said("no-image", "error", "`t: zz` matches no image")]
 
 
 def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., Judge]) -> None:
