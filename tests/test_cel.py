@@ -23,6 +23,8 @@ def test_functions_of_kubernetes():
     assert run("self.split('')", "ab") == ["a", "b"]
     assert run("self.findAll('[0-9]')", "a1b2c3") == ["1", "2", "3"]
     assert run("self.findAll('[0-9]', 2)", "a1b2c3") == ["1", "2"]
+    assert run("self.findAll('[0-9]', 0)", "a1b2c3") == []
+    assert run("self.findAll('[0-9]', -1)", "a1b2c3") == ["1", "2", "3"]
     assert run("self.lowerAscii()", "AL2é") == "al2é"
     assert run("self.indexOf('b')", "abc") == 1
     assert run("self.indexOf('b')", ["a", "b", "b"]) == 1

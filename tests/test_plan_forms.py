@@ -444,6 +444,15 @@ def test_a_pinned_alias_moves_whatever_else_of_the_class_is_unknown(nodelint: Ru
     assert [reason["reason"] for reason in pool["reasons"]] == ["AMIDrift"]
 
 
+def test_a_pinned_alias_that_stays_is_no_reason(nodelint: Run, tmp_path: Path) -> None:
+    for side, key in (("old", "'${KEY}'"), ("new", "'${OTHER}'")):
+        text = edited(BOTH, ("tags: {team: web, cost: web}", f"tags: {{{key}: web}}"))
+        put(tmp_path / side / "a.yaml", text)
+    done = nodelint("plan", "--old", "old", "new", "--format", "json")
+    (pool,) = json.loads(done.stdout)["nodePools"]
+    assert "AMIDrift" not in [reason["reason"] for reason in pool["reasons"]], pool
+
+
 @pytest.mark.parametrize("old", ["0.37.7", "1.0.6"])
 def test_a_release_moves_below_objects_of_the_old_api(nodelint: Run, tmp_path: Path, old: str) -> None:
     release = 'resource "helm_release" "karpenter" {\n  chart   = "karpenter"\n  version = "@"\n}\n'

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.apiserver import Schemas, cel, check, refuses
+from nodelint.apiserver.problems import last
 from nodelint.lint.engine import Report
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST, RELEASES, Version, ahead
@@ -46,6 +47,22 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("spec.weight", "weight"),
+        ("spec.requirements[0]", "requirements"),
+        ("spec.requirements[0].values[12]", "values"),
+        ("spec.rows[3][4]", "rows"),
+        ('spec.limits["a.b/c"]', "a.b/c"),
+        ('spec.limits[""]', "the empty key"),
+        ("", "the object"),
+    ],
+)
+def test_a_path_is_told_by_its_last_field(path, name):
+    assert last(path) == name
 
 
 CLOSED = "1.14.3"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
@@ -270,6 +272,17 @@ def test_an_item_is_added_with_the_comma_of_its_neighbours(written: str, fixed: 
     root = source.documents[0].root
     assert root is not None
     assert apply(source.text, add_item(root.entries[0].value, "c")) == f"karpenter: {fixed}\n{OTHERS}"
+
+
+@pytest.mark.parametrize(("items", "item"), [(('{"a": 1}', '{"a": 2}'), {"a": 3}), (('["a"]', '["b"]'), ["c"])])
+def test_an_item_of_an_indented_list_is_as_broken_as_those_before_it(items: tuple[str, str], item: Any) -> None:
+    lines = [f"    {text}" for text in items]
+    shape = '{{\n  "karpenter": [\n{}\n  ]\n}}\n'
+    source = Source.from_text("a.json", shape.format(",\n".join(lines)))
+    root = source.documents[0].root
+    assert root is not None
+    fixed = shape.format(",\n".join([*lines, f"    {json.dumps(item)}"]))
+    assert apply(source.text, add_item(root.entries[0].value, item)) == fixed
 
 
 def test_an_image_behind_a_deprecated_one_is_older_and_not_deprecated() -> None:

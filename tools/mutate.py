@@ -34,7 +34,8 @@ SECONDS = 300
 MANY = 12
 """Test files above which a room is one that nearly every test uses: they say little about one of its modules."""
 FEW = 5
-"""Test files below which those of the modules that import a module speak for it, too."""
+"""Test files below which those of modules that import a module at second hand speak for it, too."""
+_FARTHEST = 4
 SLIPS = "test_slips.py"
 REST = ("test_rules.py", "test_cli.py")
 """What goes through nearly everything, for a module of which no test file speaks."""
@@ -172,7 +173,9 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
     found: dict[str, None] = {}
     seen = {_module(Path(path))}
     pending = list(seen)
-    while pending and len(found) < FEW:
+    for distance in range(_FARTHEST):
+        if distance > 1 and len(found) >= FEW:
+            break
         for module in pending:
             found |= dict.fromkeys(_tests_of_module(module, texts))
         pending = [other for other in code if other not in seen and any(_imports(code[other], m) for m in pending)]
