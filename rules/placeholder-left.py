@@ -74,7 +74,7 @@ def check(obj: Object, context: Context) -> Findings:
     ):  # in a comment, maybe
         reported = {id(node) for node, _ in places}
         places += [place for place in (*_places(obj.node), *_of_user_data(obj)) if id(place[0]) not in reported]
-    if not places or any(mark in source.text for mark in CODE):
+    if not places or any(map(source.holds, CODE)):
         return
     node, left = places[0]
     others = list(dict.fromkeys(text for _, text in places if text != left))

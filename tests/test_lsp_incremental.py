@@ -166,6 +166,19 @@ def test_diagnostics_after_edits_are_those_of_a_fresh_run(
         assert said(kept, state) == said(Project(lambda: NOW), new), texts
 
 
+@pytest.mark.parametrize("typed", ["{{", "{%", "%{", "<%", "NodeOverlay", "kro.run/", "#"])
+def test_a_word_that_comes_to_a_text_counts_in_its_other_documents(tmp_path: Path, typed: str) -> None:
+    first = CLASS.replace("karpenter.sh/discovery: main", "karpenter.sh/discovery: <<CLUSTER_NAME>>")
+    pool = "kind: NodePool\napiVersion: karpenter.sh/v1\nmetadata: {name: a, annotations: {a: 'x'}}\nspec: {}\n"
+    texts = [first + "---\n" + pool, first + "---\n" + pool.replace("'x'", f"'{typed}'"), first + "---\n" + pool]
+    kept, state, seen = Project(lambda: NOW), None, []
+    for number, text in enumerate(texts, 1):
+        state = state_of(tmp_path, {"pools.yaml": text}, number)
+        seen.append(said(kept, state))
+        assert seen[-1] == said(Project(lambda: NOW), state_of(tmp_path, {"pools.yaml": text}, number))
+    assert seen[0] == seen[2]
+
+
 def state_of(home: Path, texts: dict[str, str], number: int) -> State:
     buffers = [Buffer((home / name).as_uri(), number, text, "utf-16") for name, text in texts.items()]
     return State({buffer.uri: buffer for buffer in buffers}, (str(home),), number)

@@ -48,9 +48,9 @@ def move(source: Source, text: str) -> Moved | None:
     """Make a source that of another text of the same file; None, and nothing is done, where all has to be read.
 
     That is so for what is not plain YAML, for patches, and for templates: there a character decides how others are
-    read that stand far from it.
+    read that stand far from it. It is so, too, where a word comes or goes that was asked about the text as a whole.
     """
-    if not (_plain(source) and source.documents):
+    if not (_plain(source) and source.documents and _holds_same(source, text)):
         return None
     fresh = Source(source.path, text)
     if fresh.newline != source.newline or text[:1] == "\ufeff" or source.text[:1] == "\ufeff":
@@ -68,6 +68,11 @@ def move(source: Source, text: str) -> Moved | None:
     moved = Moved(source, same, behind, len(text) - len(source.text), fresh.documents)
     _take_over(source, fresh, moved)
     return moved
+
+
+def _holds_same(source: Source, text: str) -> bool:
+    """Whether another text has the words that the source was asked about, and no others of them."""
+    return all((word in text) is found for word, found in source.words.items())
 
 
 def _plain(source: Source) -> bool:

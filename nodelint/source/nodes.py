@@ -293,7 +293,6 @@ class SourceText:
         "_lines",
         "_origins",
         "_roots",
-        "_words",
         "also",
         "built",
         "cluster",
@@ -311,6 +310,7 @@ class SourceText:
         "set_aside",
         "tabbed",
         "text",
+        "words",
     )
 
     whole: ClassVar[bool] = True
@@ -346,14 +346,14 @@ class SourceText:
         self._lines: list[int] | None = None
         self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
-        self._words: dict[str, bool] = {}
+        self.words: dict[str, bool] = {}
         self.noted: Document | None = None
 
     def holds(self, word: str) -> bool:
         """Whether the text holds a word anywhere, looked up once: many rules ask it of every object of a file."""
-        found = self._words.get(word)
+        found = self.words.get(word)
         if found is None:
-            found = self._words[word] = word in self.text
+            found = self.words[word] = word in self.text
         return found
 
     @property
@@ -365,7 +365,7 @@ class SourceText:
         """Take another text, whose documents have been put in place already (see `source.incremental`)."""
         self.text = text
         self._flat = self._lines = self._origins = None
-        self._roots, self._words, self.noted = {}, {}, None
+        self._roots, self.noted = {}, None
         if self.held is not None:  # objects of documents that stay are the same
             self.held = None, self.held[1]
 
