@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import yaml
 from lsprotocol import types
 
 from nodelint.lint.engine import LintRequest, Target, lint
-from nodelint.lint.rule import bundled, load
+from nodelint.lint.examples import examples
+from nodelint.lint.rule import Rule, bundled, load
+from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.summary import count_text
+from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
 from .test_lsp import Editor, editor, repository
 
 __all__ = ["editor", "repository"]
+
+Nodelint = Callable[..., CompletedProcess[str]]
 
 POOL = """\
 apiVersion: karpenter.sh/v1
@@ -82,3 +92,25 @@ def test_aliases_are_offered_with_the_newest_version_known(editor: Editor, repos
     uri = editor.open(repository / "class.yaml", "\n")
     text = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nspec:\n  amiSelectorTerms:\n    - alias: |\n"
     assert editor.offered(uri, text)[0].startswith("al2023@v2026")
+
+
+def test_the_lens_counts_as_explain_does(nodelint: Nodelint, tmp_path: Path, rules: Mapping[str, Rule]) -> None:
+    """Over the examples of every rule: limits, room for a pod, minValues and images among them."""
+    compared = 0
+    for number, text in enumerate(example.text for rule in rules.values() for example in examples(rule.page)):
+        if "kind: NodePool" in text and "karpenter.sh/v1\n" in text and number % 4 == 0:
+            (tmp_path / f"{number}.yaml").write_text(text, encoding="utf-8")
+    for path in tmp_path.glob("*.yaml"):
+        buffer = Buffer(path.as_uri(), 1, path.read_text(encoding="utf-8"), "utf-16")
+        state = State({buffer.uri: buffer}, (str(tmp_path),), 1)
+        (view,) = Project(lambda: datetime(2026, 9, 20, tzinfo=UTC)).views(state)
+        lines = nodelint("explain", path.name).stdout.splitlines()
+        names = [line.split()[1] for line in lines if line.startswith("NodePool ")]
+        counts = [re.sub(r"^=> (?:at most )?([\w,]+) .*", r"\1", line) for line in lines if line.startswith("=> ")]
+        said = dict(zip(names, counts, strict=False)) if len(names) == len(counts) == len({*names}) else {}
+        for pool in view.objects(buffer):
+            count = count_text(view, pool) if isinstance(pool, NodePool) else None
+            if count is not None and pool.name in said:
+                assert count.partition(" type")[0].replace("no instance", "none") == said[str(pool.name)], text
+                compared += 1
+    assert compared > 20

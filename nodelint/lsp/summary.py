@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
+from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
+from nodelint.karpenter.resolve.readiness import later_steps, ready, unmet_by_cheapest
 from nodelint.lint import fixes
 from nodelint.lsp.project import Buffer, View
 from nodelint.model.manifest import NodePool, served
@@ -24,11 +26,19 @@ def count_text(view: View, pool: NodePool) -> str | None:
     resolution = view.context.resolution(pool)
     if fixes.doubts(resolution):
         return None
-    left = resolution.launchable
+    left = _launched(resolution)
     if not left:
         return "no instance type"
     price = cheapest(resolution.catalog, left)
     return counted(len(left), "type") + (f", from ${price[0]:.4f}/h" if price is not None else "")
+
+
+def _launched(resolution: Resolution) -> TypeSet:
+    """The types that a first pod can bring about, as `nodelint explain` counts them."""
+    none = resolution.zones is not None and not resolution.zones
+    if none or any(not least.met for least in resolution.min_values) or unmet_by_cheapest(resolution):
+        return NONE
+    return resolution.launchable & ready(resolution)
 
 
 def describe_pool(view: View, pool: NodePool) -> str | None:
@@ -38,7 +48,7 @@ def describe_pool(view: View, pool: NodePool) -> str | None:
         return None
     resolution = view.context.resolution(pool)
     lines = [f"**{count}** of {len(resolution.catalog.names):,}"]
-    price = cheapest(resolution.catalog, resolution.launchable)
+    price = cheapest(resolution.catalog, _launched(resolution))
     if price is not None:
         lines.append(f"The cheapest on demand is `{price[1]}`.")
     if removed := list(_describe_removals(resolution)):
@@ -48,10 +58,13 @@ def describe_pool(view: View, pool: NodePool) -> str | None:
 
 def _describe_removals(resolution: Resolution) -> Iterator[str]:
     """The lines after which fewest types are left, each with how many it takes away."""
-    steps = [(line.removed, line.key, line.operator, ", ".join(line.values)) for line in resolution.lines]
-    for count, key, operator, values in sorted(steps, key=lambda step: -step[0])[:_MOST]:
+    steps = [
+        (line.removed, f"{line.key} {line.operator} {short(', '.join(line.values), 40)}") for line in resolution.lines
+    ]
+    steps += [(len(step.removed), step.words) for step in later_steps(resolution)]
+    for count, words in sorted(steps, key=lambda step: -step[0])[:_MOST]:
         if count > 0:
-            yield f"- {count:,}: `{key} {operator} {short(values, 40)}`"
+            yield f"- {count:,}: `{words}`"
 
 
 def lenses(view: View, buffer: Buffer) -> Iterator[types.CodeLens]:

@@ -22,7 +22,7 @@ import {
   StreamMessageWriter,
 } from "vscode-languageserver-protocol/node";
 
-import { serverCommand, startFailure } from "../src/server";
+import { poolAt, schemaOf, serverCommand, speaksOfKarpenter, startFailure } from "../src/server";
 
 const POOL = `apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -93,4 +93,27 @@ test("the server answers with findings, a fix and a hover", { timeout: 60_000 },
   await connection.sendNotification(ExitNotification.type);
   assert.equal(await ended, 0);
   connection.dispose();
+});
+
+test("only what speaks of Karpenter starts the server", () => {
+  assert.ok(speaksOfKarpenter("/a/pool.yaml", POOL));
+  assert.ok(speaksOfKarpenter("/a/nodelint.yaml", ""));
+  assert.ok(!speaksOfKarpenter("/a/deployment.yaml", "kind: Deployment\n"));
+});
+
+test("the pool of a line is the one of its document", () => {
+  const two = `${POOL}---\nkind: EC2NodeClass\nmetadata: {name: main}\n---\n${POOL.replace("name: general", "name: 'gpu-1' # b")}`;
+  assert.equal(poolAt(two, 0), "general");
+  assert.equal(poolAt(two, 8), "general");
+  assert.equal(poolAt(two, 12), undefined);
+  assert.equal(poolAt(two, 20), "gpu-1");
+  assert.equal(poolAt("kind: NodePool\nmetadata: {labels: {a: b}, name: web}\n", 0), "web");
+  assert.equal(poolAt("kind: NodePool\nmetadata:\n  labels:\n    name: no\n  name: yes\n", 0), "yes");
+  assert.equal(poolAt("kind: NodePool\nmetadata:\n  name: {{ .Values.name }}\n", 0), undefined);
+});
+
+test("a schema is offered for texts of one kind alone", () => {
+  assert.equal(schemaOf(POOL), "nodelint://schemas/nodepool-v1.schema.json");
+  assert.equal(schemaOf(`${POOL}---\napiVersion: v1\nkind: ConfigMap\n`), undefined);
+  assert.equal(schemaOf("apiVersion: v1\nkind: Pod\n"), undefined);
 });
