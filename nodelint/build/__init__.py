@@ -156,7 +156,10 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
     if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
         from nodelint.build.unread_inputs import find_unread_inputs
 
-        found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations)
+        named = {
+            place for o in inventory.unbuilt for place in (o.folder, os.path.dirname(os.path.abspath(o.why.path)))
+        }
+        found.unreadable += find_unread_inputs(found, inventory.built, inventory.kustomizations, named)
     for overlay in inventory.unbuilt:
         place = f"{overlay.why.path}:{overlay.why.line}"
         if overlay.fails and all(path != place for path, _ in found.unreadable):

@@ -67,10 +67,20 @@ def _find_yaml_fault(source: Source) -> SyntaxFault | None:
         is_repeated = error.first is not None and os.path.basename(source.path) not in KUSTOMIZATIONS
         return None if is_repeated else SyntaxFault(error.offset, error.message)
     name = os.path.basename(source.path)
+    if name in KUSTOMIZATIONS and not any(map(_says_something, roots)):
+        return SyntaxFault(0, "the kustomization is empty")
     if name == CHART or name in KUSTOMIZATIONS or "values" in name:
         other = next((root for root in roots if root is not None and not _is_mapping(root)), None)
         return SyntaxFault(other.start, "expected a mapping here") if other is not None else None
     return None
+
+
+def _says_something(root: Node | None) -> bool:
+    """Whether a kustomization is more than its own kind; without that kustomize stops."""
+    if root is None or root.kind != "mapping":
+        return root is not None and root.value is not None
+    said = (entry.value for entry in root.entries if entry.name not in ("apiVersion", "kind"))
+    return any(value.kind != "scalar" or value.value is not None for value in said)
 
 
 def _is_mapping(root: Node) -> bool:

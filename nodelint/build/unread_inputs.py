@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.built import Built
-from nodelint.build.syntax_check import TERRAFORM, find_fault
+from nodelint.build.roots import own_roots
+from nodelint.build.syntax_check import TERRAFORM, SyntaxFault, find_fault
 from nodelint.source import Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import CHART, Discovery
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.templates.charts import OTHER_VALUES, chart_of
 
 _LARGEST = 16 << 20
@@ -57,11 +59,12 @@ def _list_modules(modules: set[str]) -> Iterator[str]:
 
 
 def find_unread_inputs(
-    found: Discovery, builds: Sequence[Built], kustomizations: Sequence[str]
+    found: Discovery, builds: Sequence[Built], kustomizations: Sequence[str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """The files that were asked for and that nothing can be built of: `path:line`, and why.
 
-    A file that holds an object is left out where a finding says that it cannot be read.
+    A file that holds an object is left out where a finding says that it cannot be read. `named` are the folders of
+    overlays of which it is said already that they are not built.
     """
     shown = {os.path.abspath(path): path for path in (*found.seen, *found.glanced)}
     broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.set_aside}
@@ -69,8 +72,7 @@ def find_unread_inputs(
     if found.sources:
         objects = {os.path.abspath(source.path) for source in found.sources}
         built = {part for built in builds for part in built.parts}
-        paths = (path for path in map(os.path.abspath, kustomizations) if path not in built)
-        inputs += [path for path in paths if _may_take(path, objects)]
+        inputs += [path for path in map(os.path.abspath, kustomizations) if path in built or _may_take(path, objects)]
     for path in dict.fromkeys(inputs):
         if path not in shown or path in broken:
             continue
@@ -78,6 +80,8 @@ def find_unread_inputs(
             source, fault = find_fault(path, safe_read.read(path, _LARGEST))
         except OSError:
             continue  # what was asked for and cannot be opened is said already
+        if fault is None and os.path.basename(path) in KUSTOMIZATIONS and os.path.dirname(path) not in named:
+            fault = _find_missing_path(source)
         is_template = "{{" in source.text and "}}" in source.text and chart_of(path) is None
         if fault is not None and (path.endswith(TERRAFORM) or not is_template):
             line = source.text.count("\n", 0, fault.offset) + 1
@@ -92,13 +96,35 @@ def _is_always_read(path: str) -> bool:
     return re.match(OTHER_VALUES, name) is not None
 
 
+def _find_missing_path(source: Source) -> SyntaxFault | None:
+    """The first path of a repository that a kustomization names and that is not there: kustomize stops at it."""
+    folder = os.path.dirname(os.path.abspath(source.path))
+    for root in own_roots(source):
+        for field in ("resources", "bases", "components"):
+            named = root.get(field)
+            if named is not None and isinstance(named.value, str):
+                return SyntaxFault(named.start, f"`{field}` has to be a list")
+            for item in named.items if named is not None else ():
+                path = item.value if isinstance(item.value, str) else ""
+                if re.fullmatch(_LOCAL, path) and not os.path.exists(os.path.join(folder, path)):
+                    return SyntaxFault(item.start, f"`{path}` is not there")
+    return None
+
+
+_PART = r"[^:?*\[\]{}$/]+"
+_LOCAL = rf"(?:\.\.?/)+{_PART}(?:/{_PART})*/?|[\w-]+(?:/{_PART})*/?|[\w.-]+\.(?:ya?ml|json)"
+"""A path of the same repository, and no address, pattern or placeholder."""
+
+
 def _may_take(path: str, objects: set[str]) -> bool:
-    """Whether a kustomization that cannot be read names a file with objects, or a folder above one."""
+    """Whether a kustomization that cannot be read stands beside a file with objects, names one, or a folder above."""
     try:
         text = safe_read.read(path, _LARGEST).decode(errors="replace")
     except OSError:
         return False
     folder = os.path.dirname(path)
+    if any(os.path.dirname(obj) == folder for obj in objects):
+        return True
     words = (word for word in re.findall(r"[\w./-]+", text) if "/" in word or "." in word)
     named = {os.path.normpath(os.path.join(folder, word)) for word in words}
     return any(place in objects or any(obj.startswith(os.path.join(place, "")) for obj in objects) for place in named)

@@ -1,0 +1,69 @@
+"""`check` names a kustomization over which kustomize stops, ends with 2, and never says "All good"."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .manifests import nodeclass, nodepool
+
+Nodelint = Callable[..., subprocess.CompletedProcess[str]]
+
+PATCH = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {weight: 5}\n"
+WHOLE = "resources:\n  - ../base\npatches:\n  - path: weight.yaml\n"
+BROKEN = {
+    "no byte": b"",
+    "a comment alone": b"# nothing\n",
+    "its kind alone": b"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+    "cut behind a field": b"resources:\n",
+    "cut in a path": b"resources:\n  - ../ba",
+    "cut in a key": b"resources:\n  - ../base\npat",
+    "cut in a patch": b"resources:\n  - ../base\npatches:\n  - pa",
+    "cut in the path of a patch": b"resources:\n  - ../base\npatches:\n  - path: wei",
+    "a text for a list": b"resources: ../base\n",
+    "another encoding": "resources:\n  - ../base  # für\npatches:\n  - path: weight.yaml\n".encode("latin-1"),
+    "an unknown field": b"resources:\n  - ../base\npaches:\n  - path: weight.yaml\n",
+}
+WORKS = {
+    "whole": WHOLE.encode(),
+    "an address": b"resources:\n  - ../base\n  - github.com/acme/pools\n  - https://example.com/pools?ref=v1\n",
+    "a prefix": b"namePrefix: a-\nresources:\n  - ../base\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    files = {
+        "base/pools.yaml": f"{nodepool()}---\n{nodeclass()}",
+        "base/kustomization.yaml": "resources:\n  - pools.yaml\n",
+        "prod/weight.yaml": PATCH,
+    }
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_kustomization_is_named(nodelint: Nodelint, tree: Path, name: str) -> None:
+    (tree / "prod/kustomization.yaml").write_bytes(BROKEN[name])
+    result = nodelint("check", ".", cwd=tree)
+    assert result.returncode == 2
+    assert "prod/kustomization.yaml:" in result.stderr
+    assert "All good" not in result.stdout
+    if kubectl := shutil.which("kubectl"):
+        assert subprocess.run([kubectl, "kustomize", str(tree / "prod")], capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_a_kustomization_that_works_is_not_named(nodelint: Nodelint, tree: Path, name: str) -> None:
+    (tree / "prod/kustomization.yaml").write_bytes(WORKS[name])
+    result = nodelint("check", ".", "--format", "json", cwd=tree)
+    assert result.returncode == 0
+    assert "cannot be read" not in result.stderr
+    assert json.loads(result.stdout)["coverage"]["objects"] >= 2
