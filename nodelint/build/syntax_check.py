@@ -79,8 +79,8 @@ def _says_something(root: Node | None) -> bool:
     """Whether a kustomization is more than its own kind; without that kustomize stops."""
     if root is None or root.kind != "mapping":
         return root is not None and root.value is not None
-    said = (entry.value for entry in root.entries if entry.name not in ("apiVersion", "kind"))
-    return any(value.kind != "scalar" or value.value is not None for value in said)
+    values = (entry.value for entry in root.entries if entry.name not in ("apiVersion", "kind"))
+    return any(value.kind != "scalar" or value.value is not None for value in values)
 
 
 def _is_mapping(root: Node) -> bool:
