@@ -6,6 +6,8 @@ it is: nodeadm refuses one of a wrong type or `apiVersion`, and the node never j
 
 Of `settings.kubernetes` of Bottlerocket, Karpenter keeps the settings that its release knows, and drops all others. A
 value of another type than the setting has, such as a number for `image-gc-high-threshold-percent`, ends the launch.
+What it passes on as it is, Bottlerocket reads when the node starts: values of `settings.kernel.sysctl` are strings,
+also those that look like numbers.
 
 Shell and PowerShell are not parsed.
 
@@ -59,6 +61,20 @@ spec.userData: |
   [settings.kernel]
   lockdown = "integrity"
 ```
+
+```yaml bad frame=class
+spec.amiSelectorTerms:
+  - alias: bottlerocket@v1.46.0
+spec.userData: |
+  [settings.kernel.sysctl]
+  "net.core.somaxconn" = 1024
+```
+
+```yaml good frame=bad
+spec.userData: |
+  [settings.kernel.sysctl]
+  "net.core.somaxconn" = "1024"
+```
 """
 
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, remedies, rule
@@ -74,6 +90,8 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, remedi
     source=[
         "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:45",
         "provider:pkg/providers/amifamily/bootstrap/bottlerocketsettings.go@v1.14.1:26",
+        "https://github.com/bottlerocket-os/bottlerocket-settings-sdk/blob/develop/"
+        "bottlerocket-settings-models/settings-extensions/kernel/src/lib.rs",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:

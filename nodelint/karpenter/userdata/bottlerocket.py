@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
+_NO_BOOT = "Bottlerocket refuses all of the settings when the node starts, so that it does not join the cluster"
 _SCALARS = {"string": str, "integer": int, "boolean": bool}
 
 
@@ -37,6 +38,17 @@ def faults(settings: dict[str, Any], text: str, release: Version) -> Iterator[Us
             start, end = find_key(text, ("settings", "kubernetes", key, *path))
             name = short(".".join((key, *path)), 50)
             yield UserDataProblem(start, end, f"settings.kubernetes.{name} has to be {kind}", _NO_LAUNCH)
+    yield from _sysctl_faults(settings, text)
+
+
+def _sysctl_faults(settings: dict[str, Any], text: str) -> Iterator[UserDataProblem]:
+    """Values of `settings.kernel.sysctl`, which Bottlerocket's own model of the settings takes as strings alone."""
+    kernel = settings.get("kernel")
+    sysctl = kernel.get("sysctl") if isinstance(kernel, dict) else None
+    for path, kind in _mismatches(sysctl, "strings") if isinstance(sysctl, dict) else ():
+        start, end = find_key(text, ("settings", "kernel", "sysctl", *path))
+        name = short(".".join(path), 40)
+        yield UserDataProblem(start, end, f"settings.kernel.sysctl.{name} has to be {kind}", _NO_BOOT)
 
 
 def _dropped(key: str, since: str | None, text: str, release: Version, known: list[str]) -> UserDataProblem:
