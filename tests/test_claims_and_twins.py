@@ -309,6 +309,24 @@ CLAIMS = [
         nodeclass(*OWN, ami="name: 'nodes-2026-*', owner: self"),
     ),
     Claim(
+        "controller-check",
+        "a term without a tag or name selects every",
+        nodeclass(net="tags: {eksctl.io/cluster: }"),
+        nodeclass(net="tags: {eksctl.io/cluster: main}"),
+    ),
+    Claim(
+        "controller-check",
+        "`eksctl.io/cluster` has no value",
+        nodeclass(net="tags: {eksctl.io/cluster: , tier: private}"),
+        nodeclass(net="tags: {eksctl.io/cluster: main, tier: private}"),
+    ),
+    Claim(
+        "user-data-syntax",
+        "settings.kernel.sysctl.vm.swappiness has to be a string",
+        nodeclass("userData: |", "  [settings.kernel.sysctl]", '  "vm.swappiness" = 10', ami=BOTTLEROCKET),
+        nodeclass("userData: |", "  [settings.kernel.sysctl]", '  "vm.swappiness" = "10"', ami=BOTTLEROCKET),
+    ),
+    Claim(
         "unpublished-parameter",
         "no published image",
         nodeclass(*OWN, ami=PARAMETER.format("amd64")),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.karpenter.controller.problem import ControllerProblem
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.karpenter.controller.volumes import volumes
-from nodelint.model.manifest import EC2NodeClass, SelectorTerm, text
+from nodelint.model.manifest import EC2NodeClass, Label, SelectorTerm, text
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.source import Node
@@ -219,7 +219,13 @@ def _id(term: SelectorTerm, prefix: str, what: str) -> Iterator[ControllerProble
 def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterator[ControllerProblem]:
     """A term that became a query without a filter: `tags: {}`, or an empty name."""
     tags = term.node.get("tags")
-    if tags is not None and _is_set(term.node, "tags") and (tags.kind != "mapping" or tags.entries):
+    dropped = [label for label in term.tags if label.node.kind == "scalar" and label.node.value is None]
+    if (
+        tags is not None
+        and _is_set(term.node, "tags")
+        and (tags.kind != "mapping" or len(tags.entries) > len(dropped))
+    ):
+        yield from (_dropped_tag(label, what) for label in dropped)
         return
     written = [node for node in (term.node.get(name) for name in fields if _is_set(term.node, name)) if node]
     if any(node.kind != "scalar" or node.value != "" for node in written):
@@ -243,6 +249,16 @@ def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterato
             "error",
             f"the controller searches every {what}{whose} in the region",
         )
+
+
+def _dropped_tag(label: Label, what: str) -> ControllerProblem:
+    return ControllerProblem(
+        label.key_node,
+        f"`{short(label.key_node.unquoted)}` has no value: the API server drops the tag",
+        "ignored-field",
+        "warning",
+        f"the term selects {'an' if what[0] in 'aeiou' else 'a'} {what} by its other tags alone",
+    )
 
 
 def _is_set(node: Node, name: str) -> bool:
