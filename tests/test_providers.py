@@ -39,6 +39,14 @@ def line(key: str, values: str, operator: str = "In") -> str:
     return f"        - {{key: {key}, operator: {operator}, values: [{values}]}}\n"
 
 
+def test_of_an_old_api_of_another_provider_nothing_is_judged_and_that_is_said(check: Check) -> None:
+    report = check(pool(AZURE, spec="  wieght: 3\n").replace("karpenter.sh/v1\n", "karpenter.sh/v1beta1\n"))
+    assert names(report) == []
+    assert [skipped.reason for skipped in report.skipped if skipped.rule is None] == [
+        "a NodePool of another provider (`AKSNodeClass`): its API `v1beta1` is an old one, of which nothing is judged"
+    ]
+
+
 @pytest.mark.parametrize("ref", [AUTO, AZURE])
 class TestWhatHoldsForEveryProvider:
     def test_a_sound_pool_is_judged_and_what_was_not_is_said(self, check: Check, ref: str) -> None:

@@ -44,7 +44,7 @@ def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object
         if reason is not None:
             yield obj, reason
         elif not foreign and isinstance(obj, NodePool) and obj.foreign:
-            yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None)
+            yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None, obj.version)
 
 
 def _is_for_checks(obj: Object) -> bool:

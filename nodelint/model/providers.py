@@ -68,14 +68,19 @@ def providers_key(key: str, provider: Provider) -> str:
     return f"{AUTO_MODE_GROUP}/{name}" if of_types else key
 
 
-def judged_in_part(provider: Provider, kind: _Text) -> str:
-    """The note on a NodePool of another provider, of which only what holds for every provider is judged."""
+def judged_in_part(provider: Provider, kind: _Text, version: _Text) -> str:
+    """The note on a NodePool of another provider, of which only what holds for every provider is judged.
+
+    `version` is that of its API: which releases of another provider serve an old one is not known.
+    """
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
     if provider == "auto-mode":
         return (
             "a NodePool of EKS Auto Mode: its requirements are compared with all types of EC2, and no class is judged"
         )
     judged = "its schema, requirements, budgets and taints are judged, and no instance types"
+    if version != "v1":
+        judged = f"its API `{version}` is an old one, of which nothing is judged"
     return f"a NodePool of another provider{named}: {judged}"
 
 
