@@ -310,6 +310,26 @@ def test_a_version_is_installed_from_the_actions_own_repository(folder: Path) ->
     assert "install --quiet nodelint @ S/o/r/archive/v9.9.9.tar.gz" in ran.done.stdout
 
 
+def test_packages_are_kept_by_their_locks(folder: Path) -> None:
+    shutil.copytree(ROOT / "requirements", folder / "action" / "requirements")
+    more = {"steps.python.outputs.name": sys.executable, "github.action_path": str(folder / "action")}
+
+    def key() -> str:
+        (folder / "output").unlink(missing_ok=True)
+        ran = run("packages", folder, folder / "the tree", more)
+        assert ran.done.returncode == 0, ran.done.stderr
+        return ran.output("key")
+
+    first = key()
+    assert re.fullmatch(r"nodelint-\w+-\w+-py3\.\d+-[0-9a-f]{16}", first)
+    assert key() == first
+    with (folder / "action" / "requirements" / "nodelint.txt").open("a", encoding="utf-8") as file:
+        file.write("# another\n")
+    assert key() != first
+    cache = step("Keep the packages")
+    assert cache["with"]["path"].replace("${{ runner.temp }}", "$RUNNER_TEMP") in step("install")["run"]
+
+
 def test_what_the_checkout_holds_is_not_run(folder: Path) -> None:
     """Python looks for modules in the working folder first, which is what somebody wants to have merged."""
     tree = folder / "the tree"
@@ -318,7 +338,7 @@ def test_what_the_checkout_holds_is_not_run(folder: Path) -> None:
     run("python", folder, tree, {})
     assert not (folder / "gone").exists()
     calls_of_python = re.findall(r'"\$(?:name|PYTHON|programs/python)" (-\S+)', "".join(s["run"] for s in SCRIPTS))
-    assert calls_of_python == ["-I"] * 5
+    assert calls_of_python == ["-I"] * 6
 
 
 def test_a_report_that_the_checkout_holds_is_not_uploaded(folder: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,3 +84,34 @@ def test_what_is_to_be_copied_is_yaml_and_names_real_options() -> None:
     used = set(re.findall(r"\$\[\[ inputs\.([\w-]+) \]\]", component))
     assert used == set(inputs["spec"]["inputs"])
     assert any("--format jsonl=nodelint.jsonl" in line for line in jobs["nodelint"]["script"])
+
+
+def test_the_argo_template_checks_a_repository(tmp_path: Path) -> None:
+    """Its script, in a checkout as Argo leaves it: a branch, and a commit alone."""
+    template = yaml.safe_load((CI / "argo-workflow.yaml").read_text("utf-8"))
+    fan_out, check = template["spec"]["templates"]
+    (task,) = fan_out["dag"]["tasks"]
+    assert (template["spec"]["entrypoint"], task["template"]) == (fan_out["name"], check["name"])
+    assert [p["name"] for p in task["arguments"]["parameters"]] == [p["name"] for p in check["inputs"]["parameters"]]
+    named = {p["name"] for p in template["spec"]["arguments"]["parameters"]}
+    assert set(re.findall(r"workflow\.parameters\.(\w+)", str(template))) == named
+    (output,) = check["outputs"]["artifacts"]
+    command, (script,) = check["container"]["command"], check["container"]["args"]
+    assert command == ["sh", "-c"] and output["path"] in script
+    shutil.copy(ROOT / "examples" / "bad" / "custom-image.yaml", tmp_path / "pool.yaml")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+    for step in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *step], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "nodelint"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m nodelint "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "NODELINT_REPOSITORY": "acme/a"}
+    for checkout in ("main", commit):
+        subprocess.run([*git, "checkout", "-q", checkout], check=True)
+        there = script.replace(output["path"], str(tmp_path / "lines.jsonl"))
+        subprocess.run([*command, there], cwd=tmp_path, env=env, check=True, capture_output=True)
+        written = lines((tmp_path / "lines.jsonl").read_text("utf-8"))
+        assert {(line["repository"], line["commit"]) for line in written} == {("acme/a", commit)}
+        assert any(line.get("rule") for line in written)
