@@ -202,3 +202,12 @@ def test_no_line_is_longer_than_the_terminal(arguments: list[str], columns: int)
     assert len(lines) > 3
     # A word that is longer than the terminal, such as an address, is not broken.
     assert not [line for line in lines if len(line) > columns and " " in line.strip()]
+
+
+def test_a_subject_in_the_place_of_a_rule_leads_to_its_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pool.yaml").write_text(POOL)
+    done = CliRunner().invoke(cli, ["check", "--select", "gpus"])
+    assert done.exit_code == 2
+    command = re.search(r"`nodelint rule --subject '([^']+)'` lists its rules", done.output)
+    assert command is not None and "gpu-image-gap" in run("rule", "--subject", command[1])

@@ -106,5 +106,6 @@ def _called(name: str, pools: Sequence[NodePool]) -> list[NodePool]:
     found = [pool for pool in pools if pool.name == name]
     if not found:
         names = sorted({pool.name for pool in pools if isinstance(pool.name, str)})
-        stop(f"no NodePool `{name}` here; there are: {', '.join(names) or 'none'}")
+        present = f"they hold {', '.join(names)}" if names else "they hold none"
+        stop(f"no NodePool `{name}` is in the files; {present}")
     return found

@@ -177,5 +177,6 @@ def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
     if not chosen:
         there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
         more = f" and {len(there) - 10} more" if len(there) > 10 else ""
-        stop(f"no workload `{wanted}` here; there are: {', '.join(there[:10]) or 'none'}{more}")
+        present = f"they hold {', '.join(there[:10])}{more}" if there else "they hold none"
+        stop(f"no workload `{wanted}` is in the files; {present}")
     return chosen

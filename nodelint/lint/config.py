@@ -247,7 +247,11 @@ def named_rules(settings: Settings) -> list[str]:
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
-    """The error for a name that no rule has."""
+    """The error for a name that no rule has; that of a subject leads to its rules."""
+    from nodelint.lint.rule import SUBJECTS
+
+    if name.lower() in map(str.lower, SUBJECTS):
+        return f"`{name}` is a subject, not a rule; `nodelint rule --subject '{name}'` lists its rules"
     return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
 
 

@@ -90,7 +90,7 @@ def read_config(path: str) -> ConfigFile:
     if values is None:
         values = {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: a mapping of settings is wanted")
+        raise ConfigError(f"{path}: settings have to be a mapping, such as `fail-on: warning`")
     return ConfigFile(values, path, root)
 
 
