@@ -66,7 +66,7 @@ from nodelint.api import (
 @rule(
     on=Object,
     group="hazard",
-    gives_way_to=["dead-default", "nil-pointer"],
+    gives_way_to=["default-never-printed", "nil-pointer"],
     renamed=("required-under-condition", "empty-default"),
     mentions=["{{"],
     subject="templates",

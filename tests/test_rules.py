@@ -29,7 +29,7 @@ RULES = load(bundled())
 # They are about text that is not YAML, template code, or several files: their examples say nothing as objects.
 TEXT_RULES = {
     "yaml-syntax",
-    "dead-default",
+    "default-never-printed",
     "fixed-class-kind",
     "nil-pointer",
     "repeated-by-loop",

@@ -321,8 +321,8 @@ LACKING = "required-field-not-printed"
         (GUARDED.replace("{{- end", "{{- else }}\n    consolidateAfter: 5m\n    {{- end"), "pools: {}", ""),
         (GUARDED.replace("disruption.consolidateAfter }}\n ", "disruption }}\n "), "pools: {}", ""),
         (GUARDED.replace("Afte", "Whe"), "pools: {}", ""),
-        (WITH_DEFAULT, "pools: {}", "dead-default"),
-        (WITH_DEFAULT, "pools: {a: {disruption: {consolidateAfter: 5m}}}", "dead-default"),
+        (WITH_DEFAULT, "pools: {}", "default-never-printed"),
+        (WITH_DEFAULT, "pools: {a: {disruption: {consolidateAfter: 5m}}}", "default-never-printed"),
         (WITH_DEFAULT.replace("if ", "if or .Values.x "), "pools: {}", LACKING),
         (WITH_DEFAULT.replace("if ", "if not "), "pools: {}", LACKING),
         (WITH_DEFAULT.replace("Afte", "Whe").replace("r }}", 'r | ne "0s" }}', 1), "pools: {}", ""),
@@ -333,12 +333,12 @@ def test_what_is_required_is_printed_in_any_case(
     nodelint: Run, tmp_path: Path, after: str, values: str, told: str
 ) -> None:
     chart(tmp_path, values + "\n", pool=DISRUPTION.replace("@after", after))
-    flags = ("chart", "--select", "dead-default,required-field-not-printed", "--karpenter-version", "1.14.3")
+    flags = ("chart", "--select", "default-never-printed,required-field-not-printed", "--karpenter-version", "1.14.3")
     done = findings(nodelint, *flags)
     assert [line.partition("[")[2].partition("]")[0] for line in done] == ([told] if told else [])
     nodelint("check", *flags, "--unsafe-fixes")
     fixed = (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
-    assert (fixed.count("{{- end") == 2) == (told == "dead-default")
+    assert (fixed.count("{{- end") == 2) == (told == "default-never-printed")
 
 
 EITHER = """\

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs a chart gives."""
 _ABOUT_CODE = (
-    "dead-default",
+    "default-never-printed",
     "fixed-class-kind",
     "nil-pointer",
     "repeated-by-loop",

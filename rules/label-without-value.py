@@ -37,6 +37,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, messages, pool_re
     group="practice",
     severity="info",
     gives_way_to=["unknown-label", "refused-combination"],
+    renamed=("made-up-label",),
     subject="requirements",
     source=[
         "core:pkg/scheduling/requirement.go@v1.14.0:256",

@@ -24,6 +24,7 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, Object, Span, r
     group="hazard",
     fix="unsafe",
     mentions=["{{"],
+    renamed=("dead-default",),
     subject="templates",
     source="https://helm.sh/docs/chart_template_guide/control_structures/",
 )
