@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -326,6 +327,16 @@ def test_a_rule_of_ones_own_that_keeps_the_laws(nodelint: Run, tmp_path: Path) -
     put_rule(tmp_path, HOLDS)
     done = nodelint("test-rules", "team-rules")
     assert (done.returncode, done.stdout, done.stderr) == (0, "All good: 1 rule, 1 pair of examples.\n", "")
+
+
+def test_a_rule_of_ones_own_that_is_edited_acts_at_once(nodelint: Run, tmp_path: Path) -> None:
+    """Two texts of one size, saved within a second, are one to Python's cache of bytecode."""
+    codes = []
+    for message in ("no team is named", "No team is named"):
+        put_rule(tmp_path, HOLDS, message)
+        os.utime(tmp_path / "team-rules" / "team-name.py", (1_700_000_000, 1_700_000_000))
+        codes.append(nodelint("test-rules", "team-rules").returncode)
+    assert codes == [0, 1]
 
 
 def test_a_good_example_that_another_rule_finds_fault_with_is_not_good(nodelint: Run, tmp_path: Path) -> None:

@@ -227,7 +227,8 @@ def load(folder: str) -> dict[str, Rule]:
     Raises ImportError when a file holds no rule, more than one, or no page.
     """
     names = sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
-    return {name: _load(os.path.join(folder, f"{name}.py"), name) for name in names}
+    compiled = folder == bundled()  # a rule of one's own is often tried again within the second in which it was saved
+    return {name: _load(os.path.join(folder, f"{name}.py"), name, compiled) for name in names}
 
 
 @cache
