@@ -180,7 +180,8 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
             found |= dict.fromkeys(_tests_of_module(module, texts))
         pending = [other for other in code if other not in seen and any(_imports(code[other], m) for m in pending)]
         seen.update(pending)
-    return [f"tests/{file}" for file in dict.fromkeys((*found, *REST[: 0 if found else None], SLIPS))]
+    chosen_files = dict.fromkeys((*(found or REST), SLIPS))
+    return [f"tests/{file}" for file in chosen_files if file in texts]
 
 
 def _module(path: Path) -> str:
