@@ -13,8 +13,8 @@ from functools import cache
 from types import MappingProxyType
 
 from nodelint.data import DATA, table
+from nodelint.ec2.label_columns import LabelColumns, types_by_value
 from nodelint.ec2.snapshot import Change, Network, Origin, Snapshot, read_bundled, read_columns
-from nodelint.ec2.snapshot.columns import columns_of
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import (
     ARCH,
@@ -40,44 +40,6 @@ if TYPE_CHECKING:
 
 _ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
-
-
-class _LabelColumns:
-    """The labels of a snapshot's types as its rows have them: what the views of it for all releases share."""
-
-    __slots__ = ("_positions", "_sets", "columns", "labels", "names")
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.labels = snapshot.labels
-        self.columns = columns_of(snapshot.rows)
-        self.names = self.columns.names
-        self._positions: dict[str, int] = {}
-        self._sets: dict[str, dict[str, TypeSet]] = {}
-
-    @property
-    def positions(self) -> dict[str, int]:
-        """Where each type stands."""
-        if not self._positions:
-            self._positions.update((name, i) for i, name in enumerate(self.names))
-        return self._positions
-
-    def column(self, key: str) -> tuple[str | None, ...]:
-        """The value of a label for each type."""
-        return self.columns.labels(self.labels.index(key))
-
-    def sets(self, key: str) -> dict[str, TypeSet]:
-        """The types of each value of a label."""
-        if key not in self._sets:
-            self._sets[key] = _by_value(self.column(key))
-        return self._sets[key]
-
-
-def _by_value(column: Iterable[str | None]) -> dict[str, TypeSet]:
-    positions: dict[str, list[int]] = {}
-    for index, value in enumerate(column):
-        if value is not None:
-            positions.setdefault(value, []).append(index)
-    return {value: TypeSet.from_positions(indices) for value, indices in positions.items()}
 
 
 class Catalog:
@@ -106,12 +68,12 @@ class Catalog:
         snapshot: Snapshot,
         release: Version = NEWEST,
         windows_build: str | None = None,
-        written: _LabelColumns | None = None,
+        written: LabelColumns | None = None,
     ) -> None:
         self._snapshot = snapshot
         self._version = release
         self._windows_build = windows_build
-        self._written = _LabelColumns(snapshot) if written is None else written
+        self._written = LabelColumns(snapshot) if written is None else written
         self._names = self._written.names
         self._columns: dict[str, tuple[str | None, ...] | None] = {}
         self._values: dict[str, dict[str, TypeSet]] = {}
@@ -222,7 +184,7 @@ class Catalog:
 
     def names_in(self, types: TypeSet) -> list[str]:
         """The names of a set's types, sorted."""
-        return types.select_names(self._names)
+        return types.select(self._names)
 
     def iterate_names(self, types: TypeSet) -> Iterator[str]:
         """The same one by one, for a caller that may stop early."""
@@ -259,6 +221,10 @@ class Catalog:
         position = self._positions().get(name)
         column = self._column(key)
         return None if position is None or column is None else column[position]
+
+    def column(self, key: str) -> tuple[str | None, ...]:
+        """The value of a label for each type, in the order of names: what `TypeSet.select` takes."""
+        return self._column(key) or (None,) * len(self._names)
 
     def labels(self, name: str) -> dict[str, str]:
         """All labels of a type; empty where there is no such type."""
@@ -301,11 +267,14 @@ class Catalog:
         Chinese region has none, for those are not in USD.
         """
         position = self._positions().get(name)
+        return None if position is None else self.prices(region)[position]
+
+    def prices(self, region: str = "us-east-1") -> tuple[float | None, ...]:
+        """The price of each type, in the order of names: what `TypeSet.select` takes."""
         regions = self._snapshot.priced
-        if position is None or region.startswith("cn-") or not regions:
-            return None
-        column = regions.index(region) if region in regions else regions.index("us-east-1")
-        return self._written.columns.prices(column)[position]
+        if region.startswith("cn-") or not regions:
+            return (None,) * len(self._names)
+        return self._written.columns.prices(regions.index(region if region in regions else "us-east-1"))
 
     def select(self, requirement: Requirement) -> TypeSet:
         """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.
@@ -349,11 +318,18 @@ class Catalog:
         return types
 
     def remembered(self, name: object, make: Callable[[], _T]) -> _T:
-        """What `make` makes of this catalogue, made when first asked for; a name stands for one thing."""
-        if name not in self._notes:
-            self._notes[name] = make()
-        found: _T = self._notes[name]
-        return found
+        """What `make` makes of this catalogue, made when first asked for; a name stands for one thing.
+
+        Of what is asked for each set of types, the notes are dropped when they are many: it can be made again.
+        """
+        if name in self._notes:
+            known: _T = self._notes[name]
+            return known
+        made = make()
+        if len(self._notes) >= _CACHED:
+            self._notes.clear()
+        self._notes[name] = made
+        return made
 
     def _positions(self) -> dict[str, int]:
         return self._written.positions
@@ -392,7 +368,7 @@ class Catalog:
         if found is None:
             column = self._column(key) or ()
             as_written = key in self._written.labels and column is self._written.column(key)
-            found = self._values[key] = self._written.sets(key) if as_written else _by_value(column)
+            found = self._values[key] = self._written.sets(key) if as_written else types_by_value(column)
         return found
 
     def __iter__(self) -> Iterator[str]:

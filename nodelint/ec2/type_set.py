@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+
 
 class TypeSet:
     """An immutable set of instance types, with the operators of Python's sets; an empty one is false.
@@ -57,9 +64,9 @@ class TypeSet:
     def __repr__(self) -> str:
         return f"TypeSet({self._bits:#x})"
 
-    def select_names(self, names: Sequence[str]) -> list[str]:
-        """Those of a catalogue's names that are in the set, in the catalogue's order."""
-        return list(compress(names, f"{self._bits:b}"[::-1].encode().translate(_DIGITS)))
+    def select(self, column: Sequence[_T]) -> list[_T]:
+        """Of a column of a catalogue, which has one thing for each type in the order of names, those of the set."""
+        return list(compress(column, f"{self._bits:b}"[::-1].encode().translate(_DIGITS)))
 
     def iterate_names(self, names: Sequence[str]) -> Iterator[str]:
         """The same one by one, for a caller that may stop early."""

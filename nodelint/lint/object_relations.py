@@ -149,19 +149,22 @@ class ObjectRelations:
         """
         from nodelint.lint.clusters import APPLIED
 
-        folder, taints = os.path.dirname(pool.source.path), _taints(pool)
         alone = pool.document.host not in APPLIED
         return [
             o
-            for o in (self._foreign if pool.foreign else self.objects)
-            if isinstance(o, NodePool)
-            and o is not pool
-            and o.provider == pool.provider
-            and served(o, self.karpenter)
-            and os.path.dirname(o.source.path) == folder
-            and _taints(o) == taints
+            for o in self._pools_by_place.get(_place(pool), ())
+            if o is not pool
             and (o.source is pool.source or (not alone and o.document.host in APPLIED and o.name != pool.name))
         ]
+
+    @cached_property
+    def _pools_by_place(self) -> dict[tuple[object, ...], list[NodePool]]:
+        """The NodePools that the release serves, by provider, folder and taints."""
+        found: dict[tuple[object, ...], list[NodePool]] = {}
+        for o in (*self.objects, *self._foreign):
+            if isinstance(o, NodePool) and served(o, self.karpenter):
+                found.setdefault(_place(o), []).append(o)
+        return found
 
     @cached_property
     def _pools_of(self) -> dict[int, list[NodePool]]:
@@ -207,8 +210,10 @@ class ObjectRelations:
         return pools_by_cluster(self.objects, self.node_class) | pools_by_cluster(self._foreign, self.node_class)
 
 
-def _taints(pool: NodePool) -> set[tuple[Text | None, ...]]:
-    return {(taint.key, taint.value, taint.effect) for taint in pool.taints}
+def _place(pool: NodePool) -> tuple[object, ...]:
+    """What NodePools share that the same pods can use: the provider, the folder and the taints."""
+    taints = frozenset((taint.key, taint.value, taint.effect) for taint in pool.taints)
+    return pool.provider, os.path.dirname(pool.source.path), taints
 
 
 def _names(pool: NodePool, obj: Object) -> bool:

@@ -6,6 +6,7 @@ Prices are on demand, in USD per hour, of us-east-1.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -82,7 +83,8 @@ def dearest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
 
 
 def _prices(catalog: Catalog, types: TypeSet) -> list[tuple[float, str]]:
-    return [(price, name) for name in catalog.names_in(types) if (price := catalog.price(name)) is not None]
+    priced = zip(types.select(catalog.prices()), catalog.names_in(types), strict=True)
+    return [(price, name) for price, name in priced if price is not None]
 
 
 class CheaperEquivalent(NamedTuple):
@@ -96,8 +98,11 @@ class CheaperEquivalent(NamedTuple):
 def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     """Of all shapes, the one with the median saving: its cheapest type in a set and in another; None for no pair."""
     twins = []
-    others_by_shape = _by_shape(catalog, others)
-    for shape, (price, name) in _by_shape(catalog, own).items():
+    own_by_shape, others_by_shape = (
+        catalog.remembered(("cheapest of shapes", types), partial(_by_shape, catalog, types))
+        for types in (own, others)
+    )
+    for shape, (price, name) in own_by_shape.items():
         if shape in others_by_shape and price:
             other, twin = others_by_shape[shape]
             twins.append(CheaperEquivalent(name, twin, 1 - other / price))
@@ -108,6 +113,8 @@ def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEqui
 def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | None], tuple[float, str]]:
     """The cheapest type for each number of CPUs and size of memory."""
     shapes: dict[tuple[str | None, str | None], tuple[float, str]] = {}
+    cpus, memory = catalog.column(CPU), catalog.column(MEMORY)
+    shape_of = dict(zip(catalog.names_in(types), types.select(list(zip(cpus, memory, strict=True))), strict=True))
     for price in sorted(_prices(catalog, types)):
-        shapes.setdefault((catalog.label(price[1], CPU), catalog.label(price[1], MEMORY)), price)
+        shapes.setdefault(shape_of[price[1]], price)
     return shapes

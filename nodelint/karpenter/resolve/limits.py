@@ -128,21 +128,59 @@ def _sized(resource: str, types: TypeSet, resolution: Resolution) -> list[tuple[
 def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, str] | None:
     """What a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
     found = []
-    for name in catalog.names_in(types):
-        price, cpus = catalog.price(name), int(catalog.label(name, CPU) or "0")
+    for name, price, (cpus, _) in zip(
+        catalog.names_in(types), types.select(catalog.prices()), types.select(_sizes(catalog)), strict=True
+    ):
         if price is not None and cpus and amount >= cpus * ONE:
             found.append((amount // (cpus * ONE) * price, name))
     return max(found, default=None)
 
 
+def _sizes(catalog: Catalog) -> list[tuple[int, int]]:
+    """The CPUs and the MiB of memory of each type, in the order of names; 0 for what is not known."""
+
+    def make() -> list[tuple[int, int]]:
+        columns = ([int(value or "0") for value in catalog.column(key)] for key in (CPU, MEMORY))
+        return list(zip(*columns, strict=True))
+
+    return catalog.remembered("sizes", make)
+
+
+class Shapes(NamedTuple):
+    """The sizes of the types of a set: `first` and `last` are the names that each begins and ends with.
+
+    `ratios` are the GiB per CPU of each type, in ascending order; None where a size is not known.
+    """
+
+    first: dict[tuple[int, int], str]
+    last: dict[tuple[int, int], str]
+    ratios: list[float] | None
+
+
+def _shapes(catalog: Catalog, types: TypeSet) -> Shapes:
+    """The sizes of a set's types, worked out once: pools that keep the same types are many."""
+
+    def make() -> Shapes:
+        names, sizes = catalog.names_in(types), types.select(_sizes(catalog))
+        first, last = dict(zip(sizes[::-1], names[::-1], strict=True)), dict(zip(sizes, names, strict=True))
+        known = not any(0 in size for size in first)
+        return Shapes(first, last, sorted(memory / 1024 / cpus for cpus, memory in sizes) if known else None)
+
+    return catalog.remembered(("shapes", types), make)
+
+
 def memory_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[tuple[int, str], tuple[int, str]] | None:
     """The least and the most memory, in GiB, that comes with a limit of CPUs (in billionths), each with its type."""
-    found = []
-    for name in catalog.names_in(types):
-        cpus, mebibytes = (int(catalog.label(name, key) or "0") for key in (CPU, MEMORY))
-        if cpus and amount >= cpus * ONE:
-            found.append((amount * mebibytes // (cpus * ONE * 1024), name))
-    return (min(found), max(found)) if found else None
+    shapes = _shapes(catalog, types)
+    found = [
+        (amount * mebibytes // (cpus * ONE * 1024), (cpus, mebibytes))
+        for cpus, mebibytes in shapes.first
+        if cpus and amount >= cpus * ONE
+    ]
+    if not found:
+        return None
+    least = min((gibs, shapes.first[size]) for gibs, size in found)
+    return least, max((gibs, shapes.last[size]) for gibs, size in found)
 
 
 class Reach(NamedTuple):
@@ -182,25 +220,23 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
     catalog, types = resolution.catalog, resolution.candidates
     for limit in counted:
         types -= beyond(limit, resolution)
-    sizes = {
-        n: (int(catalog.label(n, CPU) or "0"), int(catalog.label(n, MEMORY) or "0")) for n in catalog.names_in(types)
-    }
-    if not sizes or any(0 in size for size in sizes.values()):
+    shapes = _shapes(catalog, types)
+    ratios = shapes.ratios
+    if not ratios:
         return None
     most: list[Reach] = []
     fewest: list[Reach] = []
     for limit in counted:
         at, unit = (0, ONE) if limit.resource == "cpu" else (1, _MIB)
         total = (limit.amount or 0) / unit
-        small, large = (choice(sizes, key=lambda name: (sizes[name][at], name)) for choice in (min, max))
+        small = min((size[at], name) for size, name in shapes.first.items())
+        large = max((size[at], name) for size, name in shapes.last.items())
         share = _COUNTED if at else 1
-        for found, name, part in ((most, small, share), (fewest, large, 1)):
-            size = sizes[name][at]
+        for found, (size, name), part in ((most, small, share), (fewest, large, 1)):
             price, nodes = catalog.price(name), int(total / (size * part))
             cost = None if price is None else price * nodes
             found.append(Reach(limit, nodes, name, f"{size / 1024:g}Gi" if at else str(size), cost))
     amounts = {limit.resource: limit.amount or 0 for limit in counted}
-    ratios = sorted(memory / 1024 / cpus for cpus, memory in sizes.values())
     return Growth(
         min(most, key=lambda reach: reach.nodes),
         min(fewest, key=lambda reach: reach.nodes),

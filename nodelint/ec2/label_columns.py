@@ -1,0 +1,48 @@
+"""The labels of a snapshot's types, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nodelint.ec2.snapshot import Snapshot
+from nodelint.ec2.snapshot.columns import columns_of
+from nodelint.ec2.type_set import TypeSet
+
+
+class LabelColumns:
+    """The labels of a snapshot's types as its rows have them: what the views of it for all releases share."""
+
+    __slots__ = ("_positions", "_sets", "columns", "labels", "names")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.labels = snapshot.labels
+        self.columns = columns_of(snapshot.rows)
+        self.names = self.columns.names
+        self._positions: dict[str, int] = {}
+        self._sets: dict[str, dict[str, TypeSet]] = {}
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """Where each type stands."""
+        if not self._positions:
+            self._positions.update((name, i) for i, name in enumerate(self.names))
+        return self._positions
+
+    def column(self, key: str) -> tuple[str | None, ...]:
+        """The value of a label for each type."""
+        return self.columns.labels(self.labels.index(key))
+
+    def sets(self, key: str) -> dict[str, TypeSet]:
+        """The types of each value of a label."""
+        if key not in self._sets:
+            self._sets[key] = types_by_value(self.column(key))
+        return self._sets[key]
+
+
+def types_by_value(column: Iterable[str | None]) -> dict[str, TypeSet]:
+    """The types of each value of a column."""
+    positions: dict[str, list[int]] = {}
+    for index, value in enumerate(column):
+        if value is not None:
+            positions.setdefault(value, []).append(index)
+    return {value: TypeSet.from_positions(indices) for value, indices in positions.items()}
