@@ -338,7 +338,7 @@ def test_what_the_checkout_holds_is_not_run(folder: Path) -> None:
     run("python", folder, tree, {})
     assert not (folder / "gone").exists()
     calls_of_python = re.findall(r'"\$(?:name|PYTHON|programs/python)" (-\S+)', "".join(s["run"] for s in SCRIPTS))
-    assert calls_of_python == ["-I"] * 6
+    assert calls_of_python == ["-I"] * 8
 
 
 def test_a_report_that_the_checkout_holds_is_not_uploaded(folder: Path) -> None:
