@@ -116,7 +116,7 @@ def test_one_cause_in_many_places_is_one_entry_with_all_of_them() -> None:
     assert by_place(text).startswith("pools/a.yaml:8:7: error[unknown-field]: `expireAfterr` is not a known field")
     assert text.split("\n")[0].endswith("(in 16 objects of 16 files)")
     assert text.count("expireAfter: 720h") == 1 and "fix (the same in each place):" in text
-    assert "    pools/b.yaml: 8:7\n" in text and "… and 5 more places; --format concise lists every place" in text
+    assert "    pools/b.yaml:8:7\n" in text and "… and 5 more places; --format concise lists every place" in text
 
 
 def test_findings_of_one_line_share_their_excerpt() -> None:

@@ -112,13 +112,14 @@ def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
     colour = {"error": "red", "warning": "yellow", "info": "cyan"}[rule.severity]
     name, gap = look.style(rule.name, bold=True), " " * (width - cells(rule.name))
     needs = " (needs facts from AWS)" if rule.needs else ""
-    off = " (off by default)" if rule.group not in PROFILES["default"] else ""
+    by_default = "" if rule.group in PROFILES["default"] else "off by default"
+    off = f" ({by_default})" if by_default else ""
     if not look.terminal:  # a line for each, for programs that look for one
         yield f"  {name}{gap}  {rule.severity:<7}  {fix:<10}  {rule.summary}{needs}{off}"
         return
     if look.width < _NARROWEST:
-        sort = ", ".join(filter(None, [rule.group, fix]))
-        yield f"  {name}  {look.style(rule.severity, fg=colour)} ({sort}){off}"
+        sort = ", ".join(filter(None, [rule.group, fix, by_default]))
+        yield f"  {name}  {look.style(rule.severity, fg=colour)} ({sort})"
         yield from wrapped(f"{rule.summary}{needs}", look.width, "      ", "      ")
         return
     head = f"  {rule.name}{gap}  {rule.severity:<7}  {fix:<10}  "

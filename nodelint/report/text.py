@@ -195,7 +195,8 @@ def _places(entry: FindingGroup, look: TextStyle) -> Iterator[str]:
     for path, results in places.items():
         at = [result.span.source.position(result.span.start) for result in results[:left]]
         spots = ", ".join(f"{position.line}:{position.column}" for position in at)
-        yield from wrapped(f"{path}: {spots}", look.width, "    ", "      ")
+        # `path:line:column` is what terminals and editors open.
+        yield from wrapped(f"{path}:{spots}", look.width, "    ", "      ")
         left -= len(at)
         if not left:
             break
