@@ -10,6 +10,7 @@ import pytest
 
 from nodelint.source.templates.gotemplate import Block, parse
 
+from .manifests import nodepool
 from .test_plan_forms import FORMS, Files, base_of_two, overlay
 from .test_plan_unread import DAMAGE, one_file, two_files, write
 
@@ -27,8 +28,6 @@ def test_a_run_over_what_cannot_be_read_is_never_all_good(
     for number, (path, damage) in enumerate((path, damage) for path in files for damage in DAMAGE):
         if damage in PASSED_OVER and path.endswith(("kustomization.yaml", "patch.json")):
             continue
-        if damage == "a link to nothing" and path.endswith(".tfvars"):
-            continue  # not asked for: Terraform reads files of this name where they are
         folder = tmp_path / str(number)
         write(folder, files, path, damage)
         done = nodelint("check", ".", cwd=folder)
@@ -71,3 +70,13 @@ def test_nothing_need_part_a_keyword_from_what_follows(code: str) -> None:
     (block,) = parse("{{- " + code + " }}a{{ else if.Values.off }}b{{end}}")
     assert isinstance(block, Block)
     assert [branch.word for branch in block.branches] == ["if", "if"]
+
+
+def test_a_link_to_no_values_of_terraform_is_said(nodelint: Run, tmp_path: Path) -> None:
+    manifest = "\n".join(f"    {line}" for line in nodepool().splitlines())
+    body = f'variable "a" {{}}\nresource "kubectl_manifest" "a" {{\n  yaml_body = <<-YAML\n{manifest}\n  YAML\n}}\n'
+    (tmp_path / "main.tf").write_text(body)
+    (tmp_path / "terraform.tfvars").symlink_to("nowhere")
+    result = nodelint("check", ".")
+    assert result.returncode == 2
+    assert "terraform.tfvars: no such file" in result.stderr

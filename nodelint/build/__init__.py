@@ -142,10 +142,11 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
     """
     helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
     if not helm and may_fill(found.sources):
-        from nodelint.build.filled_charts import values_beside
+        from nodelint.build.filled_charts import read_releases, values_beside
         from nodelint.build.including_templates import find_including_templates
 
         found.sources += find_including_templates(found.sources, found.seen)
+        found.sources += read_releases(found.sources, found.releases)
         found.sources += values_beside(found.sources, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found))
     if inventory.built:

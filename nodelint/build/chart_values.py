@@ -163,8 +163,7 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
             layers = _flux_layers(root, tree)
             yield os.path.normpath(os.path.join(tree.home, chart)), layers if layers is not None else []
     elif group.startswith(ARGO) and kind is not None:
-        spec = root.get("spec") if kind.value == "Application" else root.find("spec", "template", "spec")
-        if spec is not None:
+        for spec in _application_specs(root, str(kind.value)):
             several = spec.get("sources")
             single = spec.get("source")
             for release in [
@@ -177,8 +176,19 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
                     yield folder, list(_argo_layers(helm, folder, tree))
 
 
-def _merging(node: Node) -> ValuesLayer:
-    return ValuesLayer(node.source, lambda whole: merged(whole, node))
+def _application_specs(root: Node, kind: str) -> Iterator[Node]:
+    """The specs of the Applications that an object is, or makes."""
+    spec = root.get("spec")
+    if kind == "Application" and spec is not None:
+        yield spec
+    elif kind == "ApplicationSet":
+        from nodelint.build.application_sets import list_applications
+
+        yield from list_applications(root)
+
+
+def _merging(node: Node, given: SourceText | None = None) -> ValuesLayer:
+    return ValuesLayer(given or node.source, lambda whole: merged(whole, node))
 
 
 def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
@@ -192,8 +202,8 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
         if root is not None and os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml"):
             yield _merging(root)
     text, values = helm.get("values"), helm.get("valuesObject")
-    if text is not None and (inner := read_block(text)) is not None:
-        yield _merging(inner)
+    if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
+        yield _merging(inner, helm.source)
     if values is not None and values.kind == "mapping":
         yield _merging(values)
     parameters = helm.get("parameters")

@@ -99,6 +99,15 @@ def _charts(sources: Sequence[Source]) -> _Charts:
     return found
 
 
+def read_releases(sources: Sequence[Source], paths: Sequence[str]) -> list[Source]:
+    """The files that may install a chart with values and do not name Karpenter, for templates among the sources."""
+    if not paths or not any(values_place(source.path) for source in sources if source.may_be_template):
+        return []
+    have = {os.path.abspath(source.path) for source in sources}
+    found = [read(path) for path in paths if os.path.abspath(path) not in have]
+    return [source for source in found if source is not None and not source.may_be_template]
+
+
 def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
     have = {os.path.abspath(source.path) for source in sources}

@@ -73,13 +73,24 @@ def find_unread_inputs(
         objects = {os.path.abspath(source.path) for source in found.sources}
         built = {part for built in builds for part in built.parts}
         inputs += [path for path in map(os.path.abspath, kustomizations) if path in built or _may_take(path, objects)]
+    named_before = {os.path.abspath(path) for path in found.seen}
+    folders = {os.path.dirname(path): os.path.dirname(name) for path, name in shown.items()}
     for path in dict.fromkeys(inputs):
+        if (
+            path not in shown
+            and os.path.islink(path)
+            and not os.path.exists(path)
+            and os.path.dirname(path) in folders
+        ):
+            shown[path] = os.path.join(folders[os.path.dirname(path)], os.path.basename(path))
         if path not in shown or path in broken:
             continue
         try:
             source, fault = find_fault(path, safe_read.read(path, _LARGEST))
-        except OSError:
-            continue  # what was asked for and cannot be opened is said already
+        except OSError as error:
+            if path not in named_before:  # what may hold objects and cannot be opened is named when it is looked for
+                yield shown[path], safe_read.error_reason(error)
+            continue
         if fault is None and os.path.basename(path) in KUSTOMIZATIONS and os.path.dirname(path) not in named:
             fault = _find_missing_path(source)
         is_template = "{{" in source.text and "}}" in source.text and chart_of(path) is None

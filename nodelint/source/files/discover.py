@@ -62,6 +62,8 @@ _WORKLOADS = (
     *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
 )
+# What these have in common is looked for first: an Application of Argo CD gives values below `helm`.
+_HELM, _RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
@@ -92,7 +94,8 @@ class Discovery:
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
-    `node_groups` of those that may state nodes of others than Karpenter: all told by single words.
+    `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
+    with values: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -109,6 +112,7 @@ class Discovery:
         self.also: str | None = None
         self.workloads: list[str] = []
         self.buffers: list[str] = []
+        self.releases: list[str] = []
         self.node_groups: list[str] = []
 
 
@@ -194,6 +198,8 @@ def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
     """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
     if _holds_any(data, _WORKLOADS) or (file.endswith(_HCL) and data.find(_WORKLOADS_OF_BLOCKS) >= 0):
         found.workloads.append(file)
+    if data.find(_HELM) >= 0 and _holds_any(data, _RELEASES):
+        found.releases.append(file)
     if data.find(_BUFFERS) >= 0:
         found.buffers.append(file)
     if _holds_any(data, _NODE_GROUP_PARTS) and _holds_any(data, _NODE_GROUPS):

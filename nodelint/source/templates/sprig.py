@@ -65,6 +65,12 @@ def _from_yaml(text: object) -> object:
     written = str(rope)
     if "{{" in written or "${" in written.replace(UNSET, ""):
         raise Unresolved
+    return read_printed(rope)
+
+
+def read_printed(rope: Rope) -> Node:
+    """What a text of YAML holds, each value with the place where it is written. Raises `Unresolved`."""
+    written = str(rope)
     try:
         roots = compose(SourceText("", written), written, 0, masked=False)
     except Unreadable:
@@ -110,6 +116,7 @@ class _Printed:
                 continue
             if given.value == node.value and type(given.value) is type(node.value):
                 return given
+            return PlacedNode(given.source, given.start, given.end, "scalar", "flow", value)
         return MadeNode(SourceText("", ""), 0, 0, "scalar", "flow", value)
 
 

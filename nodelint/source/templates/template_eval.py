@@ -99,6 +99,11 @@ def fill(
     )
 
 
+def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
+    """What a template prints of `dot` alone, in pieces. Raises `TooLong` and `Unresolved`."""
+    return _Filler(text, None, "code", {}).rendered(text, parts, dot)[0]
+
+
 class _Filler(TemplateEvaluator):
     def __init__(self, text: str, values: Node | None, holes: Holes, definitions: Definitions) -> None:
         super().__init__(values, definitions)
