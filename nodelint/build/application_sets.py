@@ -99,7 +99,7 @@ def _replace(text: str, start: int, node: Node, parameters: Mapping[str, Node]) 
         value = value.find(*below) if value is not None and below else value
         if value is None or value.kind != "scalar" or value.value is UNKNOWN or value.value is None:
             continue
-        pieces += [(text[at : match.start()], _copied(node, start + at)), (_written(value), value)]
+        pieces += [(text[at : match.start()], _copied(node, start + at)), (_text_of(value), value)]
         at = match.end()
     return Rope([*pieces, (text[at:], _copied(node, start + at))], free=True)
 
@@ -118,7 +118,7 @@ def _copied(node: Node, start: int) -> CopiedText:
     return CopiedText(node.source, start, node.end, "scalar", "plain", UNKNOWN)
 
 
-def _written(value: Node) -> str:
+def _text_of(value: Node) -> str:
     if isinstance(value.value, bool):
         return "true" if value.value else "false"
     return str(value.value)
