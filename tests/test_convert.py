@@ -12,6 +12,7 @@ from nodelint.apiserver import Schemas
 from nodelint.apiserver import check as schema_check
 from nodelint.edits import apply
 from nodelint.karpenter.convert import Conversion, convert, settled, settled_kubelet
+from nodelint.karpenter.convert.relations import Relations
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version
@@ -527,6 +528,15 @@ def test_a_class_that_stays_keeps_the_pool_that_would_move_kubelet_to_it() -> No
     assert len(reasons) == 2
     assert ["EC2NodeClass/web" in reason for reason in reasons] == [True, False]
     assert "Ubuntu" in reasons[1]
+
+
+def test_objects_of_old_apis_that_name_each_other_are_converted_together() -> None:
+    template = "apiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {name: a}\nspec: {}\n"
+    _, world = world_of({"a.yaml": BARE, "b.yaml": template})
+    pair = Relations(world).pair(world[0])
+    assert [obj.kind for obj in pair] == ["Provisioner", "AWSNodeTemplate"]
+    world[0].partial = True
+    assert Relations(world).pair(world[0]) == [world[0]]
 
 
 # --- classes ------------------------------------------------------------------------------------

@@ -96,6 +96,11 @@ def test_numbers_of_templates_are_compared_as_go_compares_them() -> None:
         assert [call(name, [1, other]) for other in (2, 1, 0)] == expected, name
 
 
+def test_spaces_around_a_text_go() -> None:
+    for text in (" a ", "a ", "\ta", "a"):
+        assert str(call("trim", [text])) == "a"
+
+
 def test_facts_of_the_root_folder_have_a_file_with_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NODELINT_CACHE_DIR", str(tmp_path))
     assert Path(cache.place("/")).name.startswith("root-")
