@@ -857,3 +857,9 @@ def test_what_a_loop_prints_is_not_counted(start: str, item: str, end: str) -> N
     assert problems(text) == []
     few = LOOP.replace("            START\n", "").replace("            END\n", "").replace("ITEM", "m5")
     assert [problem.layer for problem in problems(few)] == ["validation"]
+
+
+def test_a_field_that_may_be_null_has_a_type_all_the_same(foreign):
+    assert own("none: null", foreign) == own("none: text", foreign) == []
+    assert one(own("none: [text]", foreign)).message == "`none` must be a string, but is a list"
+    assert one(own("none: 5", foreign)).message.startswith("`none` must be a string")

@@ -144,7 +144,7 @@ def _finds(
     look_up: Callable[[Question], tuple[_Found, ...]],
 ) -> Finds[_Found]:
     spec = node_class.node.get("spec")
-    node: Node | None = spec.get(field) if spec is not None else None
+    node = node_class.node.find("spec", field)
     found: list[TermFinds[_Found]] = []
     for term in terms:
         try:
