@@ -67,3 +67,26 @@ def test_a_kustomization_that_works_is_not_named(nodelint: Nodelint, tree: Path,
     assert result.returncode == 0
     assert "cannot be read" not in result.stderr
     assert json.loads(result.stdout)["coverage"]["objects"] >= 2
+
+
+@pytest.mark.parametrize("name", ["weight.json6902.yaml", "team.yaml"])
+def test_an_input_without_a_word_of_karpenters_that_is_not_utf_8_is_named(
+    nodelint: Nodelint, tree: Path, name: str
+) -> None:
+    patch = "- op: add\n  path: /spec/weight\n  value: 5\n"
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: team}\n"
+    (tree / "prod/weight.json6902.yaml").write_text(patch)
+    (tree / "prod/team.yaml").write_text(settings)
+    (tree / "prod/kustomization.yaml").write_text(
+        "resources:\n  - ../base\n  - team.yaml\npatches:\n"
+        "  - path: weight.json6902.yaml\n    target: {kind: NodePool}\n"
+    )
+    assert nodelint("check", ".", cwd=tree).returncode == 0
+    with (tree / "prod" / name).open("ab") as file:
+        file.write("# für\n".encode("latin-1"))
+    result = nodelint("check", ".", cwd=tree)
+    assert result.returncode == 2
+    assert f"prod/{name}:4" in result.stderr
+    assert "All good" not in result.stdout
+    if kubectl := shutil.which("kubectl"):
+        assert subprocess.run([kubectl, "kustomize", str(tree / "prod")], capture_output=True).returncode != 0

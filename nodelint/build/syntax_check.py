@@ -29,15 +29,23 @@ class SyntaxFault(NamedTuple):
     message: str
 
 
-def find_fault(path: str, data: bytes) -> tuple[Source, SyntaxFault | None]:
-    """A file as it is read, and what is wrong with it; None where it can be read, or is of a form not known here."""
-    source = Source.from_bytes(path, data)
+def find_undecodable(source: Source, data: bytes) -> SyntaxFault | None:
+    """The first byte of a file that is not UTF-8; a source shows it only for a text with a word of Karpenter's."""
     if "\ufffd" in source.text and source.encoding == "utf-8":
         try:
             data.decode()
         except UnicodeDecodeError as error:
             message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
-            return source, SyntaxFault(len(data[: error.start].decode()), message)
+            return SyntaxFault(len(data[: error.start].decode()), message)
+    return None
+
+
+def find_fault(path: str, data: bytes) -> tuple[Source, SyntaxFault | None]:
+    """A file as it is read, and what is wrong with it; None where it can be read, or is of a form not known here."""
+    source = Source.from_bytes(path, data)
+    fault = find_undecodable(source, data)
+    if fault is not None:
+        return source, fault
     if chart_of(path) is not None:
         return source, _find_template_fault(source.text)
     if source.problems:

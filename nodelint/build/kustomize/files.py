@@ -13,7 +13,7 @@ from nodelint.source import Document, Node, Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import MARKS, repository
-from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.syntax_errors import SyntaxProblem, Unreadable
 from nodelint.source.text import chunks
 from nodelint.source.yaml.compose import compose
 
@@ -54,9 +54,13 @@ class Files:
                 self._homes[folder] = repository(folder)
             data = safe_read.read(path, _LARGEST, within=self._homes[folder])
             shown = os.path.relpath(path)
-            self._sources[path] = Source.from_bytes(
-                (path if shown.startswith("..") else shown).replace(os.sep, "/"), data
-            )
+            source = Source.from_bytes((path if shown.startswith("..") else shown).replace(os.sep, "/"), data)
+            if not source.problems and "\ufffd" in source.text:
+                from nodelint.build.syntax_check import find_undecodable
+
+                # kustomize refuses the file, whatever it holds
+                source.problems += (SyntaxProblem(*fault) for fault in [find_undecodable(source, data)] if fault)
+            self._sources[path] = source
         return self._sources[path]
 
     def read_roots(self, path: str) -> list[tuple[Node, bool]]:
