@@ -292,7 +292,7 @@ def test_where_the_kubelet_settings_of_a_pool_belong(
         here, {"pools/pool.yaml": SETTINGS.replace("NAME", name), **{f"{each}/class.yaml": CLASS for each in classes}}
     )
     helps = [result.finding.help for result in judged(rules).results if result.rule.name == "removed-api"]
-    assert helps == [f"its kubelet settings belong in its EC2NodeClass, {why}"]
+    assert helps == [f"no fix converts it: its kubelet settings belong in its EC2NodeClass, {why}"]
 
 
 def test_a_class_that_no_file_defines(here: Path, rules: dict[str, Rule]) -> None:
