@@ -143,7 +143,7 @@ def _sizes(catalog: Catalog) -> list[tuple[int, int]]:
         columns = ([int(value or "0") for value in catalog.column(key)] for key in (CPU, MEMORY))
         return list(zip(*columns, strict=True))
 
-    return catalog.remembered("sizes", make)
+    return catalog.remembered("cpus-and-memory", make)
 
 
 class Shapes(NamedTuple):
