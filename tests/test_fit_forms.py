@@ -158,3 +158,19 @@ def test_a_selector_that_only_an_overlay_adds_is_judged(tmp_path: Path, nodelint
     report = json.loads(nodelint("check", ".", "--format", "json").stdout)
     found = [finding["path"] for finding in report["findings"] if finding["rule"] == RULE]
     assert found == ["prod/web.yaml" if name == "merge" else "prod/kustomization.yaml"]
+
+
+def test_an_overlay_of_workloads_that_cannot_be_built_fails_no_check(tmp_path: Path, nodelint: Run) -> None:
+    files = {
+        "pools.yaml": f"{POOL}---\n{nodeclass()}",
+        "base/web.yaml": dump(workload("batch")),
+        "base/values.yaml": "replicas: 2\n",
+        "base/kustomization.yaml": dump({"resources": ["web.yaml", "values.yaml"]}),
+    }
+    (tmp_path / ".git").mkdir()
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    checked = nodelint("check", ".", "--select", RULE)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "base/values.yaml:1" in nodelint("fit", ".").stderr

@@ -149,6 +149,9 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
         found.sources += read_releases(found.sources, found.releases)
         found.sources += values_beside(found.sources, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found))
+    if found.also is None:  # whoever asks for workloads hears of those that are not known
+        spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]
+        inventory = inventory._replace(unbuilt=tuple(spoken_of))
     if inventory.built:
         from nodelint.build.built import find_parts
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
-from nodelint.build.kustomize.files import is_wanted
 from nodelint.source import Node, Source
 from nodelint.source.files.safe_read import MARKS, read
 
@@ -22,7 +21,8 @@ def build_native(
     A patch that meets an object in one of them is not among the `unmatched` of the others.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
-    outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand))
+    workloads = {path for path, source in at_hand.items() if source.also is not None}
+    outcomes = build_overlays(kustomizations, at_hand, _Marked(at_hand), workloads=workloads or None)
     built = [
         built_overlay.built
         for built_overlay in outcomes
@@ -50,10 +50,9 @@ def _without_met(built: list[Built]) -> list[Built]:
 
 
 class _Marked(Collection[str]):
-    """The absolute paths of files that overlays are built for, among those at hand and others that are looked into.
+    """The absolute paths of files with a word of Karpenter's, among those at hand and others that are looked into.
 
-    They have a word of Karpenter's, or workloads where these are read. A file may be at hand for another reason, that
-    it holds values of a chart say.
+    A file may be at hand for another reason: that it holds workloads, or values of a chart.
     """
 
     def __init__(self, at_hand: Mapping[str, Source]) -> None:
@@ -65,7 +64,7 @@ class _Marked(Collection[str]):
             return False
         if path not in self._known:
             source = self._at_hand.get(path)
-            self._known[path] = is_wanted(source.text, source.also) if source is not None else _is_marked(path)
+            self._known[path] = any(mark in source.text for mark in MARKS) if source is not None else _is_marked(path)
         return self._known[path]
 
     def __iter__(self) -> Iterator[str]:

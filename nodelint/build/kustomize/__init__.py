@@ -31,13 +31,17 @@ class BuiltOverlay(NamedTuple):
 
 
 class UnbuiltOverlay(NamedTuple):
-    """An overlay that was not built. `fails`: kustomize does not build it either."""
+    """An overlay that was not built. `fails`: kustomize does not build it either.
+
+    `holds_workloads_alone`: no object of Karpenter's is in it.
+    """
 
     folder: str
     why: Unbuilt
     at: Node | Span
     fails: bool
     unmatched: tuple[UnmatchedPatch, ...]
+    holds_workloads_alone: bool = False
 
     @property
     def folder_shown(self) -> str:
@@ -53,20 +57,34 @@ def build_overlays(
     at_hand: Mapping[str, Source] | None = None,
     marked: Collection[str] | None = None,
     root: str | None = None,
+    workloads: Collection[str] | None = None,
 ) -> list[Outcome]:
     """Build the overlays among some files of kustomize that concern Karpenter and that no other of them takes in.
 
     `at_hand` are sources that were read before, by absolute path: origins are nodes of these. `marked` are the
-    absolute paths of all files with a word of Karpenter's; where it is None, the files are asked. Nothing outside the
-    repository is read, nor outside `root` where there is no repository.
+    absolute paths of all files with a word of Karpenter's; where it is None, the files are asked. `workloads` are
+    those of files with workloads that are read too. Nothing outside the repository is read, nor outside `root` where
+    there is no repository.
     """
     files = Files(at_hand or {})
     graph = _Graph(files)
     for path in kustomizations:
         graph.add(os.path.dirname(os.path.abspath(path)))
-    return [
-        build_overlay(files, folder, root) for folder in graph.find_tops() if graph.concerns_karpenter(folder, marked)
-    ]
+    tops = graph.find_tops()
+    found = [build_overlay(files, folder, root) for folder in tops if graph.concerns_karpenter(folder, marked)]
+    if workloads is not None:
+        more = [folder for folder in tops if not graph.concerns_karpenter(folder, marked)]
+        more = [folder for folder in more if graph.concerns_karpenter(folder, workloads)]
+        found += [_with_workloads_alone(build_overlay(files, folder, root)) for folder in more]
+    return found
+
+
+def _with_workloads_alone(outcome: Outcome) -> Outcome:
+    """An overlay without an object of Karpenter's: only what it makes of its workloads is spoken of."""
+    if isinstance(outcome, UnbuiltOverlay):
+        return outcome._replace(fails=False, holds_workloads_alone=True)
+    built = outcome.built._replace(problems=(), lost=(), unmatched=())
+    return outcome._replace(built=built, lost=(), unmatched=())
 
 
 def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome:
