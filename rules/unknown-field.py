@@ -243,9 +243,11 @@ def _tag_of_name(problem: apiserver.SchemaProblem) -> list[Edit]:
 def _of_seconds(problem: apiserver.SchemaProblem) -> list[Edit]:
     """A field as pods have it, with its number of seconds: `terminationGracePeriodSeconds: 300`."""
     name, parent = str(problem.node.value), problem.node.parent
-    value = parent.get(name) if parent is not None else None
     meant = name.removesuffix("Seconds")
-    if parent is None or value is None or not problem.message.endswith(f", did you mean `{meant}`?"):
+    if parent is None or meant == name or not problem.message.endswith(f", did you mean `{meant}`?"):
+        return []
+    value = parent.get(name)
+    if value is None:
         return []
     if type(value.value) is not int or value.value < 0 or parent.key(meant) is not None:
         return []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source.files import discover as discover_module
+from nodelint.source.files import file_marks
 from nodelint.source.files.discover import context, discover
 from nodelint.source.files.globs import Excluded
 
@@ -141,5 +141,5 @@ def test_a_file_called_a_patch_may_be_one(tree: Path) -> None:
 
 
 def test_what_marks_of_node_groups_have_in_common_is_in_each() -> None:
-    for mark in discover_module._NODE_GROUPS:
-        assert any(part in mark for part in discover_module._NODE_GROUP_PARTS)
+    for mark in file_marks.NODE_GROUPS:
+        assert any(part in mark for part in file_marks.NODE_GROUP_PARTS)

@@ -501,7 +501,7 @@ def test_a_rendered_chart_names_the_file_of_each_object() -> None:
 def test_a_finding_names_the_file_that_was_rendered(nodelint: Run) -> None:
     done = nodelint("check", "--snapshot", "bundled", "-", stdin=RENDERED)
     assert "\n-:13:1 (pools/templates/class.yaml): error[" in by_place(done.stdout)
-    assert "\n    -: 18:1\n" in done.stdout
+    assert "\n    -:18:1\n" in done.stdout
     done = nodelint("check", "--snapshot", "bundled", "--format", "json", "-", stdin=RENDERED)
     assert {(f["start"]["line"] > 14, f["origin"]) for f in json.loads(done.stdout)["findings"]} == {
         (False, "pools/templates/pool.yaml"),

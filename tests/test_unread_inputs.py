@@ -80,3 +80,51 @@ def test_a_link_to_no_values_of_terraform_is_said(nodelint: Run, tmp_path: Path)
     result = nodelint("check", ".")
     assert result.returncode == 2
     assert "terraform.tfvars: no such file" in result.stderr
+
+
+TEMPLATE = nodepool(spec="  weight: {{ .Values.weight }}\n").replace("default", '{{ include "name" . }}', 1)
+CHART_FILES = {
+    "Chart.yaml": "apiVersion: v2\nname: pools\nversion: 1.0.0\n",
+    "values.yaml": "weight: 5\n",
+    "templates/pool.yaml": TEMPLATE,
+    "templates/_helpers.tpl": '{{ define "name" }}web{{ end }}\n',
+}
+NO_TEMPLATE = ("templates/pool.yaml:4", "no template of the chart is named `name`")
+HELM_STOPS = {
+    "no name": ({"Chart.yaml": "apiVersion: v2\nversion: 1.0.0\n"}, "Chart.yaml:1", "the chart has no `name`"),
+    "no version": ({"Chart.yaml": "apiVersion: v2\nname: a\n"}, "Chart.yaml:1", "the chart has no `version`"),
+    "nothing": ({"Chart.yaml": ""}, "Chart.yaml:1", "the chart has no `name`"),
+    "no such template": ({"templates/_helpers.tpl": '{{ define "other" }}web{{ end }}\n'}, *NO_TEMPLATE),
+    "no helpers": ({"templates/_helpers.tpl": ""}, *NO_TEMPLATE),
+    "half a template": (
+        {"templates/pool.yaml": TEMPLATE[: TEMPLATE.index("weight") + 12]},
+        "templates/pool.yaml:6",
+        "could not find the `}}` of what begins here",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HELM_STOPS)
+def test_a_chart_over_which_helm_stops_is_named(nodelint: Run, tmp_path: Path, name: str) -> None:
+    damage, place, why = HELM_STOPS[name]
+    for path, text in {**CHART_FILES, **damage}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    result = nodelint("check", ".")
+    assert result.returncode == 2
+    assert f"{place}: cannot be read: {why}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "dependency", ["", "dependencies: [{name: lib, version: 1.0.0, repository: https://example.com}]\n"]
+)
+def test_a_template_that_a_chart_elsewhere_may_define_is_not_missed(
+    nodelint: Run, tmp_path: Path, dependency: str
+) -> None:
+    files = {**CHART_FILES, "Chart.yaml": CHART_FILES["Chart.yaml"] + dependency}
+    if dependency:
+        files["templates/_helpers.tpl"] = ""
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert "no template of the chart" not in nodelint("check", ".").stderr

@@ -206,12 +206,12 @@ class TestFieldsThatLookLikeAnother:
     )
     WEIGHT = POOL.format(labels="{}") + "  weigth: VALUE\n"
 
-    def test_no_fix_that_would_be_refused(self, check: Check, repair: Repair) -> None:
+    def test_seconds_as_pods_have_them_become_a_duration(self, check: Check, repair: Repair) -> None:
         report = check(self.GRACE)
         assert names(report) == ["unknown-field"]
         assert "did you mean" in report.results[0].finding.message
         [source] = repair(self.GRACE).sources
-        assert source.text == self.GRACE
+        assert source.text == self.GRACE.replace("terminationGracePeriodSeconds: 30", "terminationGracePeriod: 30s")
 
     def test_consolidation_of_a_provisioner_becomes_a_policy(self, check: Check, repair: Repair) -> None:
         assert "use consolidationPolicy" in check(self.CONSOLIDATION).results[0].finding.message

@@ -12,7 +12,7 @@ from nodelint.source import Node, Source
 from nodelint.source.files.discover import CHART
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.templates.charts import chart_of
+from nodelint.source.templates.charts import chart_of, find_undefined_include
 from nodelint.source.templates.gotemplate import BadTemplate, parse
 from nodelint.source.terraform.hclcheck import find_hcl_problem
 from nodelint.source.yaml.compose import compose
@@ -47,7 +47,10 @@ def find_fault(path: str, data: bytes) -> tuple[Source, SyntaxFault | None]:
     if fault is not None:
         return source, fault
     if chart_of(path) is not None:
-        return source, _find_template_fault(source.text)
+        fault = _find_template_fault(source.text)
+        if fault is None and (included := find_undefined_include(path, source.text)) is not None:
+            return source, SyntaxFault(included[0], f"no template of the chart is named `{included[1]}`")
+        return source, fault
     if source.problems:
         return source, SyntaxFault(source.problems[0].offset, source.problems[0].message)
     if path.endswith(TERRAFORM):
@@ -77,10 +80,24 @@ def _find_yaml_fault(source: Source) -> SyntaxFault | None:
     name = os.path.basename(source.path)
     if name in KUSTOMIZATIONS and not any(map(_says_something, roots)):
         return SyntaxFault(0, "the kustomization is empty")
+    if name == CHART and (lacking := _find_lacking(roots)) is not None:
+        return SyntaxFault(0, f"the chart has no `{lacking}`")
     if name == CHART or name in KUSTOMIZATIONS or "values" in name:
         other = next((root for root in roots if root is not None and not _is_mapping(root)), None)
         return SyntaxFault(other.start, "expected a mapping here") if other is not None else None
     return None
+
+
+def _find_lacking(roots: list[Node | None]) -> str | None:
+    """The field without which helm loads no chart, where one is missing."""
+    root = roots[0] if roots else None
+    if root is not None and not _is_mapping(root):
+        return None
+    return next((name for name in ("name", "version") if root is None or _is_empty(root.get(name))), None)
+
+
+def _is_empty(node: Node | None) -> bool:
+    return node is None or (node.kind == "scalar" and node.value in (None, ""))
 
 
 def _says_something(root: Node | None) -> bool:

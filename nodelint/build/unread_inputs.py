@@ -67,7 +67,11 @@ def find_unread_inputs(
     overlays of which it is said already that they are not built.
     """
     shown = {os.path.abspath(path): path for path in (*found.seen, *found.glanced)}
-    broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.set_aside}
+    # A template that is no YAML before it is rendered is set aside; whether helm reads it is another question.
+    aside = {
+        s.path for s in found.sources if s.set_aside and not (s.may_be_template and chart_of(s.path) is not None)
+    }
+    broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.path in aside}
     inputs = [path for path in list_inputs(found.sources, builds) if _is_always_read(path)]
     if found.sources:
         objects = {os.path.abspath(source.path) for source in found.sources}

@@ -6,6 +6,7 @@ Like all of `edits`, what is written elsewhere or holds template code is left al
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -108,7 +109,7 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
     if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:
         return False
     before, after = ([problem.message for problem in judge(judged)] for judged in (obj, new[at]))
-    return len(after) < len(before) and all(after.count(message) <= before.count(message) for message in after)
+    return len(after) < len(before) and Counter(after) <= Counter(before)
 
 
 def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:

@@ -111,7 +111,7 @@ def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:
         return ""  # something stands behind it already
     # As the text has it elsewhere, else two blanks.
     behind = "- " if holds == "list" else r"\w"
-    steps = re.finditer(rf"(?m)^([ -]*)[\w./-]+:[ \t]*\r?\n( *){behind}", text)
+    steps = re.finditer(rf"(?m)^([ -]*+)[\w./][\w./-]*+:[ \t]*+\r?\n( *+){behind}", text)
     step = next((len(found[2]) - len(found[1]) for found in steps if len(found[2]) >= len(found[1])), 2)
     return f"{buffer.source.newline}{' ' * (len(head) + step)}" + ("- " if holds == "list" else "")
 

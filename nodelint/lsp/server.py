@@ -33,7 +33,7 @@ from nodelint.lsp.positions import changed
 from nodelint.lsp.project import Buffer, Project, ProjectProblem, State, View, file_path, speaks_of_files
 from nodelint.lsp.protocol import Protocol
 from nodelint.lsp.summary import lenses, symbols
-from nodelint.source.files.discover import may_state
+from nodelint.source.files.file_marks import may_state
 
 _LONGEST_QUIET = 0.1
 """Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""

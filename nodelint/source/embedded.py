@@ -11,26 +11,28 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from nodelint.source.embedded_text import find_expansions, unescape_in_place
+from nodelint.source.embedded_regions import (
+    GROUPS,
+    VALUES,
+    EmbeddedYaml,
+    Reading,
+    groups_of,
+    line_after,
+    may_hold_values,
+    read_region,
+    says_object,
+    says_values,
+)
+from nodelint.source.embedded_text import unescape_in_place
 from nodelint.source.nodes import Node
-from nodelint.source.placeholders import MASK, holds_code, mask
-from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcl import HclError, Text, unescape
 from nodelint.source.terraform.hclexpr import OF_KARPENTER, read_encoded
 from nodelint.source.yaml import jsonpatch
-from nodelint.source.yaml.compose import compose
-from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from nodelint.source.nodes import SourceText
 
 Host = Literal["terraform", "shell", "markdown"]
-
-GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
-"""What every manifest of Karpenter's has in its apiVersion."""
-
-_MORE_GROUPS = rf"(?:{GROUPS}|(?:apps|batch)/v1|argoproj\.io/v1|autoscaling\.x-k8s\.io/v1|v1\b)"
-"""The same, and what objects that make pods have: for sources that are read for these, too."""
 
 _TEMPLATES = (".tpl", ".tftpl", ".tmpl", ".gotmpl", ".j2", ".jinja2", ".envsubst", ".template")
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
@@ -57,9 +59,7 @@ _FENCE = r"(?m)^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?\.?(?P<word>[\w
 _HEREDOC = (
     r"""(?<!<)<<(?P<dash>-?)[ \t]*(?:(?P<quote>["'\\])(?P<quoted>[A-Za-z_][\w-]*)["']?|(?P<word>[A-Za-z_]\w*))"""
 )
-_ELLIPSIS = r"(?m)^[ \t]*(?:(?:\.{3}|…|\[\.{3}\]|<snip>)[ \t]*|#[ \t]*(?:\.{3}|…)[^\r\n]*)\r?$"
 _PATCHES = frozenset({"patch", "patches", "patchesStrategicMerge"})
-_VALUES = r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:requirements|(?:ami|subnet|securityGroup)SelectorTerms)["']?[ \t]*:"""
 _FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
 
 
@@ -85,43 +85,10 @@ def is_script(source: SourceText) -> bool:
     return re.match(_FIRST_LINE, rest) is None and re.search(r"(?m)^(?:apiVersion|kind)[ \t]*:", rest) is None
 
 
-class EmbeddedYaml(NamedTuple):
-    """Lines of a text that hold YAML.
-
-    `literal`: nothing is put in the place of a `$`. `shell`: what a shell expands is. `lenient`: what is no
-    YAML here is no mistake.
-    """
-
-    start: int
-    end: int
-    host: str
-    literal: bool = False
-    shell: bool = False
-    lenient: bool = False
-    part: bool | None = False
-    target: Node | None = None
-    """The kind that a JSON6902 patch is for."""
-
-
-class Reading(NamedTuple):
-    """One document of a region: its root, where it begins and ends, and what a whole-line template hides."""
-
-    root: Node | None
-    start: int
-    end: int
-    region: EmbeddedYaml
-    templated: bool
-    prefix: str
-    """What every line of it begins with."""
-    problem: str | None = None
-    at: int = 0
-    aside: bool = False
-
-
 def read(source: SourceText, host: Host) -> Iterator[Reading]:
     """The manifests inside a text of a known kind, in their order. Nothing is raised."""
     text = source.text
-    if re.search(_groups_of(source), text) is None and not (
+    if re.search(groups_of(source), text) is None and not (
         host == "terraform" and (_gives_values(text) or _may_make_pods(source))
     ):
         return
@@ -138,7 +105,7 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
     """The manifests in block scalars of a document, which may itself stand within a region."""
     shell = within is not None and within.shell
     text = source.text
-    groups = re.compile(_groups_of(source))
+    groups = re.compile(groups_of(source))
     for node in root.walk():
         if node.style == "double" and not node.shared and _keys_above(node) is not None:
             yield from _quoted(source, node.start, node.end, node.value)
@@ -153,19 +120,19 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         if keys is None or not body:
             continue
         part = not _PATCHES.isdisjoint(keys)
-        region = EmbeddedYaml(body, _line_after(text, node.end), "block", shell=shell, part=part)
-        if target is not None and not _says_object(source, text, body, node.end):
+        region = EmbeddedYaml(body, line_after(text, node.end), "block", shell=shell, part=part)
+        if target is not None and not says_object(source, text, body, node.end):
             yield from read_region(source, region._replace(target=target))
         elif node.style == "literal":
             yield from _text_with_manifests(source, region)
-        elif _says_object(source, text, body, node.end):
+        elif says_object(source, text, body, node.end):
             reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
             yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
 
 
 def _quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
     """The manifests of a quoted text. They have the places of the quoted characters, and no edit may touch them."""
-    if not isinstance(value, str) or not _says_object(source, value, 0, len(value)):
+    if not isinstance(value, str) or not says_object(source, value, 0, len(value)):
         return
     region = EmbeddedYaml(start + 1, end - 1, "quoted")
     body = unescape_in_place(source.text[start + 1 : end - 1])
@@ -192,28 +159,8 @@ def _keys_above(node: Node) -> list[str] | None:
     return None if "annotations" in keys else keys
 
 
-def _groups_of(source: SourceText) -> str:
-    """What an object that a source is read for has in its apiVersion."""
-    return GROUPS if source.also is None else _MORE_GROUPS
-
-
-def _says_object(source: SourceText, text: str, start: int, end: int) -> bool:
-    """Whether a text of a source may be a manifest that it is read for, and does not merely name one."""
-    written = re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{_groups_of(source)}")
-    return written.search(text, start, end) is not None
-
-
-def says_values(text: str, start: int, end: int) -> bool:
-    """Whether a text may be the values of a chart that makes NodePools or EC2NodeClasses of them."""
-    return text.find("karpenter", start, end) >= 0 and re.compile(_VALUES).search(text, start, end) is not None
-
-
 def _gives_values(text: str) -> bool:
-    return "karpenter" in text and re.search(f"{_VALUES}|{OF_KARPENTER}", text) is not None
-
-
-def _may_hold_values(text: str, region: EmbeddedYaml) -> bool:
-    return region.host in ("terraform", "block") and says_values(text, region.start, region.end)
+    return "karpenter" in text and re.search(f"{VALUES}|{OF_KARPENTER}", text) is not None
 
 
 # -- Terraform
@@ -221,7 +168,7 @@ def _may_hold_values(text: str, region: EmbeddedYaml) -> bool:
 
 def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
     text = source.text
-    words = Text(text, start, end, groups=_groups_of(source))
+    words = Text(text, start, end, groups=groups_of(source))
     found: list[Reading] = []
     for heredoc in words.heredocs:
         found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
@@ -272,8 +219,8 @@ def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
 def _text_with_manifests(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     """The manifests of a text that is YAML, or a script whose heredocs are."""
     text = source.text
-    if not _says_object(source, text, region.start, region.end):
-        if _may_hold_values(text, region):
+    if not says_object(source, text, region.start, region.end):
+        if may_hold_values(text, region):
             readings = read_region(source, region._replace(lenient=True))
             yield from (reading for reading in readings if reading.root is not None)
         return
@@ -328,7 +275,7 @@ def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml
             if _is_quoted(line, match.start()):
                 continue
             literal = match["quote"] is not None
-            if _says_object(source, text, at, close.start()) and " delete " not in line:
+            if says_object(source, text, at, close.start()) and " delete " not in line:
                 part = re.search(r"\bpatch\b", line) is not None
                 ragged = bool(match["dash"]) and len(set(re.findall(r"(?m)^(\t*)\S", text[at : close.start()]))) > 1
                 yield EmbeddedYaml(at, close.start(), "shell", literal and not substituted, not literal, ragged, part)
@@ -358,7 +305,7 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
         end = closing.start() if closing is not None else len(text)
         at = closing.end() if closing is not None else len(text)
         word = opening["word"].lower()
-        if re.compile(_groups_of(source)).search(text, start, end) is None:
+        if re.compile(groups_of(source)).search(text, start, end) is None:
             continue
         if word in _YAML:
             yield from read_region(source, EmbeddedYaml(start, end, "markdown", lenient=True, part=None))
@@ -376,95 +323,3 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
         elif word in _HCL:
             for reading in _terraform(source, start, end, lenient=True):
                 yield reading._replace(region=reading.region._replace(part=None))
-
-
-# -- YAML that stands in lines of another text
-
-
-def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = None) -> Iterator[Reading]:
-    """The documents of a region that hold an object of Karpenter's; `body` is what is read in the place of it."""
-    text = source.text
-    body = text[region.start : region.end] if body is None else body
-    shown = list(body)
-    if region.shell:
-        for begin, end in find_expansions(body):
-            shown[begin:end] = MASK * (end - begin)
-    skipped = [region.start + m.start() for m in re.finditer(_ELLIPSIS, body)] if region.host == "markdown" else []
-    for start in skipped:
-        for at in range(start - region.start, body.find("\n", start - region.start)):
-            shown[at] = "\n"
-    masked = "".join(shown)
-    prefix = _prefix(masked)
-    # a shell takes tabs away, and YAML knows none in front of a line
-    masked = re.sub(r"(?m)^\t+", lambda match: " " * len(match.group()), masked)
-    for begin, end in _documents(masked, prefix):
-        at, stop = region.start + begin, region.start + end
-        part = region._replace(start=at, end=stop)
-        if region.target is not None or _says_object(source, masked, begin, end) or _may_hold_values(text, part):
-            yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
-
-
-def _document(
-    source: SourceText, region: EmbeddedYaml, text: str, start: int, prefix: str, skipped: list[int]
-) -> Reading:
-    """One document of a region, read as it stands, else with its template code masked, else without such lines."""
-    end = start + len(text)
-    marked = re.match(rf"[ ]*---(?=\s|$)|{' ' * len(prefix)}\.\.\.(?=\s|$)", text)
-    if marked is not None:  # YAML has no indented markers
-        text = " " * marked.end() + text[marked.end() :]
-    first: Unreadable | None = None
-    hidden = any(start <= line < end for line in skipped)
-    for attempt in _attempts(text, region):
-        shown, lines = attempt
-        try:
-            roots = compose(source, shown, start, masked=MASK in shown or bool(lines), literal=region.literal)
-        except Unreadable as error:
-            first = first or error
-            continue
-        root = roots[0] if len(roots) == 1 else None
-        return Reading(root, start, end, region, hidden or bool(lines), prefix)
-    assert first is not None
-    if region.lenient or hidden:
-        reason = f"not read as a manifest: {first.message}"
-        return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
-    if (holds_code(text) or MASK in text) and not _interpolated(text, region):
-        reason = f"a template that is not YAML before it is rendered: {first.message}"
-        return Reading(None, start, end, region, False, prefix, reason, first.offset, True)
-    return Reading(None, start, end, region, False, prefix, first.message, first.offset)
-
-
-def _interpolated(text: str, region: EmbeddedYaml) -> bool:
-    """Whether the only code is `${}` of Terraform behind other text of its line: it puts in a value, and no lines."""
-    if region.host != "terraform" or "%{" in text or "{{" in text:
-        return False
-    return all(line.split("${", 1)[0].strip(" \t-") for line in text.splitlines() if "${" in line)
-
-
-def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]]:
-    yield text, []
-    if holds_code(text):
-        hcl = region.host == "terraform"
-        yield mask(text, hcl=hcl)
-        if "${" in text:
-            yield mask(text, whole_lines=True, hcl=hcl)
-
-
-def _prefix(text: str) -> str:
-    """The white space that every line begins with: that of the line that has least of it."""
-    indents = re.findall(r"(?m)^([ \t]*)(?![ \t]|\r?$|\r?\n|#|%\{|\{\{|\{%|<%|\$\{)", text)
-    return min(indents, key=len, default="")
-
-
-def _documents(text: str, prefix: str) -> list[tuple[int, int]]:
-    """Where the documents of a region begin and end: at markers that stand at its indent."""
-    borders = [0]
-    for match in re.finditer(rf"(?m)^[ ]{{{len(prefix)}}}(---|\.\.\.)(?=[ \t\r\n]|\Z)", text):
-        border = match.start() if match[1] == "---" else text.find("\n", match.end()) + 1 or len(text)
-        if border > borders[-1] and text[borders[-1] : border].strip():
-            borders.append(border)
-    borders.append(len(text))
-    return [(a, b) for a, b in pairwise(borders) if a < b]
-
-
-def _line_after(text: str, at: int) -> int:
-    return text.find("\n", at) + 1 or len(text)

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nodelint.source.embedded import Reading
+    from nodelint.source.embedded_regions import Reading
 
 LARGEST_DOCUMENT = 5_000_000
 """Characters of a document that is still read; etcd takes no object above 1.5 MB."""
@@ -181,7 +181,7 @@ class Source(SourceText):
         version = document.root.get("apiVersion") if document.root is not None else None
         if version is None or "karpenter" in str(version.value):
             return False
-        from nodelint.source.embedded import says_values
+        from nodelint.source.embedded_regions import says_values
 
         return says_values(self.text, document.start, document.end)
 

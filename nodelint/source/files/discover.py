@@ -5,6 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.source.files.file_marks import (
+    BUFFER_GROUP,
+    BUFFERS,
+    HELM,
+    NODE_GROUP_PARTS,
+    NODE_GROUPS,
+    RELEASES,
+    holds_any,
+    may_make_pods,
+    may_state,
+)
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -40,7 +51,6 @@ _TEXTS = (
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _READ, _GLANCE, _UNREAD = 1, 2, 3
 _GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
-_HCL = (".tf", ".tofu", ".tfvars", ".hcl")
 
 CHART = "Chart.yaml"
 """The file that makes a folder a Helm chart."""
@@ -49,30 +59,6 @@ CHART = "Chart.yaml"
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 _MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
-
-# One of these is in a file that states a release of Karpenter, beside the mark.
-_STATES = (
-    *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
-    *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
-)
-_STATES_ALONE, _STATES_IN_HCL = (b"KARPENTER_", b"eksctl.io/"), (b"_version", b"-version", b"aws_eks_cluster")
-
-# One of these is in a file that makes pods.
-_WORKLOADS = (
-    *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
-    *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
-)
-# What these have in common is looked for first: an Application of Argo CD gives values below `helm`.
-_HELM, _RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
-_WORKLOADS_OF_BLOCKS = b'"kubernetes_'
-_BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
-# One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
-_NODE_GROUPS = (
-    *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
-    *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
-)
-_NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
-_SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:")
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
@@ -196,23 +182,14 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
 
 def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
     """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
-    if _holds_any(data, _WORKLOADS) or (file.endswith(_HCL) and data.find(_WORKLOADS_OF_BLOCKS) >= 0):
+    if may_make_pods(file, data):
         found.workloads.append(file)
-    if data.find(_HELM) >= 0 and _holds_any(data, _RELEASES):
+    if data.find(HELM) >= 0 and holds_any(data, RELEASES):
         found.releases.append(file)
-    if data.find(_BUFFERS) >= 0:
+    if data.find(BUFFERS) >= 0:
         found.buffers.append(file)
-    if _holds_any(data, _NODE_GROUP_PARTS) and _holds_any(data, _NODE_GROUPS):
+    if holds_any(data, NODE_GROUP_PARTS) and holds_any(data, NODE_GROUPS):
         found.node_groups.append(file)
-
-
-def _holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
-    # Asked of each file: a generator would cost more than the searches, and `in` of bytes first tries its left side
-    # as a number, with an error that is not seen.
-    for mark in marks:  # noqa: SIM110
-        if data.find(mark) >= 0:
-            return True
-    return False
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
@@ -240,14 +217,6 @@ def _read_for_release(file: str, found: Discovery) -> None:
         from nodelint.source import Source
 
         found.stating.append(Source.from_bytes(_display_path(file), data))
-
-
-def may_state(file: str, data: bytes, ours: bool) -> bool:
-    """Whether a file may state a release; `ours` says that it names Karpenter."""
-    if _holds_any(data, _STATES_ALONE) or (file.endswith(_HCL) and _holds_any(data, _STATES_IN_HCL)):
-        return True
-    # Of a file of values that does not name Karpenter, these keys are telling enough.
-    return _holds_any(data, _STATES if ours else _SETTINGS)
 
 
 def _display_path(file: str) -> str:
@@ -451,7 +420,7 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
 
 def _buffers_in(data: bytes) -> str | None:
     """The pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
-    return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None
+    return r"\bCapacityBuffer\b" if data.find(BUFFERS) >= 0 and data.find(BUFFER_GROUP) >= 0 else None
 
 
 def _is_marked(data: bytes) -> bool:

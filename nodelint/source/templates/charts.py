@@ -180,6 +180,52 @@ def definitions_of(path: str, sources: Mapping[str, SourceText]) -> Definitions:
     return {name: definition for name, definition in found.items() if name not in twice}
 
 
+def find_undefined_include(path: str, text: str) -> tuple[int, str] | None:
+    """The first template that a file of a chart includes by name and that nobody defines, and where it does.
+
+    None where a dependency of the chart is not at hand, which may define it.
+    """
+    if not path.endswith((".yaml", ".yml")) or not re.search(_INCLUDE, text):
+        return None
+    chart = chart_of(path)
+    top = (chart_around(chart) or chart) if chart is not None else None
+    if top is None or not _has_dependencies(top):
+        return None
+    defined = {
+        name
+        for place in (top, *_local_charts(top))
+        for _, other in _texts(place, _may_define)
+        for name in re.findall(_DEFINE, other)
+    }
+    code = _blank_comments(text)
+    return next(((match.start(), match[1]) for match in re.finditer(_INCLUDE, code) if match[1] not in defined), None)
+
+
+def _blank_comments(text: str) -> str:
+    """A template with blanks in the place of its comments."""
+    parts, at = [], 0
+    while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
+        parts += [text[at:start], " " * (end + 2 - start)]
+        at = end + 2
+    return "".join([*parts, text[at:]])
+
+
+_DEFINE = r"\{\{-?\s*(?:define|block)\s+[\"`]([^\"`\n]+)[\"`]"
+_INCLUDE = r"\b(?:include|template)\s+\"([^\"\n]+)\""
+
+
+def _has_dependencies(chart: str) -> bool:
+    """Whether all charts that a chart depends on are at hand, unpacked in its folder `charts` or by a path."""
+    root = _root(os.path.join(chart, CHART))
+    listed = root.get("dependencies") if root is not None else None
+    if root is None or os.path.isfile(os.path.join(chart, "requirements.yaml")):
+        return False
+    local = {os.path.basename(folder) for folder in _local_charts(chart)}
+    names = [_name(node) for node in (listed.items if listed is not None else ())]
+    vendored = os.path.join(chart, "charts")
+    return all(name in local or os.path.isfile(os.path.join(vendored, name, CHART)) for name in names)
+
+
 def find_users(chart: str, paths: Iterable[str]) -> list[str]:
     """The charts whose templates may include those of a chart: the one that it is vendored in, and its dependants.
 

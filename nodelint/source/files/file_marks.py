@@ -1,0 +1,57 @@
+"""What the content of a file may be about, told by single words, before any of it is read."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HCL = (".tf", ".tofu", ".tfvars", ".hcl")
+
+# One of these is in a file that states a release of Karpenter, beside the mark.
+_STATES = (
+    *(b"version", b"targetRevision", b"tag:", b"semver", b"helm.sh/chart", b"karpenter/controller", b"/karpenter:"),
+    *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
+)
+_STATES_ALONE, _STATES_IN_HCL = (b"KARPENTER_", b"eksctl.io/"), (b"_version", b"-version", b"aws_eks_cluster")
+
+# One of these is in a file that makes pods.
+_WORKLOADS = (
+    *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
+    *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
+)
+# What these have in common is looked for first: an Application of Argo CD gives values below `helm`.
+HELM, RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
+_WORKLOADS_OF_BLOCKS = b'"kubernetes_'
+BUFFERS, BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
+# One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
+NODE_GROUPS = (
+    *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
+    *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
+)
+NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
+_SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:")
+
+
+def holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
+    """Whether one of some marks is in a content."""
+    # Asked of each file: a generator would cost more than the searches, and `in` of bytes first tries its left side
+    # as a number, with an error that is not seen.
+    for mark in marks:  # noqa: SIM110
+        if data.find(mark) >= 0:
+            return True
+    return False
+
+
+def may_make_pods(file: str, data: bytes) -> bool:
+    """Whether a file may make pods: by a manifest, or by a block of Terraform."""
+    return holds_any(data, _WORKLOADS) or (file.endswith(_HCL) and data.find(_WORKLOADS_OF_BLOCKS) >= 0)
+
+
+def may_state(file: str, data: bytes, ours: bool) -> bool:
+    """Whether a file may state a release; `ours` says that it names Karpenter."""
+    if holds_any(data, _STATES_ALONE) or (file.endswith(_HCL) and holds_any(data, _STATES_IN_HCL)):
+        return True
+    # Of a file of values that does not name Karpenter, these keys are telling enough.
+    return holds_any(data, _STATES if ours else _SETTINGS)
