@@ -11,7 +11,7 @@ from nodelint.source.files import safe_read
 from nodelint.source.files.discover import CHART
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.expression_eval import Definitions, NamedTemplate
-from nodelint.source.templates.gotemplate import BadTemplate, Definition, Part, Verbatim, parse
+from nodelint.source.templates.gotemplate import Action, BadTemplate, Definition, Part, Verbatim, parse
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
@@ -181,7 +181,7 @@ def definitions_of(path: str, sources: Mapping[str, SourceText]) -> Definitions:
 
 
 def find_undefined_include(path: str, text: str) -> tuple[int, str] | None:
-    """The first template that a file of a chart includes by name and that nobody defines, and where it does.
+    """The first template that a file of a chart includes by name in any case and that nobody defines, and where.
 
     None where a dependency of the chart is not at hand, which may define it.
     """
@@ -197,17 +197,13 @@ def find_undefined_include(path: str, text: str) -> tuple[int, str] | None:
         for _, other in _texts(place, _may_define)
         for name in re.findall(_DEFINE, other)
     }
-    code = _blank_comments(text)
-    return next(((match.start(), match[1]) for match in re.finditer(_INCLUDE, code) if match[1] not in defined), None)
-
-
-def _blank_comments(text: str) -> str:
-    """A template with blanks in the place of its comments."""
-    parts, at = [], 0
-    while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
-        parts += [text[at:start], " " * (end + 2 - start)]
-        at = end + 2
-    return "".join([*parts, text[at:]])
+    try:
+        # What stands under a condition or in a loop may never be asked for.
+        codes = [part.code for part in parse(text) if isinstance(part, Action)]
+    except BadTemplate:
+        return None
+    found = (re.compile(_INCLUDE).search(text, code.start, code.end) for code in codes)
+    return next(((match.start(), match[1]) for match in found if match is not None and match[1] not in defined), None)
 
 
 _DEFINE = r"\{\{-?\s*(?:define|block)\s+[\"`]([^\"`\n]+)[\"`]"
