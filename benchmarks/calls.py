@@ -58,6 +58,7 @@ def inputs(folder: Path) -> dict[str, tuple[str, ...]]:
         "100 unknown labels": (*JOB, "unknown_labels"),
         "plan of 20 pairs": ("plan", "--old", "old", "new"),
         "explain of 20 pairs": ("explain", "--format", "json", "new"),
+        "fit of 10 workloads and 20 pairs": ("fit", "new", *(path.name for path in empty)),
     }
 
 

@@ -203,6 +203,10 @@ class Catalog:
         """The values of a label, each with the set of its types, in the order of the types' names."""
         return MappingProxyType(self._by_value(key))
 
+    def has_value(self, key: str, value: str) -> bool:
+        """Whether some type has this value of a label."""
+        return value in self._by_value(key)
+
     def having(self, key: str) -> TypeSet:
         """The types that have the label, an empty value included."""
         return union(self._by_value(key).values())
@@ -386,7 +390,7 @@ def tables_alone() -> Catalog:
 
 def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
     """Whether a value names a type or family that the catalogue lacks, and Karpenter's tables or EC2 know."""
-    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
+    if key not in (INSTANCE_TYPE, FAMILY) or catalog.has_value(key, value):
         return False
     from nodelint.ec2.api_names import api_types
 
@@ -397,7 +401,7 @@ def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
 
 def retired(key: str, value: str, catalog: Catalog) -> str | None:
     """What to look at in the place of a type or family that AWS is ending; None for any other value."""
-    if key not in (INSTANCE_TYPE, FAMILY) or value in catalog.values(key):
+    if key not in (INSTANCE_TYPE, FAMILY) or catalog.has_value(key, value):
         return None
     ended = table("retired")
     family, _, size = value.partition(".")

@@ -8,7 +8,7 @@ for guesses (`c7id` is one letter away from six families), words such as `on_dem
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 from nodelint.data import table
@@ -36,6 +36,9 @@ EVERYTHING = ("*", "**", ".*")
 def name_of(key: str) -> str:
     """A key without its domain, for messages."""
     return key.rpartition("/")[2]
+
+
+_WITHOUT_LETTERS = re.compile(r"[\W\d_]*", re.ASCII).fullmatch
 
 
 def is_pattern(value: str) -> bool:
@@ -84,6 +87,10 @@ def fallback_words() -> frozenset[str]:
 
 def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
     """Every value that a key can have in the catalogue's release; None where that is not known offline."""
+    return catalog.remembered(("known values", key), lambda: _known_values(key, catalog))
+
+
+def _known_values(key: str, catalog: Catalog) -> Collection[str] | None:
     if key not in well_known(catalog.version):
         return None
     if key in _facts()["values"]:
@@ -141,7 +148,7 @@ def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
         return None if form is None else next((near for near in _respelt(value) if re.fullmatch(form, near)), None)
     if value in choices:
         return None
-    if re.fullmatch(r"[\W\d_]*", value, re.ASCII):
+    if _WITHOUT_LETTERS(value):
         return _in_its_unit(key, value, choices)
     words = _words(key, catalog)
     same = words.same(value)
@@ -336,14 +343,14 @@ def _short(key: str) -> bool:
 
 def _nearest_type(value: str, catalog: Catalog) -> str | None:
     family, dot, size = value.lower().partition(".")
-    near = family if family in catalog.values(FAMILY) else _nearest_family(family, catalog)
+    near = family if catalog.has_value(FAMILY, family) else _nearest_family(family, catalog)
     if not dot or near is None:
         return None
     sizes = catalog.remembered("sizes", lambda: _sizes(catalog)).get(near, Words(()))
     meant: str | None = size
     if size not in sizes.words:
         # A size that other families have is not a slip of the pen.
-        meant = None if size in catalog.values(SIZE) else sizes.nearest(size, abbreviated=True)
+        meant = None if catalog.has_value(SIZE, size) else sizes.nearest(size, abbreviated=True)
     return f"{near}.{meant}" if meant is not None else None
 
 
@@ -377,8 +384,13 @@ def _tails(catalog: Catalog) -> dict[str, Words]:
 
 def _form_of(value: str) -> str | None:
     """The key of a region's, zone's or zone id's name, told by its form."""
+    return next((key for key, matches in _forms() if matches(value)), None)
+
+
+@cache
+def _forms() -> list[tuple[str, Callable[[str], object]]]:
     forms: Mapping[str, str] = _facts()["forms"]
-    return next((key for key, form in forms.items() if re.fullmatch(form, value)), None)
+    return [(key, re.compile(form).fullmatch) for key, form in forms.items()]
 
 
 @cache

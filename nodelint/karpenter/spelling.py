@@ -11,6 +11,9 @@ LEAST_FOR_A_GUESS = 4
 _MOST_KEPT = 10_000
 """Answers that are kept: a slip is often repeated, in one pool after another."""
 
+_NO_DIGIT = re.compile(r"\D").sub
+_NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]").sub
+
 
 class Words:
     """Words to choose from, with an index of those that may be near a text."""
@@ -84,9 +87,9 @@ def one_slip(a: str, b: str) -> bool:
 
 def digits(text: str) -> str:
     """The digits of a text, all else taken out."""
-    return re.sub(r"\D", "", text)
+    return _NO_DIGIT("", text)
 
 
 def squash(text: str) -> str:
     """A text without case and separators."""
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    return _NO_LETTER_OR_DIGIT("", text.lower())

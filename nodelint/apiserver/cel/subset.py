@@ -372,6 +372,8 @@ def _equal(a: Value, b: Value) -> bool:
 
 def _within(value: Value, holder: Value) -> bool:
     if isinstance(holder, list):
+        if isinstance(value, str):
+            return value in holder  # equal to nothing but the same text
         return any(_equal(value, item) for item in holder)
     if isinstance(holder, dict) and not isinstance(value, dict | list):
         return isinstance(value, str) and value in holder
