@@ -128,3 +128,14 @@ def test_a_template_that_a_chart_elsewhere_may_define_is_not_missed(
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
     assert "no template of the chart" not in nodelint("check", ".").stderr
+
+
+def test_a_text_of_terraform_that_is_no_yaml_once_filled_in_is_said(nodelint: Run, tmp_path: Path) -> None:
+    manifest = "\n".join(f"    {line}" for line in nodepool(spec="  ${var.more}\n").splitlines())
+    body = f'resource "kubectl_manifest" "a" {{\n  yaml_body = <<-YAML\n{manifest}\n  YAML\n}}\n'
+    (tmp_path / "main.tf").write_text('variable "more" { default = "weight: [" }\n' + body)
+    result = nodelint("check", ".")
+    assert "main.tf: a text of this block is no YAML once its values are filled in" in result.stdout
+    assert "All good" not in result.stdout
+    (tmp_path / "main.tf").write_text('variable "more" { default = "weight: 5" }\n' + body)
+    assert "no YAML" not in nodelint("check", ".").stdout

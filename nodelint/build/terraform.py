@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source import Source
@@ -129,10 +129,22 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
         filled, _ = _fill(module, source, used)
         result = _read(source, filled)
         if result is None:
-            filled, _ = _fill(module, source, used, _broken(source, filled))
+            broken = _broken(source, filled)
+            _say_broken(source, broken)
+            filled, _ = _fill(module, source, used, broken)
             result = _read(source, filled)
         if result is not None and filled.values:
             yield FilledText(source, result, filled, module.label, module.root, module.own)
+
+
+def _say_broken(source: Source, blocks: Iterable[int]) -> None:
+    """Say of the texts in some blocks that they are judged as they are written, for want of something readable."""
+    reason = "a text of this block is no YAML once its values are filled in: it is judged as it is written"
+    for start in sorted(blocks):
+        inside = (document.start for document in source.documents if document.root is not None)
+        at = next((offset for offset in inside if offset >= start), None)
+        if at is not None and all(aside.offset != at for aside in source.set_aside):
+            source.set_aside.append(SetAside(at, reason))
 
 
 def _mark_parts(source: Source, used: Origins) -> None:
