@@ -85,7 +85,7 @@ STYLES = {
     "pool.yaml": POOL,
     "overlay/kustomization.yaml": "resources: [pool.yaml]\n",
     "overlay/pool.yaml": POOL,
-    "chart/Chart.yaml": "name: pools\n",
+    "chart/Chart.yaml": "name: pools\nversion: 1.0.0\n",
     "chart/templates/pool.yaml": POOL.replace("NAME", "{{ .Values.name }}"),
     "main.tf": TERRAFORM,
     "flux/release.yaml": RELEASE,
