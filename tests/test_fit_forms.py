@@ -174,3 +174,15 @@ def test_an_overlay_of_workloads_that_cannot_be_built_fails_no_check(tmp_path: P
     checked = nodelint("check", ".", "--select", RULE)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert "base/values.yaml:1" in nodelint("fit", ".").stderr
+
+
+@pytest.mark.parametrize("team", ["batch", "bach"])
+def test_a_pod_that_names_its_node_waits_for_none(tmp_path: Path, nodelint: Run, team: str) -> None:
+    manifest = workload(team)
+    manifest["spec"]["template"]["spec"]["nodeName"] = "ip-10-0-0-1.ec2.internal"
+    (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
+    (tmp_path / "web.yaml").write_text(dump(manifest))
+    result = nodelint("fit", ".")
+    assert result.returncode == 0
+    assert "=> no pool, on purpose: `nodeName` binds the pod to a node" in result.stdout
+    assert "help:" not in result.stdout

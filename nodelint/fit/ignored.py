@@ -52,7 +52,12 @@ def requirements_of(expressions: Iterable[LabelExpression], release: Version) ->
 
 
 def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
-    """The first reason for which Karpenter ignores a pod; None where it tries to place it."""
+    """The first reason for which Karpenter ignores a pod; None where it tries to place it.
+
+    A pod with a node is none that waits for one (`IsProvisionable` of pkg/utils/pod/scheduling.go).
+    """
+    if pod.node_name is not None:
+        return IgnoredPod(pod.node_name, "`nodeName` binds the pod to a node, and no scheduler places it", True)
     first = [*pod.selector, *(pod.preferred[0].expressions if pod.preferred else ())]
     first += pod.terms[0].expressions if pod.terms else ()
     requirements = requirements_of(first, release)

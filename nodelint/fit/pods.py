@@ -128,7 +128,7 @@ class Pod(NamedTuple):
     own_claims: tuple[Node, ...]
     runtime_class: Node | None
     dynamic_resources: bool
-    bound: bool
+    node_name: Node | None
     unknown: tuple[UnknownFact, ...]
 
 
@@ -177,7 +177,7 @@ def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
         own_claims=tuple(_own_claims(spec)),
         runtime_class=runtime if runtime is not None and runtime.value else None,
         dynamic_resources=resource_claims is not None and bool(resource_claims.items),
-        bound=name is not None and bool(name.value),
+        node_name=name if name is not None and name.value else None,
         unknown=tuple(reader.unknown),
     )
 
