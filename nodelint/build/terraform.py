@@ -137,14 +137,16 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
             yield FilledText(source, result, filled, module.label, module.root, module.own)
 
 
+_BROKEN = "a text of this block is no YAML once its values are filled in: it is judged as it is written"
+
+
 def _say_broken(source: Source, blocks: Iterable[int]) -> None:
     """Say of the texts in some blocks that they are judged as they are written, for want of something readable."""
-    reason = "a text of this block is no YAML once its values are filled in: it is judged as it is written"
     for start in sorted(blocks):
         inside = (document.start for document in source.documents if document.root is not None)
         at = next((offset for offset in inside if offset >= start), None)
         if at is not None and all(aside.offset != at for aside in source.set_aside):
-            source.set_aside.append(SetAside(at, reason))
+            source.set_aside.append(SetAside(at, _BROKEN))
 
 
 def _mark_parts(source: Source, used: Origins) -> None:
@@ -183,7 +185,8 @@ def _read(source: Source, filled: Filled) -> Source | None:
     result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)
-    return None if bad > len(source.problems) + len(source.set_aside) else result
+    aside = sum(aside.reason != _BROKEN for aside in source.set_aside)
+    return None if bad > len(source.problems) + aside else result
 
 
 def _broken(source: Source, filled: Filled) -> frozenset[int]:
