@@ -90,3 +90,24 @@ def test_an_input_without_a_word_of_karpenters_that_is_not_utf_8_is_named(
     assert "All good" not in result.stdout
     if kubectl := shutil.which("kubectl"):
         assert subprocess.run([kubectl, "kustomize", str(tree / "prod")], capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("kustomization", ["resources:\n  - ../base\n", None])
+def test_a_patch_that_no_kustomization_names_is_judged_in_part(
+    nodelint: Nodelint, tree: Path, kustomization: str | None
+) -> None:
+    (tree / "prod/weight.yaml").rename(tree / "prod/patch-weight.yaml")
+    if kustomization is not None:
+        (tree / "prod/kustomization.yaml").write_text(kustomization)
+    result = nodelint("check", ".", "--fail-on-unjudged", cwd=tree)
+    assert result.returncode == 1
+    assert "no kustomization.yaml beside or above the file names it (prod/patch-weight.yaml:3)" in result.stdout
+    assert "All good" not in result.stdout
+    hashed = nodelint("hash", "prod", cwd=tree)
+    assert "no hash: it is a part of an object only, and no kustomization.yaml names its file" in hashed.stdout
+
+
+def test_a_patch_that_a_kustomization_names_is_judged_in_full(nodelint: Nodelint, tree: Path) -> None:
+    (tree / "prod/kustomization.yaml").write_text(WHOLE)
+    assert nodelint("check", ".", "--fail-on-unjudged", cwd=tree).returncode == 0
+    assert nodelint("check", "prod/weight.yaml", "--fail-on-unjudged", cwd=tree).returncode == 0

@@ -10,6 +10,7 @@ from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.drift.hashstructure import Path, Unhashable
 from nodelint.model.finding import Span, span_of, written_place
 from nodelint.model.manifest import Object
+from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.releases import Version, is_newer
 from nodelint.source import Node, UnknownValue
 from nodelint.source.terraform.tfencode import UNSET
@@ -62,6 +63,8 @@ def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, 
         raise Unhashable((), f"a webhook converts `{obj.api_version}` to v1 before it is stored; write it as v1")
     if obj.source.part or obj.document.part:
         raise Unhashable((), "it is a patch of an overlay, and a part of an object only")
+    if is_unclaimed_patch(obj.node, obj.kind, obj.document):
+        raise Unhashable((), "it is a part of an object only, and no kustomization.yaml names its file as a patch")
     if obj.partial:
         raise Unhashable((), "template code that is not worked out decides on a part of it; render it first")
     value = _value(obj.node, shape, ())

@@ -62,8 +62,26 @@ def is_part(node: Node, kind: str, document: Document) -> bool:
         return False
     if document.host == "markdown":
         return any(node.find(*path) is None for path in (("metadata", "name"), *_NEEDED[kind]))
+    return _is_heartless(node, kind)
+
+
+def _is_heartless(node: Node, kind: str) -> bool:
     spec = node.get("spec")
     return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
+
+
+def is_unclaimed_patch(node: Node, kind: str, document: Document) -> bool:
+    """Whether an object is taken for a patch by what it lacks alone: no kustomization that was found names its file.
+
+    What it patches is not known, or it is an object that the API server refuses.
+    """
+    if node.source.part is not None or document.part or document.target or document.host is not None:
+        return False
+    if kind not in _HEARTS or document.templated or node.source.masked or node.get("$patch") is not None:
+        return False
+    if any(below is not None and below.value is UNKNOWN for below in (node.find(*path) for path in _BODIES)):
+        return False  # said of the placeholder
+    return _is_heartless(node, kind)
 
 
 _CODE_LINE = r"(?m)^[ \t]*(?:(?:\{\{|\{%|%\{|<%)[-~+=]?|\$\{)[^\n]*"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import counted
+from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.printable import printable
 from nodelint.source import UNKNOWN, Node
@@ -37,7 +38,8 @@ _DECIDES = {
 class UnknownField(NamedTuple):
     """A value of an object that nobody knows before it is installed.
 
-    `written` are the characters in its place. `decides`: what rests on it is not judged.
+    `written` are the characters in its place. `decides`: what rests on it is not judged. `reason` says why it is not
+    known, where no value stands in its place.
     """
 
     object: Object
@@ -45,6 +47,7 @@ class UnknownField(NamedTuple):
     node: Node
     written: str
     decides: bool
+    reason: str = "has no value yet"
 
     @property
     def place(self) -> tuple[str, int]:
@@ -80,7 +83,12 @@ def cover(report: Report) -> Coverage:
     return Coverage(report.seen, found, tuple(partly.values()), tuple(_not_judged(report)), report.unbuilt)
 
 
+_UNCLAIMED = "is only patched here, and no kustomization.yaml beside or above the file names it"
+
+
 def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) -> Iterator[UnknownField]:
+    if is_unclaimed_patch(obj.node, obj.kind, obj.document):
+        yield UnknownField(obj, "spec", obj.name_node, "", True, _UNCLAIMED)
     pending = [("", obj.node)]
     while pending:
         field, node = pending.pop()
@@ -131,7 +139,7 @@ def coverage_lines(coverage: Coverage) -> list[str]:
         shown = []
         for field in fields[:2]:
             path, line = field.place
-            what = f"is `{field.written}`" if field.written else "has no value yet"
+            what = f"is `{field.written}`" if field.written else field.reason
             shown.append(f"{field.field} {what} ({path}:{line})")
         more = f" and {counted(len(fields) - 2, 'more field')}" if len(fields) > 2 else ""
         lines[printable(f"Not known: {obj.label}: {', '.join(shown)}{more}.")] = None
