@@ -69,7 +69,7 @@ def check(pool: NodePool, context: Context, *, saved: float = 0.1) -> Findings:
     plain = resolution.catalog.all_types - resolve.special(resolution.catalog)
     if line is None or not resolution.candidates or resolution.candidates & arm or fixes.doubts(resolution):
         return
-    if any("arm64" in context.resolution(other).arches for other in context.interchangeable_pools(pool)):
+    if any(context.interchangeable_pools(pool, "arm64")):
         return
     images = resolution.images
     if images.alias is None or all(image.arch != "arm64" for image in images.images):

@@ -61,7 +61,7 @@ def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
     count = len(resolution.launchable)
     if resolution.capacity_types != ("spot",) or not 0 < count <= most:
         return
-    if any("on-demand" in context.resolution(other).capacity_types for other in context.interchangeable_pools(pool)):
+    if any(context.interchangeable_pools(pool, "on-demand")):
         return
     names = ", ".join(f"`{name}`" for name in resolution.catalog.names_in(resolution.launchable))
     types = "1 instance type" if count == 1 else f"{count} instance types"

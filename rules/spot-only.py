@@ -56,7 +56,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):
         return
-    pools = [o for o in context.interchangeable_pools(pool) if "on-demand" in context.resolution(o).capacity_types]
+    pools = list(context.interchangeable_pools(pool, "on-demand"))
     if any(_labels(pool) <= _labels(other) for other in pools):
         return
     fallback = pools[0] if pools else _fallback(pool, context)

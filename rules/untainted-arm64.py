@@ -144,7 +144,7 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     if tuple(resolution.arches) != ("arm64",) or fixes.doubts(resolution):
         return
-    if any("amd64" in context.resolution(other).arches for other in context.interchangeable_pools(pool)):
+    if any(context.interchangeable_pools(pool, "amd64")):
         return
     line = pool_requirements.last_asking(pool, keys.ARCH)
     yield Finding(

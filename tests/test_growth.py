@@ -24,8 +24,9 @@ from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Target, lint
 from nodelint.lint.older_release import older
 from nodelint.lint.rule import Rule, rule
 from nodelint.lint.suppressions import suppressions
+from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
@@ -242,6 +243,24 @@ def test_comments_that_silence(above: bool) -> None:
         return lambda: suppressions(source)
 
     assert growth(make, 100) < 1.3
+
+
+@pytest.mark.parametrize(
+    ("key", "own", "others"),
+    [("kubernetes.io/arch", "amd64", "arm64"), ("karpenter.sh/capacity-type", "spot", "on-demand")],
+)
+def test_pools_whose_pods_may_use_each_other(key: str, own: str, others: str) -> None:
+    """Which pools of a folder can launch what is asked of each pool once, not of all for each of them."""
+
+    def make(size: int) -> Callable[[], object]:
+        text = "---\n".join(pool(f"key: {key}, operator: In, values: [{own}]", n=n) for n in range(size))
+        context = Context([*objects(Source.from_text("pool.yaml", text))], TARGET)
+        pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
+        for each in pools:
+            context.resolution(each)
+        return lambda: [[*context.interchangeable_pools(each, others)] for each in pools]
+
+    assert growth(make, 20) < 1.2
 
 
 def test_lines_with_keys_that_there_are_none_of(rules: dict[str, Rule]) -> None:

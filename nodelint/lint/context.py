@@ -196,6 +196,10 @@ class Context(ObjectRelations):
             self._resolutions[id(pool)] = found
         return found
 
+    def _can_launch(self, pool: NodePool, value: str) -> bool:
+        resolution = self.resolution(pool)
+        return value in resolution.capacity_types or value in resolution.arches
+
     @cached_property
     def overlays(self) -> RunOverlays:
         """The NodeOverlays of the run: which of them the controller accepts, and which types each means."""
@@ -205,10 +209,13 @@ class Context(ObjectRelations):
 
     def resolution_with_overlays(self, pool: NodePool) -> Resolution:
         """The same with the overlays of the pool's cluster, unless files turn their feature gate off."""
-        overlaid = any(isinstance(o, NodeOverlay) for o in self.objects)
-        if not overlaid or self.settings(pool).gate("NodeOverlay") is False:
+        if not self._overlaid or self.settings(pool).gate("NodeOverlay") is False:
             return self.resolution(pool)
         return self.overlays.apply(pool)
+
+    @cached_property
+    def _overlaid(self) -> bool:
+        return any(isinstance(o, NodeOverlay) for o in self.objects)
 
     def policies(self, pool: NodePool) -> Policies:
         """What the controller's settings decide about a pool's pods, as far as files state them."""

@@ -7,7 +7,7 @@ are the very same (see `source.incremental`); one that was read again is another
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nodelint.lint.context import Context
@@ -35,17 +35,25 @@ class Dependency(NamedTuple):
 
     name: str
     about: Object | None
+    detail: str | None = None
 
     def __hash__(self) -> int:
-        return hash((self.name, id(self.about)))
+        return hash((self.name, id(self.about), self.detail))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dependency) and self.name == other.name and self.about is other.about
+        return (
+            isinstance(other, Dependency)
+            and (self.name, self.detail) == (other.name, other.detail)
+            and self.about is other.about
+        )
 
     def ask(self, context: RecordingContext) -> object:
         """What a context says now; nothing of that is noted."""
         found = getattr(super(RecordingContext, context), self.name)
-        return found if self.about is None else found(self.about)
+        if self.about is None:
+            return found
+        now = found(self.about) if self.detail is None else found(self.about, self.detail)
+        return [*now] if isinstance(now, Iterator) else now
 
 
 class RecordingContext(Context):
@@ -55,7 +63,7 @@ class RecordingContext(Context):
         super().__init__(objects, target, **options)
         self.noted: dict[Dependency, object] | None = None
 
-    def _note(self, name: str, about: Object | None, work: Callable[[], _T]) -> _T:
+    def _note(self, name: str, about: Object | None, work: Callable[[], _T], detail: str | None = None) -> _T:
         """What `work` gives, noted; what is asked on the way to it is part of that."""
         noted = self.noted
         if noted is None:
@@ -65,7 +73,7 @@ class RecordingContext(Context):
             answer = work()
         finally:
             self.noted = noted
-        noted[Dependency(name, about)] = answer
+        noted[Dependency(name, about, detail)] = answer
         return answer
 
     @property
@@ -97,9 +105,9 @@ class RecordingContext(Context):
     def foreign_group(self, pool: NodePool) -> list[Object]:
         return self._note("foreign_group", pool, lambda: super(RecordingContext, self).foreign_group(pool))
 
-    def interchangeable_pools(self, pool: NodePool) -> list[NodePool]:
+    def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
         work = super().interchangeable_pools
-        return self._note("interchangeable_pools", pool, lambda: work(pool))
+        return iter(self._note("interchangeable_pools", pool, lambda: [*work(pool, launching)], launching))
 
     def cluster_pools(self, pool: NodePool) -> list[NodePool]:
         return self._note("cluster_pools", pool, lambda: super(RecordingContext, self).cluster_pools(pool))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.caching import cached_property
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
@@ -28,6 +28,7 @@ class ObjectRelations:
         self._target = target
         self.karpenter = target.karpenter
         self._class_of: dict[int, EC2NodeClass | None] = {}
+        self._launching: dict[tuple[tuple[object, ...], str], list[NodePool]] = {}
 
     @property
     def objects(self) -> Sequence[Object]:
@@ -142,20 +143,32 @@ class ObjectRelations:
         pools = (obj for obj in objects(pool.source, foreign=True) if isinstance(obj, NodePool))
         return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
 
-    def interchangeable_pools(self, pool: NodePool) -> list[NodePool]:
+    def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
         """The other NodePools of the same folder with the same taints: pods that use one can use the others.
 
+        With `launching` those that can launch nodes of an architecture or a capacity type, `arm64` say.
         Each script, and each text for readers, stands for itself; an object of the same name is another version.
         """
         from nodelint.lint.clusters import APPLIED
 
         alone = pool.document.host not in APPLIED
-        return [
+        place = _place(pool)
+        among = self._pools_by_place.get(place, ())
+        if launching is not None:
+            # Most pools of a folder are alike: each is asked once, not once for each of the others.
+            if (place, launching) not in self._launching:
+                self._launching[place, launching] = [o for o in among if self._can_launch(o, launching)]
+            among = self._launching[place, launching]
+        return (
             o
-            for o in self._pools_by_place.get(_place(pool), ())
+            for o in among
             if o is not pool
             and (o.source is pool.source or (not alone and o.document.host in APPLIED and o.name != pool.name))
-        ]
+        )
+
+    def _can_launch(self, pool: NodePool, value: str) -> bool:
+        """Whether a pool can launch nodes of an architecture or a capacity type."""
+        raise NotImplementedError
 
     @cached_property
     def _pools_by_place(self) -> dict[tuple[object, ...], list[NodePool]]:

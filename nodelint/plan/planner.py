@@ -67,23 +67,28 @@ def make_each(
     newest = max(all_options, key=lambda options: (options.release, options.kubernetes or ()), default=options)
     planners: dict[tuple[object, ...], _Planner] = {}
     plans: dict[tuple[object, ...], Plan] = {}
+    parts: dict[tuple[object, ...], dict[tuple[object, ...], Any]] = {}
 
-    def plan_for(mine: PlanOptions) -> tuple[_Planner, Plan]:
+    def plan_for(mine: PlanOptions) -> tuple[object, ...]:
         key = (mine.release, mine.kubernetes, mine.moved)
         if key not in plans:
             planners[key] = _Planner(old, new, mine, unread)
             plans[key] = planners[key].run()
-        return planners[key], plans[key]
+            made: tuple[PoolPlan | ClassPlan, ...] = (*plans[key].pools, *plans[key].class_plans)
+            by_place = parts.setdefault(key, {})
+            for part in made:
+                by_place.setdefault((type(part), *planners[key].find_place(part.pair)), part)
+        return key
 
-    planner, whole = plan_for(newest)
+    first = plan_for(newest)
+    planner, whole = planners[first], plans[first]
 
     def find_own(part: _Part) -> _Part:
         """The same pool or class in the plan for its own releases."""
-        at = planner.find_place(part.pair)
+        at: tuple[int | None, int | None] = planner.find_place(part.pair)
         mine = options_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
-        its_planner, plan = plan_for(mine)
-        parts: tuple[Any, ...] = plan.pools if isinstance(part, PoolPlan) else plan.class_plans
-        return next((part for part in parts if its_planner.find_place(part.pair) == at), part)
+        own: _Part = parts[plan_for(mine)].get((type(part), *at), part)
+        return own
 
     pools = sorted(map(find_own, whole.pools), key=lambda pool: pool.rank)
     moves = {plan.options.moved for plan in plans.values() if plan.options.moved is not None}
