@@ -26,7 +26,7 @@ from nodelint.report.explain_facts import (
     why_passed,
     zones,
 )
-from nodelint.report.explain_types import REGION, min_value_lines, overlay_lines, type_json, type_table
+from nodelint.report.explain_types import REGION, TypeRows, min_value_lines, overlay_lines, type_table
 from nodelint.report.json_text import JsonLine
 from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.locations import object_place, place_line
@@ -55,18 +55,17 @@ def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -
     elements of `requirements` stand in the order written, labels of the template after the requirements.
     `facts` are those behind the resolutions.
     """
+    rows = TypeRows()
     return {
         "version": VERSION,
         **facts_json(facts),
-        "nodePools": [_pool_json(resolution) for resolution in resolutions],
+        "nodePools": [_pool_json(resolution, rows) for resolution in resolutions],
     }
 
 
-def _pool_json(resolution: Resolution) -> dict[str, Any]:
+def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
     pool, catalog = resolution.pool, resolution.catalog
-    arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
     ref = pool.class_ref
-    first = frozenset(catalog.names_in(find_ready(resolution)))
     without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types))
     return {
         "name": pool.name if isinstance(pool.name, str) else None,
@@ -74,10 +73,7 @@ def _pool_json(resolution: Resolution) -> dict[str, Any]:
         **({"with": label} if (label := label_of(pool.source)) else {}),
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
         "images": [_image_json(image) for image in resolution.images.images],
-        "instanceTypes": [
-            JsonLine({"name": name, "arch": arch[name], "image": index, **type_json(resolution, name, name in first)})
-            for name, index in sorted(resolution.image_of.items())
-        ],
+        "instanceTypes": rows.list_types(resolution),
         "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
         "requirements": [
             {

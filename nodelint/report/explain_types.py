@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.karpenter.resolve.node_size import sizes_of
+from nodelint.ec2.catalog import Catalog
+from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
 from nodelint.karpenter.resolve.readiness import ready, unmet_by_cheapest
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CPU, MEMORY
+from nodelint.report.json_text import JsonLine
 from nodelint.report.layout import wrap
 
 REGION = "us-east-1"
@@ -19,19 +21,45 @@ _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
 """What pods can use of each type, in the columns of the table."""
 
 
-def type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
+class TypeRows:
+    """Rows of instance types in JSON; pools whose classes size nodes alike share them, unless overlays apply."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[int, int], tuple[Catalog, NodeSizes, dict[tuple[object, ...], JsonLine]]] = {}
+
+    def list_types(self, resolution: Resolution) -> list[JsonLine]:
+        """A row for each type that a pool can launch, by name."""
+        catalog = resolution.catalog
+        arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
+        first = frozenset(catalog.names_in(ready(resolution)))
+        sizes = sizes_of(resolution.node_class, resolution.images, catalog)
+        rows: dict[tuple[object, ...], JsonLine] = {}
+        if not resolution.price_changes and not resolution.overlay_capacity:
+            # Both are held, so that their ids are given to nothing else.
+            rows = self._rows.setdefault((id(catalog), id(sizes)), (catalog, sizes, rows))[2]
+        found = []
+        for name, image in sorted(resolution.image_of.items()):
+            key = name, arch[name], image, name in first
+            if key not in rows:
+                named = {"name": name, "arch": arch[name], "image": image}
+                rows[key] = JsonLine({**named, **_type_json(resolution, name, name in first)})
+            found.append(rows[key])
+        return found
+
+
+def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
     """What is known of a type: price, size, what pods can use, and whether an empty pool can have it (`first`)."""
     catalog = resolution.catalog
     return {
         "pricePerHour": resolution.price_in(name, REGION),
         "vcpu": _number(catalog.label(name, CPU)),
         "memoryMiB": _number(catalog.label(name, MEMORY)),
-        "allocatable": allocatable(resolution, name),
+        "allocatable": _allocatable(resolution, name),
         "ready": first,
     }
 
 
-def allocatable(resolution: Resolution, name: str) -> dict[str, str] | None:
+def _allocatable(resolution: Resolution, name: str) -> dict[str, str] | None:
     """What pods can use of a type; None where the class leaves that open."""
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     if not sizes.exact:
@@ -62,7 +90,7 @@ def _row(resolution: Resolution, price: float | None, name: str, whole: bool) ->
     catalog = resolution.catalog
     image = resolution.images.images[resolution.image_of[name]]
     what = f"{image.arch} {'/'.join(image.variants)}".rstrip() if image.known else "?"
-    left = allocatable(resolution, name) or {}
+    left = _allocatable(resolution, name) or {}
     return (
         name,
         "?" if price is None else f"${price:,.4f}/h",

@@ -17,9 +17,22 @@ def json_parts(value: object, ascii_only: bool) -> Iterator[str]:
     `ascii_only` escapes all other characters. The library encodes rows and scalars: its encoder in C does not indent.
     """
     encoder = json.JSONEncoder(ensure_ascii=ascii_only)
+    rows: dict[int, str] = {}
+
+    def encode_row(row: JsonLine) -> str:
+        # Lists may share rows, as pools of like classes do.
+        text = rows.get(id(row))
+        if text is None:
+            text = encoder.encode(row)
+            if len(rows) < _MOST_ROWS:
+                rows[id(row)] = text
+        return text
 
     def parts(value: object, margin: str) -> Iterator[str]:
-        if isinstance(value, JsonLine) or not isinstance(value, (dict, list, tuple)) or not value:
+        if isinstance(value, JsonLine):
+            yield encode_row(value)
+            return
+        if not isinstance(value, (dict, list, tuple)) or not value:
             yield encoder.encode(value)
             return
         inner = margin + "  "
@@ -35,3 +48,7 @@ def json_parts(value: object, ascii_only: bool) -> Iterator[str]:
         yield margin + closing
 
     return parts(value, "\n")
+
+
+_MOST_ROWS = 10_000
+"""Rows whose text is kept while a value is printed."""
