@@ -130,12 +130,15 @@ class _Planner:
 
     def _note_gaps(self, pairs: Sequence[Pair]) -> None:
         """Note the objects that cannot be compared because a side cannot read what is, or may be, theirs."""
-        for pair in pairs if self.unread.files else ():
+        if not self.unread.files:
+            return
+        written = [side.all_objects for side in self.sides]
+        for pair in pairs:
             at = self.find_place(pair)
             for number, index in enumerate(at):
                 if index is None:
                     continue
-                obj = self.sides[number].all_objects[index]
+                obj = written[number][index]
                 path = self.sides[number].below(obj.source.path)
                 gap = self.unread.find(obj, number, path, None not in at)
                 if gap is not None:
@@ -148,9 +151,13 @@ class _Planner:
         return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
 
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
-        places = {id(obj): side.place(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs}
+        places: dict[int, str] = {}  # of texts: finding a path from the root on is slow
+        for side, objs in zip(self.sides, (old, new), strict=True):
+            for obj in objs:
+                if id(obj.source) not in places:
+                    places[id(obj.source)] = side.place(obj)
         before, after = (_of_kind(objs, kind, self.options.release) for objs in (old, new))
-        return match_objects(before, after, lambda obj: places[id(obj)])
+        return match_objects(before, after, lambda obj: places[id(obj.source)])
 
     def run(self) -> Plan:
         both = self._pairs(NodePool, *self.asked)
@@ -159,7 +166,9 @@ class _Planner:
         unread = [pair for pair in (*ours, *self.classes) if id(pair.new or pair.old) in self.gaps]
         for pair in unread:
             self._note_used(pair)
-        ours, classes = ([pair for pair in pairs if pair not in unread] for pairs in (ours, self.classes))
+        compared = {id(pair) for pair in ours}
+        left_out = {id(pair) for pair in unread}
+        ours, classes = ([pair for pair in pairs if id(pair) not in left_out] for pairs in (ours, self.classes))
         lost = list(nameless([*ours, *classes]))
         skipped = {id(place.at) for place in lost}
         # An object of the same name in an API that is not served is the same object: nothing comes or goes.
@@ -171,7 +180,7 @@ class _Planner:
         uncompared = [
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
-            *foreign_pools(pair for pair in both if pair not in ours and pair not in unread),
+            *foreign_pools(pair for pair in both if id(pair) not in compared),
             *unserved(*self.asked, self.options.release),
             *of_templates([*ours, *classes]),
             *(pool.uncompared for pool in pools if pool.uncompared is not None),
