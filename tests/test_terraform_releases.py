@@ -43,6 +43,26 @@ WAYS = {
     "set": ('set {\n    name  = "types[0]"\n    value = "m5.xlrge"\n  }', {}, "m.tf:7"),
     "set as a list": ('set = [{ name = "types[0]", value = "m5.xlrge" }]', {}, "m.tf:5"),
     "set_list": ('set_list {\n    name  = "types"\n    value = ["m5.xlrge", "m5.large"]\n  }', {}, "m.tf:7"),
+    "a variable's default in another file": (
+        "values = [yamlencode({ types = [var.type] })]",
+        {"variables.tf": 'variable "type" {\n  default = "m5.xlrge"\n}\n'},
+        "variables.tf:2",
+    ),
+    "a value of tfvars": (
+        "values = [yamlencode({ types = var.types })]",
+        {"variables.tf": 'variable "types" {}\n', "terraform.tfvars": 'types = ["m5.xlrge"]\n'},
+        "terraform.tfvars:1",
+    ),
+    "a local in another file": (
+        'set = [{ name = "types[0]", value = local.type }]',
+        {"locals.tf": 'locals {\n  type = "m5.xlrge"\n}\n'},
+        "locals.tf:2",
+    ),
+    "a local in a text": (
+        "values = [<<-EOT\n    types:\n      - ${local.type}\n  EOT\n  ]",
+        {"locals.tf": 'locals {\n  type = "m5.xlrge"\n}\n'},
+        "locals.tf:2",
+    ),
     "a later one over an earlier one": (
         'values = [yamlencode({ types = ["m5.xxlarge"] }), yamlencode({ types = ["m5.xlrge"] })]',
         {},

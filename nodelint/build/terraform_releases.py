@@ -48,11 +48,18 @@ def find_terraform_releases(
                     for layer in layers:
                         root = layer.apply(root)
                     count += 1
-                    for given in {id(layer.given): layer.given for layer in layers}.values():
+                    for given in _files_of(layers, root, defaults):
                         if count <= MOST_RELEASES:
                             yield path, given, root
             except EvaluationLimit:
                 continue
+
+
+def _files_of(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> list[SourceText]:
+    """The files with a part in the values: those of the release, and those of the variables and locals in it."""
+    files = {id(layer.given): layer.given for layer in layers}
+    files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
+    return list(files.values())
 
 
 def _releases_in(file: TerraformFile, modules: Modules, chart: str) -> Iterator[list[ValuesLayer]]:
