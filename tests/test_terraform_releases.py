@@ -102,3 +102,11 @@ def test_values_that_are_not_known_leave_a_chart_as_it_is(nodelint: Run, tmp_pat
     report = json.loads(nodelint("check", ".", "--format", "json", "--select", "unknown-value,invalid-field").stdout)
     assert not report["findings"]
     assert report["coverage"]["objects"] == 1
+
+
+def test_a_release_with_values_of_several_files_is_one(nodelint: Run, tmp_path: Path) -> None:
+    files = {"locals.tf": 'locals {\n  type = "m5.large"\n}\n'}
+    install(tmp_path, "values = [yamlencode({ types = [local.type], name = var.name })]", files)
+    (tmp_path / "variables.tf").write_text('variable "name" {\n  default = "b"\n}\n')
+    rows = json.loads(nodelint("hash", ".", "--format", "json", cwd=tmp_path).stdout)["objects"]
+    assert sorted(row["name"] for row in rows) == ["a", "b"]

@@ -83,11 +83,13 @@ class Built(NamedTuple):
     other. `label` is what it is built with beside its folder, where that is not plain: `values-prod.yaml`.
 
     `by_default`: it is built of values that are there to be replaced, and of a text that may come to something else;
-    only what these values themselves do is a finding. `own` is the file that makes it differ from another object that
-    is built of the same files: what that file has no part in is said of the other. `asked` are the files whose
-    findings are wanted, None for all that it is built of. `readings` are the same objects where what is not known is
-    there in other ways: what holds of them all is certain. `settle` gives the same file without the defaults that
-    somebody may replace, where that is known value by value: of what is left, everything holds.
+    only what these values themselves do is a finding. `given` are the files that make it differ from another object
+    that is built of the same files, `own` the first of them: what they have no part in is said of the other.
+
+    `asked` are the files whose findings are wanted, None for all that it is built of. `readings` are the same objects
+    where what is not known is there in other ways: what holds of them all is certain. `settle` gives the same file
+    without the defaults that somebody may replace, where that is known value by value: of what is left, everything
+    holds.
 
     `lost` are entries of lists that patches of an overlay took away by giving the lists anew, `unmatched` its patches
     for which there is no object.
@@ -104,7 +106,7 @@ class Built(NamedTuple):
     cluster: str = ""
     label: str = ""
     by_default: bool = False
-    own: SourceText | None = None
+    given: tuple[SourceText, ...] = ()
     asked: frozenset[str] | None = None
     readings: tuple[Source, ...] = ()
     settle: Callable[[], Sequence[Built]] | None = None
@@ -113,6 +115,11 @@ class Built(NamedTuple):
     map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
     lost: tuple[LostItems, ...] = ()
     unmatched: tuple[UnmatchedPatch, ...] = ()
+
+    @property
+    def own(self) -> SourceText | None:
+        """The first of the files that make it differ from another object built of the same files."""
+        return next(iter(self.given), None)
 
     @property
     def texts(self) -> tuple[Source, ...]:
@@ -182,9 +189,8 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
 
 
 def _list_sources(built: Built) -> Iterator[SourceText]:
-    """The files in which values are written, and patches of which something may be said; of a chart, its `own`."""
-    if built.own is not None:
-        yield built.own
+    """The files in which values are written, and patches of which something may be said; of a chart, the `given`."""
+    yield from built.given
     if built.by_default and built.settle is None:
         return
     yield from (patch.at.source for patch in built.unmatched)

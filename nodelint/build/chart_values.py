@@ -116,6 +116,17 @@ class _Tree(NamedTuple):
         return values_root(source) if source is not None else None
 
 
+class ChartRelease(NamedTuple):
+    """A release of a chart: the path of the chart's own values, the files that give others, and all values.
+
+    The strongest of the files is the first.
+    """
+
+    path: str
+    given: tuple[SourceText, ...]
+    root: Node
+
+
 class ValuesLayer(NamedTuple):
     """Values that a release adds to those below it: the text they stand in, and how they change the whole."""
 
@@ -125,12 +136,11 @@ class ValuesLayer(NamedTuple):
 
 def find_releases(
     charts: Mapping[str, Source], sources: Sequence[Source], holders: Sequence[Source] | None = None
-) -> Iterator[tuple[str, SourceText, Node]]:
-    """What Applications and HelmReleases give to charts of the repository: the chart's own values, a file, and all.
+) -> Iterator[ChartRelease]:
+    """What Applications and HelmReleases give to charts of the repository.
 
-    There is one for each file that has a part in it: the object's own, and files of values that it names. `charts`
-    are the default values of charts by their absolute path, `holders` the texts with the objects, where these are not
-    the sources themselves.
+    `charts` are the default values of charts by their absolute path, `holders` the texts with the objects, where
+    these are not the sources themselves.
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
@@ -149,8 +159,12 @@ def find_releases(
                 counts[path] += 1
                 for layer in layers:
                     whole = layer.apply(whole)
-                for given in {id(layer.given): layer.given for layer in layers}.values():
-                    yield path, given, whole
+                yield ChartRelease(path, files_of(layers), whole)
+
+
+def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
+    """The files in which layers of values stand, that of the strongest layer first."""
+    return tuple({id(layer.given): layer.given for layer in reversed(layers)}.values())
 
 
 def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
-from nodelint.build.chart_values import find_releases, find_vendored_values, vendored_files
+from nodelint.build.chart_values import ChartRelease, find_releases, find_vendored_values, vendored_files
 from nodelint.build.roots import nodes_of, own_roots, read
 from nodelint.build.template_source_map import Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
-from nodelint.source import Node, Source, SourceText
+from nodelint.source import Source
 from nodelint.source.templates.charts import values_of, values_place
 
 _Charts = dict[str, tuple[Source, list[Source]]]
@@ -32,22 +32,23 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
                 yield make_built(variants, values, fixing=True)
     defaults = {path: values for path, (values, _) in charts.items()}
     given = [
-        (p, source, merged(next(iter(own_roots(defaults[p])), r), r)) for p, source, r in overrides(defaults, sources)
+        ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
+        for path, source, root in overrides(defaults, sources)
     ]
     releases = find_releases(defaults, sources, _list_holders(sources, overlays) if charts and overlays else None)
-    for path, source, whole in (*given, *releases, *_terraform_releases(defaults, sources)):
-        values, templates = charts[path]
+    for release in (*given, *releases, *_terraform_releases(defaults, sources)):
+        values, templates = charts[release.path]
         for template in templates:
-            variants = fill_template(template, values, {}, by_path, whole)
+            variants = fill_template(template, values, {}, by_path, release.root)
             if variants:
-                yield make_built(variants, values, own=source)
+                yield make_built(variants, values, release.given)
 
     yield from _fill_overlay_releases(charts, sources, overlays)
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, by_path):
             variants = fill_template(template, found.defaults, {}, by_path, found.root)
             if variants:
-                yield make_built(variants, found.defaults, own=found.own)
+                yield make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
@@ -70,12 +71,10 @@ def _fill_overlay_releases(charts: _Charts, sources: Sequence[Source], overlays:
         for template in templates:
             variants = fill_template(template, values, {}, by_path, release.root)
             if variants:
-                yield lead_through(make_built(variants, values, own=release.own), release.overlay)
+                yield lead_through(make_built(variants, values, release.given), release.overlay)
 
 
-def _terraform_releases(
-    charts: Mapping[str, Source], sources: Sequence[Source]
-) -> Iterator[tuple[str, SourceText, Node]]:
+def _terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
     if not charts:
         return iter(())
     from nodelint.build.terraform_releases import find_terraform_releases

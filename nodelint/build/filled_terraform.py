@@ -41,7 +41,7 @@ class _TerraformRun:
         own = text.own
         cluster = os.path.abspath(text.root if own is None else own.path)
         parts = built.parts if own is None else (*built.parts, os.path.abspath(own.path))
-        return built._replace(cluster=cluster, label=text.caller, own=own, parts=parts)
+        return built._replace(cluster=cluster, label=text.caller, given=() if own is None else (own,), parts=parts)
 
     def settle(self, path: str) -> Callable[[], Sequence[Built]]:
         """What gives the builds of a file without replaceable defaults."""

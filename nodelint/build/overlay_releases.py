@@ -14,10 +14,10 @@ from nodelint.tuples import NamedTuple
 
 
 class OverlayRelease(NamedTuple):
-    """What an overlay gives to a chart: the path of its own values, a file with a part in them, and all values."""
+    """What an overlay gives to a chart: the path of its own values, the files with a part in them, and all values."""
 
     path: str
-    own: SourceText
+    given: tuple[SourceText, ...]
     root: Node
     overlay: Built
 
@@ -30,11 +30,15 @@ def may_hold_releases(overlay: Built) -> bool:
 def find_overlay_releases(
     charts: Mapping[str, Source], sources: Sequence[Source], overlays: Sequence[Built]
 ) -> Iterator[OverlayRelease]:
-    """What the objects of overlays give to charts; one for each file in which a value of theirs is written."""
+    """What the objects of overlays give to charts, with the files in which the values of these are written."""
     for overlay in filter(may_hold_releases, overlays):
         for path, given, root in find_releases(charts, sources, [overlay.source]):
-            texts = [given] if given is not overlay.source else _list_files(overlay, root)
-            yield from (OverlayRelease(path, text, root, overlay) for text in texts)
+            files: dict[int, SourceText] = {}
+            for source in given:
+                texts = [source] if source is not overlay.source else _list_files(overlay, root)
+                files.update((id(text), text) for text in texts)
+            if files:
+                yield OverlayRelease(path, tuple(files.values()), root, overlay)
 
 
 def _list_files(overlay: Built, root: Node) -> list[SourceText]:

@@ -26,9 +26,13 @@ _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 
 
 def make_built(
-    variants: Sequence[Back], values: SourceText, own: SourceText | None = None, fixing: bool = False
+    variants: Sequence[Back], values: SourceText, given: Sequence[SourceText] = (), fixing: bool = False
 ) -> Built:
-    """What templates come to as one built object; `fixing` says whether edits are led back."""
+    """What templates come to as one built object.
+
+    `given` are the files whose values stand in the place of the chart's own, the strongest first; `fixing` says
+    whether edits are led back.
+    """
     template = variants[0].template
     back_of = {id(back.result): back for back in variants}
 
@@ -36,7 +40,8 @@ def make_built(
         back = back_of.get(id(at.source))
         return ValueOrigin(at, True) if back is None else back.find_origin(at)
 
-    files = (template.path, *variants[0].included, values.path, *([own.path] if own is not None else []))
+    own = next(iter(given), None)
+    files = (template.path, *variants[0].included, values.path, *(source.path for source in given))
     chart = os.path.dirname(os.path.abspath(values.path))
     return Built(
         variants[0].result,
@@ -46,7 +51,7 @@ def make_built(
         cluster=chart if own is None else os.path.abspath(own.path),
         label="" if own is None else os.path.relpath(own.path, chart).replace(os.sep, "/"),
         by_default=True,
-        own=own,
+        given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
         find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
         map_edits=variants[0].lead_edits if fixing else _lead_none,

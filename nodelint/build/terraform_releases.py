@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from nodelint.build.chart_values import MOST_RELEASES, ValuesLayer, read_setting
+from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_of, read_setting
 from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.placeholders import holds_code, mask
@@ -24,13 +24,11 @@ _ENCODERS = ("yamlencode", "jsonencode")
 _SETTERS = ("set", "set_list", "set_sensitive")
 
 
-def find_terraform_releases(
-    charts: Mapping[str, Source], sources: Sequence[Source]
-) -> Iterator[tuple[str, SourceText, Node]]:
-    """The charts that files of Terraform install: the chart's own values, a file that gives others, and all of them.
+def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
+    """The releases of charts in files of Terraform.
 
-    There is one for each file with a part in it. `charts` are the default values of charts by their absolute path. A
-    release with values that are not known is left out: they may be in the place of any others.
+    `charts` are the default values of charts by their absolute path. A release with values that are not known is left
+    out: they may be in the place of any others.
     """
     modules = Modules(sources)
     for path, defaults in charts.items():
@@ -48,18 +46,17 @@ def find_terraform_releases(
                     for layer in layers:
                         root = layer.apply(root)
                     count += 1
-                    for given in _files_of(layers, root, defaults):
-                        if count <= MOST_RELEASES:
-                            yield path, given, root
+                    if count <= MOST_RELEASES:
+                        yield ChartRelease(path, _files_of(layers, root, defaults), root)
             except EvaluationLimit:
                 continue
 
 
-def _files_of(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> list[SourceText]:
+def _files_of(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tuple[SourceText, ...]:
     """The files with a part in the values: those of the release, and those of the variables and locals in it."""
-    files = {id(layer.given): layer.given for layer in layers}
+    files = {id(source): source for source in files_of(layers)}
     files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
-    return list(files.values())
+    return tuple(files.values())
 
 
 def _releases_in(file: TerraformFile, modules: Modules, chart: str) -> Iterator[list[ValuesLayer]]:

@@ -152,8 +152,8 @@ def _worlds(built: Sequence[Built]) -> list[list[Built]]:
             continue
         key = (
             ("default",)
-            if built_text.by_default and built_text.own is None
-            else (built_text.cluster, id(built_text.own))
+            if built_text.by_default and not built_text.given
+            else (built_text.cluster, *map(id, built_text.given))
         )
         found.setdefault(key, []).append(built_text)
     for files in modules.values():
@@ -196,14 +196,14 @@ class _World:
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
         known_mistakes = {_mistake(result) for result in known} if self._settled or not self._by_default else set()
-        own = self._built[0].own
+        given = self._built[0].given
         places = {(result.rule.name, result.span) for result in made.told}
         for mark, result in rounds[0].items():
             if not all(mark in others for others in rounds[1:]) or _mistake(result) in known_mistakes:
                 continue
             if self._by_default and _is_repeated(result, known):
                 continue
-            if own is not None and ((result.rule.name, result.span) in places or not _has_part(result, own)):
+            if given and ((result.rule.name, result.span) in places or not _has_part(result, given)):
                 continue
             known_mistakes.add(_mistake(result))
             made.told.append(result)
@@ -383,6 +383,6 @@ def _is_repeated(result: Result, known: Sequence[Result]) -> bool:
     return any(other.rule is result.rule and other.span.touches(at) for other in known)
 
 
-def _has_part(result: Result, file: SourceText) -> bool:
+def _has_part(result: Result, files: Sequence[SourceText]) -> bool:
     spans = (result.span, *(place.span for place in result.finding.also))
-    return any(span.source is file for span in spans)
+    return any(span.source is file for span in spans for file in files)
