@@ -96,6 +96,11 @@ HELM_STOPS = {
     "nothing": ({"Chart.yaml": ""}, "Chart.yaml:1", "the chart has no `name`"),
     "no such template": ({"templates/_helpers.tpl": '{{ define "other" }}web{{ end }}\n'}, *NO_TEMPLATE),
     "no helpers": ({"templates/_helpers.tpl": ""}, *NO_TEMPLATE),
+    "a vendored chart without its Chart.yaml": (
+        {"charts/lib/templates/pool.yaml": TEMPLATE},
+        "charts/lib/templates/pool.yaml:1",
+        "helm loads no chart without its `charts/lib/Chart.yaml`",
+    ),
     "half a template": (
         {"templates/pool.yaml": TEMPLATE[: TEMPLATE.index("weight") + 12]},
         "templates/pool.yaml:6",
@@ -108,7 +113,7 @@ HELM_STOPS = {
 def test_a_chart_over_which_helm_stops_is_named(nodelint: Run, tmp_path: Path, name: str) -> None:
     damage, place, why = HELM_STOPS[name]
     for path, text in {**CHART_FILES, **damage}.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     result = nodelint("check", ".")
     assert result.returncode == 2

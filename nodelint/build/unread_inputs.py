@@ -16,7 +16,7 @@ from nodelint.source import Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import CHART, Discovery
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.templates.charts import OTHER_VALUES, chart_of
+from nodelint.source.templates.charts import OTHER_VALUES, chart_of, templates_around
 
 _LARGEST = 16 << 20
 _MOST_FILES = 5000
@@ -101,6 +101,24 @@ def find_unread_inputs(
         if fault is not None and (path.endswith(TERRAFORM) or not is_template):
             line = source.text.count("\n", 0, fault.offset) + 1
             yield f"{shown[path]}:{line}", f"cannot be read: {fault.message}"
+    yield from _find_lost_charts(found.sources)
+
+
+def _find_lost_charts(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    """The first template of each vendored chart that has lost its Chart.yaml: helm stops there."""
+    known: set[str] = set()
+    for source in sources:
+        path = os.path.abspath(source.path)
+        chart = os.path.dirname(templates_around(path) or "") if source.may_be_template else ""
+        outer, below = os.path.split(os.path.dirname(chart))
+        if below != "charts" or chart in known or os.path.lexists(os.path.join(chart, CHART)):
+            continue
+        if os.path.basename(chart).startswith(("_", ".")):
+            continue  # helm passes these over
+        known.add(chart)
+        if os.path.isfile(os.path.join(outer, CHART)):
+            missing = os.path.relpath(os.path.join(chart, CHART))
+            yield f"{source.path}:1", f"cannot be read: helm loads no chart without its `{missing}`"
 
 
 def _is_always_read(path: str) -> bool:

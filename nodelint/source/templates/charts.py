@@ -37,7 +37,7 @@ def values_of(path: str) -> str | None:
 
 def values_place(path: str) -> str | None:
     """Where the default values for a template would stand, be they there or not; None as for `values_of`."""
-    folder = _templates_around(path)
+    folder = templates_around(path)
     if folder is None:
         return None
     chart = os.path.dirname(folder)
@@ -56,7 +56,7 @@ class VendoredChart(NamedTuple):
 
 def vendored_chart(path: str) -> VendoredChart | None:
     """The chart of a template that is vendored in another one; None for any other file, or one within two others."""
-    folder = _templates_around(path)
+    folder = templates_around(path)
     chart = os.path.dirname(folder) if folder is not None else ""
     outer = chart_around(chart or os.curdir) if folder is not None else None
     own = _root(os.path.join(chart, CHART)) if outer is not None else None
@@ -79,12 +79,12 @@ def _name(node: Node, key: str = "name") -> str:
 
 def chart_of(path: str) -> str | None:
     """The folder of the chart, be it vendored or not, whose template a file is; None for any other file."""
-    folder = _templates_around(path)
+    folder = templates_around(path)
     chart = os.path.dirname(folder) if folder is not None else None
     return chart if chart is not None and os.path.lexists(os.path.join(chart, CHART)) else None
 
 
-def _templates_around(path: str) -> str | None:
+def templates_around(path: str) -> str | None:
     """The folder `templates` that a file is in, however deep; None where it is in none."""
     folder = os.path.dirname(path)
     while os.path.basename(folder) != _FOLDER:
@@ -128,7 +128,7 @@ def _root(values: str) -> Node | None:
 
 def other_templates(path: str) -> list[str]:
     """The texts of a chart's other templates, as far as they can be read."""
-    folder = _templates_around(path)
+    folder = templates_around(path)
     if folder is None:
         return []
     return [text for _, text in _texts(folder, lambda other: os.path.abspath(other) != os.path.abspath(path))]
@@ -136,7 +136,7 @@ def other_templates(path: str) -> list[str]:
 
 def other_files(path: str) -> list[str]:
     """The texts of a chart's YAML files beside its templates and default values, as far as they can be read."""
-    folder = _templates_around(path)
+    folder = templates_around(path)
     if folder is None:
         return []
     chart = os.path.dirname(folder) or os.curdir
@@ -154,7 +154,7 @@ def definitions_of(path: str, sources: Mapping[str, SourceText]) -> Definitions:
     A name that two of them give to different texts is left out. `sources` are files that are read already, by their
     absolute path.
     """
-    folder = _templates_around(path)
+    folder = templates_around(path)
     if folder is None:
         return {}
     chart = os.path.dirname(folder)
@@ -253,7 +253,7 @@ def _is_blank(part: Part, text: str) -> bool:
 
 
 def _may_define(path: str) -> bool:
-    return _templates_around(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
+    return templates_around(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
 
 
 def chart_around(chart: str) -> str | None:
