@@ -45,6 +45,8 @@ BARE = (
 """A whole value that is a reference: a host's name, such as `local.example.com`, is none."""
 MARKS = ("module.", "each.", "var.", "local.", *(f"{provider}_" for provider in PROVIDERS))
 """One of these is in every text that holds a value of such a form."""
+JSON_FILES = (".tf.json", ".tofu.json")
+"""Files of Terraform as JSON, in which every text is a template."""
 SEVERAL = 5
 HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the object into Terraform"
 
@@ -60,7 +62,8 @@ def check(obj: Object, context: Context) -> Findings:
     host = obj.document.host
     if host not in (None, "block", "terraform") or source.holds("kro.run/"):
         return
-    marked = _places(obj, context) if host != "terraform" else ()
+    is_terraform = host == "terraform" or source.path.endswith(JSON_FILES)
+    marked = _places(obj, context) if not is_terraform else ()
     bare = list(_bare(obj))
     places = sorted([*marked, *map(_inside, bare)], key=lambda place: place.start)
     if not places:
@@ -69,15 +72,15 @@ def check(obj: Object, context: Context) -> Findings:
     written = source.text[first.start : first.end]
     name = obj.node.find("metadata", "name")
     is_name = name is not None and name.start <= first.start < name.end
-    where = "without `${}`" if host == "terraform" else "in this file"
+    where = "without `${}`" if is_terraform else "in this file"
     yield Finding(
         at=first,
         message=f"`{written}` is Terraform's, and nothing replaces it {where}",
         also=[Also(place, "another one") for place in places[1 : SEVERAL + 1]],
         note="the API server refuses it as a name" if is_name else "Kubernetes takes it as the value",
-        help=f"write `${{{written}}}`" if host == "terraform" else HELP,
+        help=f"write `${{{written}}}`" if is_terraform else HELP,
         covers=bare,
-        suggestions=_ways(places, host == "terraform"),
+        suggestions=_ways(places, is_terraform),
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from .manifests import nodeclass
 from .test_chart_defaults import chart, findings
@@ -515,3 +517,8 @@ def test_an_expression_of_terraform_as_a_text_is_no_placeholder(
     heredoc = 'resource "x" "y" {\n  yaml_body = <<-EOT\n' + textwrap.indent(text, "    ") + "  EOT\n}\n"
     (tmp_path / "main.tf").write_text(heredoc, encoding="utf-8")
     assert bool(findings(nodelint, "main.tf", "--select", "terraform-reference")) == (told and "${" not in written)
+    manifest = YAML(typ="safe").load(text)
+    resource = {"resource": {"kubernetes_manifest": {"class": {"manifest": manifest}}}}
+    (tmp_path / "main.tf.json").write_text(json.dumps(resource, indent=2), encoding="utf-8")
+    found = findings(nodelint, "main.tf.json", "--select", "terraform-reference")
+    assert bool(found) == (told and "${" not in written)
