@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,45 @@ FORMS = {
 }
 
 
+def helm_release(values: str, chart: str = "karpenter-pools") -> str:
+    return (
+        f'resource "helm_release" "pools" {{\n  name = "karpenter"\n  chart = "{chart}"\n  values = [{values}]\n}}\n'
+    )
+
+
+MAP = 'nodePools = {\n      default = { instanceTypes = ["m5.large"] }\n    }'
+MODULE = 'module "karpenter_pools" {{\n  source = "{}"\n  {}\n}}\n'
+REGISTRY = "acme/karpenter-pools/aws"
+FORMS |= {
+    "yamlencode of a helm_release": (
+        {"m.tf": helm_release(f"yamlencode({{\n    {MAP}\n  }})")},
+        "m.tf",
+        "karpenter-pools",
+    ),
+    "a merge of a helm_release": (
+        {"m.tf": helm_release(f"jsonencode(merge(var.more, {{\n    {MAP}\n  }}))")},
+        "m.tf",
+        "karpenter-pools",
+    ),
+    "a local of a helm_release": (
+        {"m.tf": helm_release("yamlencode({\n    nodePools = local.pools\n  })")},
+        "m.tf",
+        "karpenter-pools",
+    ),
+    "a heredoc of a helm_release": (
+        {"m.tf": helm_release(f"<<-EOT\n{indented(POOLS, 4)}  EOT\n  ", "oci://example.com/pools")},
+        "m.tf",
+        "oci://example.com/pools",
+    ),
+    "a module of a registry": ({"m.tf": MODULE.format(REGISTRY, MAP)}, "m.tf", REGISTRY),
+    "a module of git": (
+        {"m.tf": MODULE.format("git::https://example.com/pools.git?ref=v1", "node_pools = var.pools")},
+        "m.tf",
+        "git::https://example.com/pools.git?ref=v1",
+    ),
+}
+
+
 def write(folder: Path, files: dict[str, str]) -> None:
     (folder / ".git").mkdir(exist_ok=True)
     for path, text in files.items():
@@ -104,7 +144,7 @@ def test_values_of_a_chart_that_is_elsewhere_are_named(nodelint: Run, tmp_path: 
     line = 1 + next(
         number
         for number, text in enumerate(files[path].splitlines())
-        if text.strip().rstrip(":") in ("nodePools", "ec2NodeClass", "node_pools")
+        if re.match(r"\s*(?:nodePools|ec2NodeClass|node_pools)(?::$| =)", text)
     )
     assert [(entry["path"], entry["line"]) for entry in told] == [(path, line)]
     assert chart in told[0]["reason"]
@@ -121,6 +161,24 @@ KNOWN = {
     "a HelmRelease of it": {**HERE, "a.yaml": release("./charts/pools")},
     "fields of Karpenter's": {"a.yaml": application("chart: pools", JUDGED)},
     "what is switched off": {"v.yaml": "karpenter:\n  nodePool:\n    enabled: false\n    capacityTypes: [spot]\n"},
+    "a module of the repository": {"m.tf": MODULE.format("./pools", MAP)},
+    "a chart of the repository by Terraform": {
+        **HERE,
+        "charts/pools/values.yaml": POOLS,
+        "m.tf": helm_release(f"yamlencode({{\n    {MAP}\n  }})", "./charts/pools"),
+    },
+    "the roles of Karpenter": {
+        "m.tf": MODULE.format("terraform-aws-modules/eks/aws//modules/karpenter", 'node_iam_role_name = "a"')
+    },
+    "Auto Mode": {
+        "m.tf": MODULE.format(
+            "terraform-aws-modules/eks/aws", 'compute_config = { node_pools = ["general-purpose"] }'
+        )
+    },
+    "the pools of another cloud": {
+        "m.tf": '# karpenter\nmodule "a" {\n  source = "acme/gke/google"\n'
+        '  node_pools = [{ name = "a", zones = ["b"] }]\n}\n'
+    },
     "the controller": {"v.yaml": "karpenter:\n  settings: {clusterName: a}\n  nodePool: {name: a}\n"},
 }
 

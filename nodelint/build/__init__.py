@@ -33,6 +33,10 @@ _VALUES_OF_OTHERS = ("argoproj.io/", "helm.toolkit", "helmCharts")
 """Words of objects that give values to charts; a file without a `kind` may hold nothing but values."""
 
 
+_GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
+"""The head of a block of Terraform that gives values to what may be elsewhere."""
+
+
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
@@ -117,11 +121,20 @@ def build(
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:
     """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
-    if all("kind:" in f.text and not any(word in f.text for word in _VALUES_OF_OTHERS) for f in files):
+    import re  # a run over plain files needs none of it
+
+    terraform = [f for f in files if f.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, f.text)]
+    manifests = [f for f in files if "kind:" in f.text and not any(word in f.text for word in _VALUES_OF_OTHERS)]
+    if not terraform and len(manifests) == len(files):
         return ()
     from nodelint.build.remote_values import find_remote_values
 
-    return tuple(find_remote_values(files, {part for text in built for part in text.parts}))
+    found = list(find_remote_values(files, {part for text in built for part in text.parts}))
+    if terraform:
+        from nodelint.build.remote_terraform import find_remote_inputs
+
+        found += find_remote_inputs(terraform)
+    return tuple(found)
 
 
 def may_fill(files: Sequence[Source]) -> bool:

@@ -16,19 +16,19 @@ from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import repository
 from nodelint.source.nodes import MappingEntry
 
-_HOLDER = (
-    r"(?i)(?:karpenter[_-]?)?(?:node[_-]?pools?|(?:ec2)?[_-]?node[_-]?class(?:es)?|provisioners"
-    r"|(?:aws)?[_-]?node[_-]?templates)"
+HOLDER = (
+    r"(?i:(?:karpenter[_-]?)?(?:node[_-]?pools?|(?:ec2)?[_-]?node[_-]?class(?:es)?|provisioners"
+    r"|(?:aws)?[_-]?node[_-]?templates))"
 )
 """Keys under which charts take pools and classes."""
-_FIELD = (
-    r"(?i)(?:instance|capacity|ami|subnet|securityGroup|requirement|disruption|consolidat|expire|arch|taint"
+FIELD = (
+    r"(?i:instance|capacity|ami|subnet|securityGroup|requirement|disruption|consolidat|expire|arch|taint"
     r"|weight|blockDevice|userData|metadataOptions|zones?$|limits$|cpu)"
 )
 """How a key begins that says what a pool launches, or a class takes."""
 _MOST_LEVELS = 6
 _NOT_TAKEN = "are values that no template here is filled with: what a chart makes of them is not judged"
-_NOT_HERE = "no template of which is here: what it makes of them is not judged"
+NOT_HERE = "no template of which is here: what it makes of them is not judged"
 
 
 def may_hold_remote_values(source: Source) -> bool:
@@ -55,7 +55,7 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
         found: list[Unbuilt] = []
         for root in nodes_of(source):
             for chart, values in _values_in(root, path, charts, taken):
-                reason = f"are values of the chart {chart}, {_NOT_HERE}" if chart else _NOT_TAKEN
+                reason = f"are values of the chart {chart}, {NOT_HERE}" if chart else _NOT_TAKEN
                 found += [_describe(entry.key, f"`{entry.name}` {reason}") for entry in _find_holders(values, judged)]
             found += _find_hidden_values(root, charts, by_path)
         yield from sorted(set(found), key=lambda values: values.line)
@@ -118,7 +118,7 @@ def _find_holders(values: Node, judged: Sequence[tuple[int, int]]) -> Iterator[M
         for entry in reversed(node.entries):
             if entry.merged or entry.value.kind == "scalar":
                 continue
-            if entry.name is None or re.fullmatch(_HOLDER, entry.name) is None:
+            if entry.name is None or re.fullmatch(HOLDER, entry.name) is None:
                 pending += [(entry.value, level + 1)] if level < _MOST_LEVELS else []
             elif _is_switched_on(entry.value) and any(
                 not _is_judged(part, judged) for part in _list_parts(entry.value)
@@ -128,14 +128,14 @@ def _find_holders(values: Node, judged: Sequence[tuple[int, int]]) -> Iterator[M
 
 def _list_parts(holder: Node) -> list[Node]:
     """The pools or classes under a key: it is one itself, or has a list or a map of them."""
-    if any(re.match(_FIELD, entry.name or "") for entry in holder.entries):
+    if any(re.match(FIELD, entry.name or "") for entry in holder.entries):
         return [holder]
     below = [*holder.items, *(entry.value for entry in holder.entries)]
     return [node for node in below if _says_field(node) and _is_switched_on(node)]
 
 
 def _says_field(node: Node) -> bool:
-    return any(re.match(_FIELD, e.name or "") or _says_field(e.value) for e in node.entries)
+    return any(re.match(FIELD, e.name or "") or _says_field(e.value) for e in node.entries)
 
 
 def _is_switched_on(node: Node) -> bool:
