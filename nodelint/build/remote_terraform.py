@@ -14,7 +14,7 @@ from nodelint.tuples import NamedTuple
 
 _ENDS = (".tf", ".tofu")
 _NAMES_HOLDER = rf"(?<![\w.-]){HOLDER}\"?[ \t]*[=:]"
-_NAMES_FIELD = rf"(?<![\w.-])\"?{FIELD}[\w.-]*\"?[ \t]*[=:]"
+_NAMES_FIELD = rf"(?<![\w.-])\"?(?=([\w.-]+)\"?[ \t]*[=:]){FIELD}".replace("$", r"(?![\w.-])")
 _LOCAL = r"\.{0,2}/|\$\{"
 _READS = ("name", "attribute", "index", "call", "for", "condition", "splat")
 """Expressions whose value stands elsewhere."""
