@@ -77,16 +77,24 @@ def _find_holders(source: Source, given: Mapping[str, HclExpression], maker: _Ma
         if re.fullmatch(HOLDER, name) is not None and _holds_parts(source, expression, maker):
             yield expression.start, name
         elif expression.kind == "template":
-            text = source.text[expression.start : expression.end]
-            for found in re.finditer(rf"(?m)^[ \t]*({HOLDER}):[ \t]*$", text):
-                if re.search(_NAMES_FIELD, text[found.end() :]) is not None:
-                    yield expression.start + found.start(1), found[1]
+            yield from _find_text_holders(source, expression)
         elif expression.kind == "object":
             keys, values = expression.parts[::2], expression.parts[1::2]
             named = [(source.text[key.start : key.end].strip('"'), of) for key, of in zip(keys, values, strict=True)]
             pending += reversed(named)
         else:
             pending += [("", part) for part in reversed(expression.parts)]
+
+
+def _find_text_holders(source: Source, expression: HclExpression) -> Iterator[tuple[int, str]]:
+    """The same for a text of YAML, also where its fields are Karpenter's own: what becomes of them is not known."""
+    for found in re.compile(rf"(?m)^([ \t]*)({HOLDER}):[ \t]*$").finditer(
+        source.text, expression.start, expression.end
+    ):
+        after = re.compile(rf"(?m)^[ \t]{{0,{len(found[1])}}}\S").search(source.text, found.end(), expression.end)
+        end = after.start() if after is not None else expression.end
+        if re.compile(_NAMES_FIELD).search(source.text, found.end(), end) is not None:
+            yield found.start(2), found[2]
 
 
 def _holds_parts(source: Source, expression: HclExpression, maker: _Maker) -> bool:

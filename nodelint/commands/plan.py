@@ -37,6 +37,7 @@ from nodelint.source.files.safe_read import error_reason
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from nodelint.build.switched_off import Address
     from nodelint.commands._flags import PlanSettingFlags
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
@@ -309,7 +310,30 @@ def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session:
 def _side(read: Read, other: Read) -> Side:
     from nodelint.plan import Side
 
-    return Side(applied(read, other), read.beside, read.root)
+    return Side(applied(read, other), read.beside, read.root, _list_switched_off(read, other))
+
+
+def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
+    """The ids of objects that a block of Terraform makes on the other side, and not on this one.
+
+    What is switched off on both sides is compared: whoever applies it may switch it on.
+    """
+    if not any(source.path.endswith((".tf", ".tofu")) for source in (*read.found.sources, *other.found.sources)):
+        return frozenset()
+    from nodelint.build.switched_off import find_addresses
+
+    def place(side: Read, address: Address) -> Address:
+        return os.path.relpath(address[0], side.root) if side.root else address[0], *address[1:]
+
+    ours, others = (
+        [
+            (obj, place(side, address), is_off)
+            for obj, address, is_off in find_addresses(list(side.inventory.objects(foreign=True)), side.found.sources)
+        ]
+        for side in (read, other)
+    )
+    made = {address for _, address, is_off in others if not is_off}
+    return frozenset(id(obj) for obj, address, is_off in ours if is_off and address in made)
 
 
 def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:

@@ -17,16 +17,20 @@ from nodelint.tuples import NamedTuple
 
 
 class Side(NamedTuple):
-    """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on."""
+    """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on.
+
+    `switched_off` are the ids of objects that are written on this side and made on the other alone.
+    """
 
     inventory: Inventory
     beside: Sequence[Source] = ()
     root: str = ""
+    switched_off: frozenset[int] = frozenset()
 
     @property
     def objects(self) -> list[Object]:
         """Objects of Karpenter's, pools of another provider too: a pool may go from one to the other."""
-        return list(self.inventory.objects(foreign=True))
+        return [obj for obj in self.inventory.objects(foreign=True) if id(obj) not in self.switched_off]
 
     def place(self, obj: Object) -> str:
         """Where an object's file stands below the root, and what it is built with."""

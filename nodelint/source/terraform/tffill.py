@@ -390,5 +390,14 @@ def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[
     return [{}]
 
 
+def has_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> bool:
+    """Whether the `count` of a block is known to be 0, or its `for_each` to be empty."""
+    over, count = outer.get("for_each"), outer.get("count")
+    if over is not None:
+        return items_of(evaluator.value(over)) == []
+    number = evaluator.value(count).value if count is not None else None
+    return number == 0 and number is not False
+
+
 def _names(at: Node, **members: Node) -> Node:
     return mapping(at, ((name, at, value) for name, value in members.items()))

@@ -23,6 +23,7 @@ from nodelint.source.terraform.tffill import (
     TerraformBlock,
     TerraformFile,
     attributes_of,
+    has_no_instance,
     instances,
 )
 from nodelint.source.terraform.tffunctions import call_function
@@ -57,9 +58,12 @@ class TerraformModule:
         root: str,
         label: str,
         own: Source | None = None,
+        is_off: bool = False,
     ) -> None:
         self.modules = modules
         self.own = own
+        self.is_off = is_off
+        """Whether the call has no instance: what it makes is there to be switched on."""
         self.folder = folder
         self.root = root
         self.label = label
@@ -355,12 +359,13 @@ class Modules:
     ) -> Iterator[TerraformModule]:
         for caller in self.variants(os.path.dirname(os.path.abspath(file.source.path)), depth + 1):
             evaluator = caller.evaluator(file.source)
+            is_off = caller.is_off or has_no_instance(given, evaluator)
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
                 around = os.path.relpath(os.path.dirname(os.path.abspath(file.source.path)), folder)
                 label = f"module.{'.'.join(block.names)} of {around.replace(os.sep, '/')}"
-                yield TerraformModule(self, folder, args, caller.root, label, caller.own)
+                yield TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
 
     def variable_files(self, folder: str) -> dict[str, Node]:
         """The values of the files that Terraform reads by itself."""

@@ -1,0 +1,82 @@
+"""A block of Terraform that comes to make no object, or begins to: `plan` says that the object goes, or is new."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import pytest
+
+from .manifests import nodepool
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+RESOURCE = 'resource "kubectl_manifest" "pool" {{\n  {}\n  yaml_body = <<-YAML\n{}  YAML\n}}\n'
+CALL = 'module "pools" {{\n  source = "./pools"\n  {}\n}}\n'
+VARIABLE = 'variable "on" {{\n  default = {}\n}}\n'
+
+
+def pool(meta: str, name: str = "default") -> str:
+    return RESOURCE.format(
+        meta,
+        indent(
+            nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]").replace(
+                "name: default", f"name: {name}", 1
+            ),
+            "    ",
+        ),
+    )
+
+
+# by name: the files where the pool is made, and where it is not
+SWITCHES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "a count": ({"main.tf": pool("count = 1")}, {"main.tf": pool("count = 0")}),
+    "no count, then one": ({"main.tf": pool("")}, {"main.tf": pool("count = 0")}),
+    "a variable": (
+        {"main.tf": pool("count = var.on ? 1 : 0"), "variables.tf": VARIABLE.format("true")},
+        {"main.tf": pool("count = var.on ? 1 : 0"), "variables.tf": VARIABLE.format("false")},
+    ),
+    "an empty set": (
+        {"main.tf": pool('for_each = toset(["default"])', "${each.key}")},
+        {"main.tf": pool("for_each = toset([])", "${each.key}")},
+    ),
+    "a module": (
+        {"main.tf": CALL.format("count = 1"), "pools/main.tf": pool("")},
+        {"main.tf": CALL.format("count = 0"), "pools/main.tf": pool("")},
+    ),
+}
+
+
+def plan(nodelint: Run, folder: Path, old: dict[str, str], new: dict[str, str]) -> dict[str, Any]:
+    for side, files in (("old", old), ("new", new)):
+        for path, text in files.items():
+            (folder / side / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / side / path).write_text(text, encoding="utf-8")
+    done = nodelint("plan", "--old", "old", "new", "--format", "json", cwd=folder)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize("goes", [True, False])
+def test_a_pool_that_is_switched_goes_or_comes(nodelint: Run, tmp_path: Path, name: str, goes: bool) -> None:
+    made, none = SWITCHES[name]
+    found = plan(nodelint, tmp_path, *((made, none) if goes else (none, made)))
+    assert [entry["change"] for entry in found["nodePools"]] == ["removed" if goes else "added"]
+
+
+def test_what_is_off_on_both_sides_is_compared(nodelint: Run, tmp_path: Path) -> None:
+    old = {"main.tf": pool("count = 0")}
+    new = {"main.tf": old["main.tf"].replace("amd64", "arm64")}
+    assert old != new
+    found = plan(nodelint, tmp_path, old, new)
+    assert [entry["change"] for entry in found["nodePools"]] == ["changed"]
+
+
+def test_an_unknown_count_is_no_switch(nodelint: Run, tmp_path: Path) -> None:
+    old, new = {"main.tf": pool("count = 1")}, {"main.tf": pool("count = var.count")}
+    assert [entry["change"] for entry in plan(nodelint, tmp_path, old, new)["nodePools"]] == ["unchanged"]
