@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from nodelint.caching import cached_property
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.lint.target import Target
 
 
-class ObjectRelations:
+class ObjectRelations(ABC):
     """The objects of a run, asked by what they have to do with each other."""
 
     def __init__(
@@ -166,9 +167,9 @@ class ObjectRelations:
             and (o.source is pool.source or (not alone and o.document.host in APPLIED and o.name != pool.name))
         )
 
+    @abstractmethod
     def _can_launch(self, pool: NodePool, value: str) -> bool:
         """Whether a pool can launch nodes of an architecture or a capacity type."""
-        raise NotImplementedError
 
     @cached_property
     def _pools_by_place(self) -> dict[tuple[object, ...], list[NodePool]]:
