@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import Target
+    from nodelint.model.cluster_objects import Workload
     from nodelint.model.manifest import NodePool
     from nodelint.source.files.discover import Discovery
 
@@ -85,6 +86,9 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
     else:
         shown = look()
         echo(report.fit_text(fits, width=shown.width, style=shown.style))
+    left_out = tree.daemons.left_out()
+    if fits and left_out:
+        say(_say_left_out(left_out))
     unreadable(found)
     broken = list(_list_broken(found))
     for place in broken:
@@ -92,6 +96,19 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
     if found.unreadable or broken:
         sys.exit(UNUSABLE)
     sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
+
+
+def _say_left_out(daemons: Sequence[Workload]) -> str:
+    """Which DaemonSets take no room beside any pod."""
+    from nodelint.model.messages import counted
+
+    shown = ", ".join(f"{daemon.label} ({daemon.source.path})" for daemon in daemons[:3])
+    more = f" and {len(daemons) - 3} more" if len(daemons) > 3 else ""
+    verb = "takes" if len(daemons) == 1 else "take"
+    return (
+        f"{counted(len(daemons), 'DaemonSet')} {verb} no room on nodes here: another cluster or another example may "
+        f"have {'it' if len(daemons) == 1 else 'them'}: {shown}{more}"
+    )
 
 
 def _list_broken(found: Discovery) -> Iterator[str]:

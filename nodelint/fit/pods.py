@@ -83,6 +83,9 @@ class HostPort(NamedTuple):
     port: int
     protocol: str
 
+    def __str__(self) -> str:
+        return f"{self.port}/{self.protocol}"
+
     def clashes(self, other: HostPort) -> bool:
         """Whether one node cannot give both."""
         if (self.port, self.protocol) != (other.port, other.protocol):
@@ -113,7 +116,8 @@ class Pod(NamedTuple):
 
     `terms` are the required terms of node affinity, any of which is enough; `preferred` those that are preferred, the
     heaviest first. `claims` are the names of persistent volume claims, `own_claims` the claims that its ephemeral
-    volumes make. `runtime_class` is the value of `runtimeClassName`.
+    volumes make. `runtime_class` is the value of `runtimeClassName`. `placement_known`: no placeholder stands where
+    its tolerations, selectors and terms are.
     """
 
     node: Node
@@ -129,7 +133,15 @@ class Pod(NamedTuple):
     runtime_class: Node | None
     dynamic_resources: bool
     node_name: Node | None
+    placement_known: bool
     unknown: tuple[UnknownFact, ...]
+
+
+class Daemon(NamedTuple):
+    """A DaemonSet, and what its pods ask."""
+
+    workload: Workload
+    pod: Pod
 
 
 def pod_of(workload: Workload) -> Pod | None:
@@ -164,12 +176,16 @@ def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
     required = reader.mapping(required, "the required node affinity")
     weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") if affinity is not None else None
     resource_claims, name, runtime = spec.get("resourceClaims"), spec.get("nodeName"), spec.get("runtimeClassName")
+    tolerations = tuple(reader.tolerations(spec.get("tolerations")))
+    selector = tuple(reader.selector(spec.get("nodeSelector")))
+    terms = tuple(reader.terms(required.get("nodeSelectorTerms") if required is not None else None))
+    placement_known = not reader.unknown
     return Pod(
         node=spec,
         requests=reader.requests(),
-        tolerations=tuple(reader.tolerations(spec.get("tolerations"))),
-        selector=tuple(reader.selector(spec.get("nodeSelector"))),
-        terms=tuple(reader.terms(required.get("nodeSelectorTerms") if required is not None else None)),
+        tolerations=tolerations,
+        selector=selector,
+        terms=terms,
         preferred=tuple(reader.preferred(weighted)),
         ports=tuple(reader.ports()),
         topologies=tuple(_topologies(spec)),
@@ -178,6 +194,7 @@ def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
         runtime_class=runtime if runtime is not None and runtime.value else None,
         dynamic_resources=resource_claims is not None and bool(resource_claims.items),
         node_name=name if name is not None and name.value else None,
+        placement_known=placement_known,
         unknown=tuple(reader.unknown),
     )
 

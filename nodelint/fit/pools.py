@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from nodelint.caching import cached_property
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import HostPort, Pod, Toleration, add_requests
+from nodelint.fit.pods import TOLERATES_ALL, Daemon, HostPort, Pod, Toleration, add_requests
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -64,11 +64,16 @@ DEFAULT_POLICIES = Policies()
 
 
 class DaemonGroup(NamedTuple):
-    """Types on whose nodes the same daemons run: what these ask together, and the ports of the node they take."""
+    """Types on whose nodes the same daemons run, and what these ask together."""
 
     types: TypeSet
     requests: Resources
-    ports: tuple[HostPort, ...]
+    daemons: tuple[Daemon, ...]
+
+    def port_taken_from(self, pod: Pod) -> tuple[HostPort, Daemon] | None:
+        """A port of the node that a pod needs and a daemon has taken."""
+        ports = ((port, daemon) for daemon in self.daemons for port in daemon.pod.ports)
+        return next((taken for taken in ports if any(port.clashes(taken[0]) for port in pod.ports)), None)
 
 
 class EmptyPool:
@@ -229,34 +234,47 @@ class EmptyPool:
         return types
 
     def daemon_types(self, pod: Pod) -> TypeSet:
-        """The types on whose nodes a daemon's pod runs, as Karpenter reckons it."""
+        """The types on whose nodes a daemon's pod certainly runs, as Karpenter reckons it."""
         if self.untolerated(pod.tolerations, soft=False) is not None:
+            return NONE
+        if self._any_taint and TOLERATES_ALL not in pod.tolerations:
             return NONE
         found = NONE
         for term in pod.terms or (None,):
-            requirements = requirements_of(
-                (*pod.selector, *(term.expressions if term is not None else ())), self.release
-            )
+            expressions = (*pod.selector, *(term.expressions if term is not None else ()))
+            if any(self._may_have(normalize(expression.key)) for expression in expressions):
+                continue
+            requirements = requirements_of(expressions, self.release)
             if self.clash(self.template, requirements) is None:
                 by_type = self.release >= DAEMONS_BY_TYPE
                 found |= self.meeting(requirements, self.candidates) if by_type else self.candidates
         return found
 
-    def groups(self, daemons: Iterable[Pod]) -> list[DaemonGroup]:
+    def _may_have(self, key: str) -> bool:
+        """Whether its nodes may have a label that is not known here, or one with a value that is not."""
+        return key in self._open_keys or (self.any_key and key not in well_known(self.release))
+
+    @cached_property
+    def _any_taint(self) -> bool:
+        """Whether it may have taints that are not known here."""
+        taints = self.pool.find_field("spec", "template", "spec", "taints")
+        if self.pool.partial or (taints is not None and _holds_placeholder(taints)):
+            return True
+        return any(UNKNOWN in (taint.key, taint.value, taint.effect) for taint in self.pool.taints)
+
+    def groups(self, daemons: Iterable[Daemon]) -> list[DaemonGroup]:
         """The candidates by the daemons that run on their nodes."""
-        parts: list[tuple[TypeSet, tuple[Pod, ...]]] = [(self.candidates, ())]
-        for pod in daemons:
-            types = self.daemon_types(pod)
+        parts: list[tuple[TypeSet, tuple[Daemon, ...]]] = [(self.candidates, ())]
+        for daemon in daemons:
+            types = self.daemon_types(daemon.pod)
             split = []
             for remaining, before in parts:
                 if remaining & types:
-                    split.append((remaining & types, (*before, pod)))
+                    split.append((remaining & types, (*before, daemon)))
                 if remaining - types:
                     split.append((remaining - types, before))
             parts = split
         return [
-            DaemonGroup(
-                types, add_requests(pod.requests for pod in pods), tuple(p for pod in pods for p in pod.ports)
-            )
-            for types, pods in parts
+            DaemonGroup(types, add_requests(daemon.pod.requests for daemon in present), present)
+            for types, present in parts
         ]

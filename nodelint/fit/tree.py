@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from nodelint.caching import cached_property
 from nodelint.fit import admission
+from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
@@ -72,6 +72,7 @@ class Tree:
         self.objects = list(objects)
         self.workloads = [obj for obj in self.objects if isinstance(obj, Workload)]
         self.volumes = Volumes(self.objects)
+        self.daemons = Daemons(self.workloads, self.pools)
         self._node_groups = node_groups
         self._bringing: dict[str, list[NodeOverlay]] = {}
         for overlay in overlays:
@@ -81,16 +82,6 @@ class Tree:
         self._fits: dict[int, WorkloadFit] = {}
         self._taken: dict[object, bool] = {}
         self._pools_near: dict[str, list[EmptyPool]] = {}
-
-    @cached_property
-    def _daemons(self) -> dict[tuple[str | None, object], list[_Daemon]]:
-        """The DaemonSets whose pods can be read, by namespace and name."""
-        found: dict[tuple[str | None, object], list[_Daemon]] = {}
-        for workload in self.workloads:
-            pod = pod_of(workload) if workload.is_daemon and not workload.partial else None
-            if pod is not None and not pod.dynamic_resources:
-                found.setdefault((workload.namespace, workload.name), []).append((workload, pod))
-        return found
 
     def fit(self, workload: Workload) -> WorkloadFit:
         """What each pool of the workload's cluster makes of its pods."""
@@ -211,18 +202,14 @@ class Tree:
 
     def _daemon_groups(self, pool: EmptyPool, workload: Workload) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
-        own = (workload.namespace, workload.name)
-        chosen = [
-            _nearest(same, pool) for name, same in self._daemons.items() if name != own or not workload.is_daemon
-        ]
-        key = id(pool), tuple(id(workload) for workload, _ in chosen)
+        chosen = self.daemons.beside(workload, pool)
+        key = id(pool), tuple(id(daemon.workload) for daemon in chosen)
         found = self._groups.get(key)
         if found is None:
-            found = self._groups[key] = pool.groups([self._without_unsure(pod, pool) for _, pod in chosen])
+            found = self._groups[key] = pool.groups(
+                daemon._replace(pod=self._without_unsure(daemon.pod, pool)) for daemon in chosen
+            )
         return found
-
-
-_Daemon = tuple[Workload, Pod]
 
 
 def _shape_of(pod: Pod) -> object:
@@ -238,16 +225,6 @@ def _shape_of(pod: Pod) -> object:
         tuple((plain(term.expressions), term.fields) for term in pod.terms),
         tuple(plain(term.expressions) for term in pod.preferred),
     )
-
-
-def _nearest(same: Sequence[_Daemon], pool: EmptyPool) -> _Daemon:
-    """Of several DaemonSets with one name that which goes to a pool's cluster; the smallest of those equally near."""
-
-    def rank(daemon: _Daemon) -> tuple[int, int]:
-        workload, pod = daemon
-        return -_nearness(workload.source.path, pool.pool.source.path), pod.requests.get("cpu", 0)
-
-    return min(same, key=rank)
 
 
 def _nearness(path: str, other: str) -> int:

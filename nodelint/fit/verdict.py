@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import IgnoredPod, requirements_of
-from nodelint.fit.pods import SPREAD, Pod, Term, Toleration, TopologyKey, add_requests
+from nodelint.fit.pods import SPREAD, Daemon, HostPort, Pod, Term, Toleration, TopologyKey, add_requests
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
 from nodelint.model import quantities
 from nodelint.model.manifest import Taint
@@ -37,12 +37,18 @@ _TOLERATES_SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
 
 
 class PoolRefusal(NamedTuple):
-    """Why a pool does not take a pod: one word, Karpenter's text, and where pool and workload say so, if they do."""
+    """Why a pool does not take a pod: one word, Karpenter's text, and where pool and workload say so, if they do.
+
+    `daemons` are the DaemonSets without which some type of the pool would take it, `port` the port of the node that
+    the pod needs and one of them has taken.
+    """
 
     reason: Reason
     message: str
     at_pool: Node | None = None
     at_workload: Node | None = None
+    daemons: tuple[Daemon, ...] = ()
+    port: HostPort | None = None
 
 
 class PoolVerdict(NamedTuple):
@@ -224,7 +230,7 @@ class _Attempt:
         offered = pool.offered(requirements, pool.allowed)
         left, met, fitting, with_offer, in_pairs = NONE, False, False, False, set[str]()
         for group in self.daemons:
-            if any(port.clashes(other) for port in self.pod.ports for other in group.ports):
+            if group.port_taken_from(self.pod) is not None:
                 continue
             types = group.types & pool.allowed
             requests = add_requests((self.pod.requests, group.requests))
@@ -239,7 +245,20 @@ class _Attempt:
             return left, None
         reason, text = _explain(met, fitting, with_offer, in_pairs)
         asking = self.pod.node.get("containers") if reason == "resources" else None
-        return NONE, PoolRefusal(reason, f"{text}, resources={shown_requests(self.pod.requests)}", None, asking)
+        text = f"{text}, resources={shown_requests(self.pod.requests)}"
+        alone = meeting & offered & pool.sizes.holding(self.pod.requests, pool.allowed)
+        in_the_way = _daemons_in_the_way(self.pod, [group for group in self.daemons if group.types & alone])
+        return NONE, PoolRefusal(reason, text, None, asking, *in_the_way)
+
+
+def _daemons_in_the_way(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
+    """The daemons that keep a pod from types that would hold it alone, and the port that one of them has taken."""
+    for group in groups:
+        taken = group.port_taken_from(pod)
+        if taken is not None:
+            return (taken[1],), taken[0]
+    asking = (daemon for group in groups for daemon in group.daemons if len(daemon.pod.requests) > 1)
+    return tuple({id(daemon.workload): daemon for daemon in asking}.values()), None
 
 
 def _pairs(meets: TypeSet, room: TypeSet, offers: TypeSet) -> Iterator[str]:
@@ -296,13 +315,17 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
     types, refusal = _daemon_types(pod, pool)
     room = NONE
     for group in others:
-        if not any(port.clashes(other) for port in pod.ports for other in group.ports):
+        if group.port_taken_from(pod) is None:
             room |= pool.sizes.holding(add_requests((pod.requests, group.requests)), group.types & types)
     if not types and refusal is not None:
         return PoolVerdict(pool, NONE, refusal)
     if not room:
         text = f"no instance type has enough resources, resources={shown_requests(pod.requests)}"
-        return PoolVerdict(pool, NONE, PoolRefusal("resources", text, None, pod.node.get("containers")))
+        alone = pool.sizes.holding(pod.requests, types)
+        daemons, port = _daemons_in_the_way(pod, [group for group in others if group.types & alone])
+        return PoolVerdict(
+            pool, NONE, PoolRefusal("resources", text, None, pod.node.get("containers"), daemons, port)
+        )
     return _with_image(PoolVerdict(pool, room, None))
 
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.data import table
+from nodelint.model.folders import REGION, is_named_for_environment, is_of_examples, path_in_repository
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
 from nodelint.source import UNKNOWN, Node
-from nodelint.source.files.safe_read import repository
 
 _MOST = 50
 """A folder with more pools is a collection, and no cluster."""
@@ -28,8 +28,6 @@ _ELSEWHERE = frozenset(
     }
 )
 """Words of paths whose objects are parts of an overlay, or out of use."""
-
-_REGION = r"[a-z]{2}-[a-z]+-\d"
 
 ClassOf = Callable[[NodePool], EC2NodeClass | None]
 
@@ -82,10 +80,10 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
             folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
     found = {id(later): same for same in files.values() for later in same[1:]}
     for same in folders.values():
-        if not 1 < len(same) <= _MOST_VERSIONS or any(_of_environment(o.source.path) for o in same):
+        if not 1 < len(same) <= _MOST_VERSIONS or any(is_named_for_environment(o.source.path) for o in same):
             continue
         for later in same[1:]:
-            if id(later) not in found and not _of_examples(later.source.path):
+            if id(later) not in found and not is_of_examples(later.source.path):
                 found[id(later)] = same
     return found
 
@@ -137,10 +135,10 @@ _OF_TERRAFORM = (".tf", ".tofu", *_READ_BY_NAME)
 
 def _stands_alone(o: Object) -> bool:
     """Whether an object may be for another cluster, or is no whole one."""
-    path = _path_in_repository(o.source.path)
+    path = path_in_repository(o.source.path)
     words = _ELSEWHERE.union(table("vocabulary")["environments"])
-    of_another = not words.isdisjoint(re.split(r"[^a-z0-9]+", path.lower())) or re.search(_REGION, path)
-    return o.partial or o.version != "v1" or _of_examples(path) or bool(of_another)
+    of_another = not words.isdisjoint(re.split(r"[^a-z0-9]+", path.lower())) or re.search(REGION, path)
+    return o.partial or o.version != "v1" or is_of_examples(path) or bool(of_another)
 
 
 def _differ(node: Node | None, other: Node | None) -> bool:
@@ -222,29 +220,8 @@ def _ambiguous(objects: Sequence[Object]) -> set[str]:
     """Folders whose files are not for one cluster: a name is there twice, or files are named for environments."""
     names = Counter((os.path.dirname(o.source.path), o.kind, o.name) for o in objects)
     found = {folder for (folder, _, name), times in names.items() if times > 1 and isinstance(name, str)}
-    found.update(os.path.dirname(path) for path in {o.source.path for o in objects} if _of_environment(path))
+    found.update(os.path.dirname(path) for path in {o.source.path for o in objects} if is_named_for_environment(path))
     return found
-
-
-def _of_examples(path: str) -> bool:
-    """Whether a file is in a folder of examples of its repository: `examples/v1`, `blueprints/spot`."""
-    words = table("vocabulary")["example_folders"]
-    folder = os.path.dirname(_path_in_repository(path))
-    return any(part in words for part in folder.lower().split("/"))
-
-
-def _path_in_repository(path: str) -> str:
-    """A path without the folders around its repository: how these are called says nothing about what it holds."""
-    whole = os.path.abspath(path)
-    root = repository(os.path.dirname(whole))
-    return path if root is None else os.path.relpath(whole, root).replace(os.sep, "/")
-
-
-def _of_environment(path: str) -> bool:
-    """Whether a file is named for an environment: `prod.yaml`, `nodepool-dev.yaml`."""
-    words = table("vocabulary")["environments"]
-    name = os.path.basename(path).lower()
-    return any(word in name for word in words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))
 
 
 def _by_cluster(pools: Sequence[NodePool], class_of: ClassOf) -> Iterable[list[NodePool]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.fit.pods import add_requests
 from nodelint.fit.suggestions import suggestions
 from nodelint.fit.tree import WorkloadFit
-from nodelint.fit.verdict import PoolVerdict
+from nodelint.fit.verdict import PoolRefusal, PoolVerdict, shown_requests
 from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
@@ -68,6 +69,7 @@ def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
         "cheapest": cheapest(verdict),
         "reason": None if refusal is None else refusal.reason,
         "message": None if refusal is None else refusal.message,
+        "daemonSets": [] if refusal is None else [daemon.workload.name for daemon in refusal.daemons],
     }
 
 
@@ -182,6 +184,20 @@ def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
     where = [place_line(node) for node in (refusal.at_pool, refusal.at_workload) if node is not None]
     if where:
         yield from wrap(", ".join(where), width, "       ")
+    if refusal.daemons:
+        yield from wrap(_say_daemons(refusal), width, "       ")
+
+
+def _say_daemons(refusal: PoolRefusal) -> str:
+    """What DaemonSets take of nodes that would hold the pod without them."""
+    first = [f"{d.workload.label} ({place_line(d.workload.name_node)})" for d in refusal.daemons[:3]]
+    more = f" and {len(refusal.daemons) - 3} more" if len(refusal.daemons) > 3 else ""
+    if refusal.port is not None:
+        return f"port {refusal.port} of the node is taken by {first[0]}"
+    requests = add_requests(daemon.pod.requests for daemon in refusal.daemons)
+    amounts = shown_requests({resource: amount for resource, amount in requests.items() if resource != "pods"})
+    verb = "takes" if len(refusal.daemons) == 1 else "take"
+    return f"beside {', '.join(first)}{more}, which {verb} {amounts} of each node"
 
 
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:

@@ -1,0 +1,112 @@
+"""Which DaemonSets of a run take room on the nodes of a pool, for certain."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from nodelint.data import table
+from nodelint.fit.pods import Daemon, pod_of
+from nodelint.fit.pools import EmptyPool
+from nodelint.model.cluster_objects import Workload
+from nodelint.model.folders import REGION, path_in_repository
+from nodelint.source import SourceText
+
+_STDIN = "-"
+"""The path of what standard input brought: whoever hands it over means the pools beside it."""
+
+
+class Daemons:
+    """The DaemonSets of a run, and for each pool those that certainly go to its cluster.
+
+    Repositories hold DaemonSets of other clusters and of other examples. One counts for the pools that stand nearest
+    to it, where no folder that leads to only one of them is of examples or for another environment or region. What
+    is built of a chart by its own defaults counts for the pools of that chart: whether anybody installs it elsewhere
+    is not known. Nor does one count that may stay off the nodes, as what it selects or tolerates is a placeholder.
+    """
+
+    def __init__(self, workloads: Iterable[Workload], pools: Sequence[EmptyPool]) -> None:
+        self._pools = pools
+        self._by_name: dict[tuple[str | None, object], list[Daemon]] = {}
+        for workload in workloads:
+            pod = pod_of(workload) if workload.is_daemon and not workload.partial else None
+            if pod is not None and not pod.dynamic_resources and pod.placement_known:
+                self._by_name.setdefault((workload.namespace, workload.name), []).append(Daemon(workload, pod))
+        self._paths: dict[str, tuple[str, ...]] = {}
+        self._nearest: dict[str, int] = {}
+        self._of_pool: dict[int, dict[tuple[str | None, object], Daemon]] = {}
+
+    def beside(self, workload: Workload, pool: EmptyPool) -> list[Daemon]:
+        """The daemons on a pool's nodes beside a pod of a workload: never the workload itself."""
+        found = self._of_pool.get(id(pool))
+        if found is None:
+            found = self._of_pool[id(pool)] = self._choose(pool)
+        own = (workload.namespace, workload.name) if workload.is_daemon else None
+        return [daemon for name, daemon in found.items() if name != own]
+
+    def left_out(self) -> list[Workload]:
+        """The DaemonSets that count for no pool, as they may be for another cluster, or for nodes of others."""
+        return [
+            daemon.workload
+            for same in self._by_name.values()
+            for daemon in same
+            if not any(self._share_a_cluster(daemon.workload.source, pool.pool.source) for pool in self._pools)
+        ]
+
+    def _choose(self, pool: EmptyPool) -> dict[tuple[str | None, object], Daemon]:
+        """The daemons of a pool's cluster: of several with one name the nearest, and of these the smallest."""
+        found = {}
+        for name, same in self._by_name.items():
+            near = [daemon for daemon in same if self._share_a_cluster(daemon.workload.source, pool.pool.source)]
+            if near:
+                found[name] = min(near, key=lambda daemon: self._rank(daemon, pool))
+        return found
+
+    def _rank(self, daemon: Daemon, pool: EmptyPool) -> tuple[int, int]:
+        return -self._common(daemon.workload.source, pool.pool.source), daemon.pod.requests.get("cpu", 0)
+
+    def _share_a_cluster(self, daemon: SourceText, pool: SourceText) -> bool:
+        """Whether what two texts hold goes to one cluster, for certain."""
+        if daemon.path in (pool.path, _STDIN) or (daemon.cluster and daemon.cluster == pool.cluster):
+            return True
+        if daemon.built is not None and daemon.built.by_default:
+            return False
+        common = self._common(daemon, pool)
+        nearest = self._nearest.get(daemon.path)
+        if nearest is None:
+            nearest = max(self._common(daemon, other.pool.source) for other in self._pools)
+            self._nearest[daemon.path] = nearest
+        return common == nearest and not _are_apart(self._parts(daemon), self._parts(pool), common)
+
+    def _parts(self, source: SourceText) -> tuple[str, ...]:
+        """The folders of a text's file in its repository, and the file's name."""
+        found = self._paths.get(source.path)
+        if found is None:
+            path = os.path.normpath(path_in_repository(source.path)).lower()
+            found = self._paths[source.path] = tuple(path.split(os.sep))
+        return found
+
+    def _common(self, source: SourceText, other: SourceText) -> int:
+        """How many folders two texts' files have in common."""
+        folders = zip(self._parts(source)[:-1], self._parts(other)[:-1], strict=False)
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], folders))
+
+
+def _are_apart(path: Sequence[str], other: Sequence[str], common: int) -> bool:
+    """Whether two files with so many folders in common may be for two clusters, by the words of the others."""
+    if path[:-1] == other[:-1]:
+        return False
+    examples = table("vocabulary")["example_folders"]
+    for parts in (path[:-1], other[:-1]):
+        if any(part in examples for part in parts[max(common - 1, 0) :]):
+            return True
+    return _stages(path[common:]) != _stages(other[common:])
+
+
+def _stages(parts: Sequence[str]) -> set[str]:
+    """The environments and regions that parts of a path name."""
+    text = "/".join(parts)
+    words = set(re.split(r"[^a-z0-9]+", text))
+    return words.intersection(table("vocabulary")["environments"]).union(re.findall(REGION, text))

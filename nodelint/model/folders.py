@@ -1,0 +1,33 @@
+"""What the folders and names of a repository's files say of the cluster that they are for."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.data import table
+from nodelint.source.files.safe_read import repository
+
+REGION = r"[a-z]{2}-[a-z]+-\d"
+"""An AWS region in a path."""
+
+
+def path_in_repository(path: str) -> str:
+    """A path without the folders around its repository: how these are called says nothing about what it holds."""
+    whole = os.path.abspath(path)
+    root = repository(os.path.dirname(whole))
+    return path if root is None else os.path.relpath(whole, root).replace(os.sep, "/")
+
+
+def is_of_examples(path: str) -> bool:
+    """Whether a file is in a folder of examples of its repository: `examples/v1`, `blueprints/spot`."""
+    words = table("vocabulary")["example_folders"]
+    folder = os.path.dirname(path_in_repository(path))
+    return any(part in words for part in folder.lower().split("/"))
+
+
+def is_named_for_environment(path: str) -> bool:
+    """Whether a file is named for an environment: `prod.yaml`, `nodepool-dev.yaml`."""
+    words = table("vocabulary")["environments"]
+    name = os.path.basename(path).lower()
+    return any(word in name for word in words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))
