@@ -8,6 +8,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from difflib import unified_diff
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
+from nodelint.build import read_inventory
 from nodelint.commands import echo_json
 from nodelint.edits import line_diff
 from nodelint.lint.autofix import applicable, fix
@@ -33,6 +35,7 @@ from nodelint.report.grouping import entries
 from nodelint.report.style import PLAIN
 from nodelint.report.text import findings_text
 from nodelint.source import Source
+from nodelint.source.files.discover import discover
 
 from .manifests import nodepool
 
@@ -518,3 +521,21 @@ def test_a_run_can_be_given_up_between_two_objects(rules: dict[str, Rule]) -> No
 
     with pytest.raises(KeyboardInterrupt):
         lint([Source.from_text("c.yaml", text)], LintRequest(TARGET, rules), pause=pause)
+
+
+def test_templates_of_one_chart_that_include_named_ones(tmp_path: Path) -> None:
+    def make(size: int) -> Callable[[], object]:
+        chart = tmp_path / str(size)
+        templates = chart / "templates"
+        templates.mkdir(parents=True)
+        (chart / "Chart.yaml").write_text("apiVersion: v2\nname: x\nversion: 1.0.0\n")
+        (chart / "values.yaml").write_text("name: x\n")
+        for n in range(size):
+            text = (
+                f'{{{{- define "x.{n}" }}}}\n{HELM_POOL.format(n=n)}\n{{{{- end }}}}\n{{{{ include "x.{n}" . }}}}\n'
+            )
+            (templates / f"pool{n}.yaml").write_text(text)
+        found = discover([str(chart)])
+        return lambda: read_inventory(found)
+
+    assert growth(make, 6) < 1.3

@@ -15,7 +15,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nodelint.build.built import Built, Unbuilt
     from nodelint.build.kustomize import UnbuiltOverlay
@@ -148,11 +148,24 @@ def may_fill(files: Sequence[Source]) -> bool:
     return any_filled(files)
 
 
-def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inventory:
+def read_inventory(
+    found: Discovery,
+    rendering: Rendering | None = None,
+    add_more: Callable[[Iterable[Object]], bool] | None = None,
+) -> Inventory:
     """Build what the clusters get of the files that were found: the one call by which a command has its objects.
 
     Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
+    `add_more` adds sources for which the objects have to be known, and says whether there are any.
     """
+    inventory = _build_found(found, rendering)
+    if add_more is not None and add_more(inventory.objects()):
+        inventory = _build_found(found, rendering)
+    _note_unread(found, inventory)
+    return inventory
+
+
+def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
     helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
     if not helm and may_fill(found.sources):
         from nodelint.build.filled_charts import read_releases, values_beside
@@ -169,6 +182,11 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
         from nodelint.build.built import find_parts
 
         found.sources += find_parts(inventory.built, found)
+    return inventory
+
+
+def _note_unread(found: Discovery, inventory: Inventory) -> None:
+    """Name the files that were asked for and of which nothing can be built."""
     has_terraform = any(source.path.endswith((".tf", ".tofu")) for source in found.sources)
     if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
         from nodelint.build.unread_inputs import find_unread_inputs
@@ -181,7 +199,6 @@ def read_inventory(found: Discovery, rendering: Rendering | None = None) -> Inve
         place = f"{overlay.why.path}:{overlay.why.line}"
         if overlay.fails and all(path != place for path, _ in found.unreadable):
             found.unreadable.append((place, f"not built: {overlay.why.reason}"))
-    return inventory
 
 
 def _leads_out(path: str) -> bool:

@@ -11,7 +11,7 @@ from nodelint.build.roots import nodes_of, own_roots, read
 from nodelint.build.template_source_map import Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.source import Source
-from nodelint.source.templates.charts import values_of, values_place
+from nodelint.source.templates.charts import ChartFiles, values_of, values_place
 
 _Charts = dict[str, tuple[Source, list[Source]]]
 """The default values of charts by their absolute path, and the templates of each."""
@@ -23,11 +23,11 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
     Releases that are among the objects of `overlays` count as these have them.
     """
     charts = _charts(sources)
-    by_path = {os.path.abspath(source.path): source for source in sources}
+    files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
     for values, templates in charts.values():
         for template in templates:
-            variants = fill_template(template, values, uses, by_path)
+            variants = fill_template(template, values, uses, files)
             if variants:
                 yield make_built(variants, values, fixing=True)
     defaults = {path: values for path, (values, _) in charts.items()}
@@ -39,14 +39,14 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
     for release in (*given, *releases, *_terraform_releases(defaults, sources)):
         values, templates = charts[release.path]
         for template in templates:
-            variants = fill_template(template, values, {}, by_path, release.root)
+            variants = fill_template(template, values, {}, files, release.root)
             if variants:
                 yield make_built(variants, values, release.given)
 
-    yield from _fill_overlay_releases(charts, sources, overlays)
+    yield from _fill_overlay_releases(charts, files, overlays)
     for template in (source for source in sources if source.may_be_template):
-        for found in find_vendored_values(template, by_path):
-            variants = fill_template(template, found.defaults, {}, by_path, found.root)
+        for found in find_vendored_values(template, files.sources):
+            variants = fill_template(template, found.defaults, {}, files, found.root)
             if variants:
                 yield make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
 
@@ -59,17 +59,16 @@ def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[
     return [source for source in sources if os.path.abspath(source.path) not in taken]
 
 
-def _fill_overlay_releases(charts: _Charts, sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
+def _fill_overlay_releases(charts: _Charts, files: ChartFiles, overlays: Sequence[Built]) -> Iterator[Built]:
     if not charts or not overlays:
         return
     from nodelint.build.overlay_releases import find_overlay_releases, lead_through
 
     defaults = {path: values for path, (values, _) in charts.items()}
-    by_path = {os.path.abspath(source.path): source for source in sources}
-    for release in find_overlay_releases(defaults, sources, overlays):
+    for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
         values, templates = charts[release.path]
         for template in templates:
-            variants = fill_template(template, values, {}, by_path, release.root)
+            variants = fill_template(template, values, {}, files, release.root)
             if variants:
                 yield lead_through(make_built(variants, values, release.given), release.overlay)
 

@@ -12,7 +12,7 @@ from nodelint.source import Node, Source
 from nodelint.source.files.discover import CHART
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.templates.charts import chart_of, find_undefined_include
+from nodelint.source.templates.charts import DefinedNames, chart_of, find_undefined_include
 from nodelint.source.templates.gotemplate import BadTemplate, parse
 from nodelint.source.terraform.hclcheck import find_hcl_problem
 from nodelint.source.yaml.compose import compose
@@ -40,15 +40,21 @@ def find_undecodable(source: Source, data: bytes) -> SyntaxFault | None:
     return None
 
 
-def find_fault(path: str, data: bytes) -> tuple[Source, SyntaxFault | None]:
-    """A file as it is read, and what is wrong with it; None where it can be read, or is of a form not known here."""
+def find_fault(path: str, data: bytes, known: DefinedNames | None = None) -> tuple[Source, SyntaxFault | None]:
+    """A file as it is read, and what is wrong with it; None where it can be read, or is of a form not known here.
+
+    `known` remembers the names of the templates of charts from one file to the next.
+    """
     source = Source.from_bytes(path, data)
     fault = find_undecodable(source, data)
     if fault is not None:
         return source, fault
     if chart_of(path) is not None:
         fault = _find_template_fault(source.text)
-        if fault is None and (included := find_undefined_include(path, source.text)) is not None:
+        if (
+            fault is None
+            and (included := find_undefined_include(path, source.text, {} if known is None else known)) is not None
+        ):
             return source, SyntaxFault(included[0], f"no template of the chart is named `{included[1]}`")
         return source, fault
     if source.problems:

@@ -14,8 +14,7 @@ from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
-from nodelint.source.templates.charts import definitions_of
-from nodelint.source.templates.expression_eval import Definitions
+from nodelint.source.templates.charts import ChartFiles
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.source.templates.sprig_values import CopiedText
 from nodelint.source.templates.template_eval import Filled, Holes, Segment, TooLong, fill
@@ -67,12 +66,12 @@ Uses = dict[int, set[tuple[int, int]]]
 
 
 def fill_template(
-    template: Source, values: Source, uses: Uses, sources: Mapping[str, Source], root: Node | None = None
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None
 ) -> tuple[Back, ...]:
     """A template with values; where these leave fields out, with all of those fields, with some, and with none.
 
-    Nothing where it has none of the values, or does not come to something that can be read. `sources` are files that
-    are read already, by their absolute path; `root` are the values, where they are not just those of the file.
+    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
+    where they are not just those of the file.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
@@ -81,12 +80,7 @@ def fill_template(
     except BadTemplate:
         return ()
     whole = root or next(iter(own_roots(values)), None)
-    return _variants(template, parts, values, whole, uses, sources)
-
-
-def _definitions(template: Source, sources: Mapping[str, Source]) -> Definitions:
-    """The named templates that a template may include; none where it includes nothing."""
-    return definitions_of(template.path, sources) if re.search(_INCLUDES, template.text) else {}
+    return _variants(template, parts, values, whole, uses, files)
 
 
 def _variants(
@@ -95,13 +89,13 @@ def _variants(
     values: SourceText,
     root: Node | None,
     uses: Uses,
-    sources: Mapping[str, Source],
+    files: ChartFiles,
 ) -> tuple[Back, ...]:
-    definitions = _definitions(template, sources)
+    definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
 
     def attempt(holes: Holes) -> Back | None:
         filled = fill(template.text, parts, root, holes, definitions)
-        return _read(template, values, filled, uses, sources)
+        return _read(template, values, filled, uses, files.sources)
 
     try:
         back = attempt("keys") or attempt("code")
@@ -347,7 +341,7 @@ class Back:
         others = [edit for edit in edits if edit.source is self.defaults]
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
         values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
-        made = fill_template(template, values, {}, self._sources) if isinstance(values, Source) else ()
+        made = fill_template(template, values, {}, ChartFiles(self._sources)) if isinstance(values, Source) else ()
         if not made or len(own) + len(others) < len(edits):
             return False
         roots = [document.root.plain() for document in made[0].result.documents if document.root is not None]

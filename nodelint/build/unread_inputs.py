@@ -16,7 +16,7 @@ from nodelint.source import Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import CHART, Discovery
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.templates.charts import OTHER_VALUES, chart_of, templates_around
+from nodelint.source.templates.charts import OTHER_VALUES, DefinedNames, chart_of, templates_around
 
 _LARGEST = 16 << 20
 _MOST_FILES = 5000
@@ -79,6 +79,7 @@ def find_unread_inputs(
         inputs += [path for path in map(os.path.abspath, kustomizations) if path in built or _may_take(path, objects)]
     named_before = {os.path.abspath(path) for path in found.seen}
     folders = {os.path.dirname(path): os.path.dirname(name) for path, name in shown.items()}
+    known: DefinedNames = {}
     for path in dict.fromkeys(inputs):
         if (
             path not in shown
@@ -90,7 +91,7 @@ def find_unread_inputs(
         if path not in shown or path in broken:
             continue
         try:
-            source, fault = find_fault(path, safe_read.read(path, _LARGEST))
+            source, fault = find_fault(path, safe_read.read(path, _LARGEST), known)
         except OSError as error:
             if path not in named_before:  # what may hold objects and cannot be opened is named when it is looked for
                 yield shown[path], safe_read.error_reason(error)

@@ -157,9 +157,7 @@ def judging(
     session = session_of(settings)
     from nodelint.commands._workloads import add_workloads
 
-    inventory = read_inventory(found, rendering)
-    if add_workloads(found, session, inventory.objects()):
-        inventory = read_inventory(found, rendering)
+    inventory = read_inventory(found, rendering, lambda objects: add_workloads(found, session, objects))
     judged = list(inventory.objects())
     sources = session.beside(judged, found.sources)
     judged += [obj for source in sources for obj in objects(source)]

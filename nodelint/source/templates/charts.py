@@ -148,21 +148,41 @@ def other_files(path: str) -> list[str]:
     return [text for _, text in _texts(chart, is_beside)]
 
 
-def definitions_of(path: str, sources: Mapping[str, SourceText]) -> Definitions:
-    """The named templates that a template may include: of its chart, of the chart around it, and of its dependencies.
+class ChartFiles:
+    """The files of the charts of one reading of a repository; the named templates of a chart are read once.
 
-    A name that two of them give to different texts is left out. `sources` are files that are read already, by their
-    absolute path.
+    `sources` are files that are read already, by their absolute path.
     """
-    folder = templates_around(path)
-    if folder is None:
-        return {}
-    chart = os.path.dirname(folder)
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.sources = sources
+        self._definitions: dict[tuple[str, bool], Definitions] = {}
+        self._tops: dict[str, str] = {}
+
+    def definitions(self, path: str) -> Definitions:
+        """The named templates that a template may include: of its chart, the chart around it, and its dependencies.
+
+        A name that two of them give to different texts is left out.
+        """
+        folder = templates_around(path)
+        if folder is None:
+            return {}
+        chart = os.path.dirname(folder)
+        top = self._tops.get(chart)
+        if top is None:
+            top = self._tops[chart] = chart_around(chart) or chart or os.curdir
+        key = top, os.path.isabs(path)
+        found = self._definitions.get(key)
+        if found is None:
+            found = self._definitions[key] = _definitions_in(*key, self.sources)
+        return found
+
+
+def _definitions_in(top: str, absolute: bool, sources: Mapping[str, Source]) -> Definitions:
     found: dict[str, NamedTemplate] = {}
     twice: set[str] = set()
-    top = chart_around(chart) or chart or os.curdir
     for file, text in (file for place in (top, *_local_charts(top)) for file in _texts(place, _may_define)):
-        shown = (file if os.path.isabs(path) else os.path.relpath(file)).replace(os.sep, "/")
+        shown = (file if absolute else os.path.relpath(file)).replace(os.sep, "/")
         source = sources.get(os.path.abspath(file)) or SourceText(shown, text)
         text = source.text
         if "define" not in text:
@@ -180,23 +200,26 @@ def definitions_of(path: str, sources: Mapping[str, SourceText]) -> Definitions:
     return {name: definition for name, definition in found.items() if name not in twice}
 
 
-def find_undefined_include(path: str, text: str) -> tuple[int, str] | None:
+DefinedNames = dict[str, frozenset[str] | None]
+"""The names of the templates that a chart may include, by its folder; None where not all of them are at hand."""
+
+
+def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[int, str] | None:
     """The first template that a file of a chart includes by name in any case and that nobody defines, and where.
 
-    None where a dependency of the chart is not at hand, which may define it.
+    None where a dependency of the chart is not at hand, which may define it. `known` remembers the names of charts.
     """
     if not path.endswith((".yaml", ".yml")) or not re.search(_INCLUDE, text):
         return None
     chart = chart_of(path)
     top = (chart_around(chart) or chart) if chart is not None else None
-    if top is None or not _has_dependencies(top):
+    if top is None:
         return None
-    defined = {
-        name
-        for place in (top, *_local_charts(top))
-        for _, other in _texts(place, _may_define)
-        for name in re.findall(_DEFINE, other)
-    }
+    if top not in known:
+        known[top] = _defined_names(top) if _has_dependencies(top) else None
+    defined = known[top]
+    if defined is None:
+        return None
     try:
         # What stands under a condition or in a loop may never be asked for.
         codes = [part.code for part in parse(text) if isinstance(part, Action)]
@@ -204,6 +227,11 @@ def find_undefined_include(path: str, text: str) -> tuple[int, str] | None:
         return None
     found = (re.compile(_INCLUDE).search(text, code.start, code.end) for code in codes)
     return next(((match.start(), match[1]) for match in found if match is not None and match[1] not in defined), None)
+
+
+def _defined_names(top: str) -> frozenset[str]:
+    texts = (text for place in (top, *_local_charts(top)) for _, text in _texts(place, _may_define))
+    return frozenset(name for text in texts for name in re.findall(_DEFINE, text))
 
 
 _DEFINE = r"\{\{-?\s*(?:define|block)\s+[\"`]([^\"`\n]+)[\"`]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nodelint.tuples import NamedTuple
 
@@ -90,8 +91,12 @@ class Definition(NamedTuple):
 Part = Verbatim | Action | Block | Definition
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str) -> tuple[Part, ...]:
-    """The parts of a template. Raises `BadTemplate` where blocks are not closed or nested beyond measure."""
+    """The parts of a template. Raises `BadTemplate` where blocks are not closed or nested beyond measure.
+
+    They are kept: a template is filled in with each file of values.
+    """
     return _Parser(text).parts()
 
 
