@@ -50,6 +50,55 @@ SWITCHES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     ),
 }
 
+PLAIN = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]")
+CHART = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 1.0.0\n",
+    "chart/values.yaml": "arch: amd64\n",
+    "chart/templates/pool.yaml": PLAIN.replace("amd64", "{{ .Values.arch }}"),
+}
+
+
+def read_by(call: str, meta: str, kind: str = "kubectl_manifest") -> str:
+    return f'resource "{kind}" "pool" {{\n  {meta}\n  {call}\n}}\n'
+
+
+def switched(
+    call: str, files: dict[str, str], kind: str = "kubectl_manifest"
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Files that a resource reads, with the resource switched on and off."""
+    on, off = (files | {"main.tf": read_by(call, f"count = {count}", kind)} for count in (1, 0))
+    return on, off
+
+
+SWITCHES |= {
+    "a file": switched('yaml_body = file("${path.module}/pool.yaml")', {"pool.yaml": PLAIN}),
+    "a template": switched(
+        'yaml_body = templatefile("${path.module}/pool.tftpl", { arch = "amd64" })',
+        {"pool.tftpl": PLAIN.replace("[amd64]", '["${arch}"]')},
+    ),
+    "a file above": switched('manifest = yamldecode(file("pools/pool.yaml"))', {"pools/pool.yaml": PLAIN}),
+    "a chart": switched('name = "pools"\n  chart = "./chart"', CHART, "helm_release"),
+    "a module that reads a file": (
+        {
+            "main.tf": CALL.format("count = 1"),
+            "pools/main.tf": read_by('yaml_body = file("${path.module}/pool.yaml")', ""),
+            "pools/pool.yaml": PLAIN,
+        },
+        {
+            "main.tf": CALL.format("count = 0"),
+            "pools/main.tf": read_by('yaml_body = file("${path.module}/pool.yaml")', ""),
+            "pools/pool.yaml": PLAIN,
+        },
+    ),
+}
+
+
+def test_a_file_that_another_resource_reads_too_stays(nodelint: Run, tmp_path: Path) -> None:
+    on, off = SWITCHES["a file"]
+    other = {"other.tf": read_by('yaml_body = file("pool.yaml")', "")}
+    found = plan(nodelint, tmp_path, on | other, off | other)
+    assert [entry["change"] for entry in found["nodePools"]] == ["unchanged"]
+
 
 def plan(nodelint: Run, folder: Path, old: dict[str, str], new: dict[str, str]) -> dict[str, Any]:
     for side, files in (("old", old), ("new", new)):

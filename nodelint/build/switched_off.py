@@ -3,38 +3,68 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import Object
 from nodelint.source import Source
+from nodelint.source.templates.charts import chart_of
 from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import TerraformBlock, TerraformFile, has_no_instance
 from nodelint.source.terraform.tfvalues import Modules
 
 _ENDS = (".tf", ".tofu")
 
+_PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
+_NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\s*{_PATH}", re.M)
+"""A file that a block reads, or the chart that it installs, by a path that is written out."""
+
 Address = tuple[str, str, str]
-"""The absolute path of a file, and the type and name of a resource in it."""
+"""The absolute path of a file, and the type and name of a resource in it; empty for a file that resources read."""
 
 
 def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, Address, bool]]:
-    """The objects that stand in resources of Terraform, and whether these have no instance.
+    """The objects that resources of Terraform make, and whether these have no instance.
 
-    A default of a variable counts as its value.
+    They stand in a resource, in a file that it reads, or in a chart that it installs. A default of a variable counts
+    as its value.
     """
     modules = Modules(sources)
+    files: dict[str, bool | None] = {}
     for obj in objects:
         at = span_of(written_place(obj.node))
         path = os.path.abspath(at.source.path)
         file = modules.file(path) if path.endswith(_ENDS) else None
         block = _find_block(file, at.start) if file is not None else None
-        if file is None or block is None:
-            continue
         try:
-            yield obj, (path, block.names[0], block.names[1]), _makes_none(file, block, modules)
+            if file is not None and block is not None:
+                yield obj, (path, block.names[0], block.names[1]), _makes_none(file, block, modules)
+            elif file is None:
+                path = os.path.abspath(chart_of(path) or path)
+                if path not in files:
+                    files[path] = _is_unused(path, modules)
+                if (is_off := files[path]) is not None:
+                    yield obj, (path, "", ""), is_off
         except EvaluationLimit:
             continue
+
+
+def _is_unused(path: str, modules: Modules) -> bool | None:
+    """Whether all blocks that read a file, or install a chart, have no instance; None where none names it."""
+    found = None
+    for near in modules.near(os.path.dirname(path)):
+        source, folder = modules.source(near), os.path.dirname(near)
+        if source is None or os.path.basename(path) not in source.text:
+            continue
+        file = modules.file(near)
+        for block in file.blocks if file is not None else ():
+            named = _NAMED_FILE.finditer(source.text, block.start, block.end)
+            if any(os.path.normpath(os.path.join(folder, match[1] or match[2])) == path for match in named):
+                if file is None or not _makes_none(file, block, modules):
+                    return False
+                found = True
+    return found
 
 
 def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:

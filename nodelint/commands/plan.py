@@ -318,7 +318,7 @@ def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
 
     What is switched off on both sides is compared: whoever applies it may switch it on.
     """
-    if not any(source.path.endswith((".tf", ".tofu")) for source in (*read.found.sources, *other.found.sources)):
+    if not any(path.endswith((".tf", ".tofu")) for path in (*read.found.seen, *other.found.seen)):
         return frozenset()
     from nodelint.build.switched_off import find_addresses
 
