@@ -47,6 +47,17 @@ def rules() -> dict[str, Rule]:
 
 
 @pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A folder of the test alone, and so deep that none around it holds the folders of the other tests.
+
+    Terraform's modules are looked for in the folders beside those above a file, up to the repository.
+    """
+    folder = tmp_path / "deep" / "in" / "folders"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "repository"
     folder.mkdir()

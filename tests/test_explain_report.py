@@ -395,6 +395,38 @@ def test_text_of_zones_with_subnets_addresses_and_types() -> None:
     assert "  0 can be launched" in part(shown, "Zones").splitlines()[0]
 
 
+RESERVED = OWN.replace(
+    "requirements:", "requirements:\n        - {key: karpenter.sh/capacity-type, CAPACITY}", 1
+).replace("spec:\n  amiFamily", "spec:\n  capacityReservationSelectorTerms: [{tags: {team: ml}}]\n  amiFamily")
+RESERVATION = "  - {id: cr-NUMBER, type: TYPE, zone: eu-west-3a, free: FREE, tags: {team: ml}}"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "free", "ready", "step"),
+    [
+        ("values: [reserved]", (1, 1), 2, ""),
+        ("values: [reserved]", (1, 0), 1, "-1"),
+        ("values: [reserved]", (0, 0), 0, "-2"),
+        ("values: [reserved, on-demand]", (0, 0), 16, ""),
+    ],
+)
+def test_a_full_reservation_launches_nothing_as_long_as_it_is_full(
+    capacity: str, free: tuple[int, int], ready: int, step: str
+) -> None:
+    rows = [
+        RESERVATION.replace("NUMBER", str(n)).replace("TYPE", name).replace("FREE", str(left))
+        for n, (name, left) in enumerate(zip(("m5.large", "m6g.large"), free, strict=True))
+    ]
+    account = "\n".join([ACCOUNT, "capacityReservations:", *rows, ""])
+    found, facts = with_facts(RESERVED.replace("CAPACITY", f"operator: In, {capacity}"), account)
+    shown = explain_text(found, facts, width=100)
+    row = next((line for line in shown.splitlines() if "reservations without a free instance" in line), "")
+    assert row.split()[2:3] == ([step] if step else [])
+    count = "none is launched" if not ready else f"{ready} of "
+    assert next(line for line in shown.splitlines() if line.startswith("=> ")).startswith(f"=> {count}")
+    assert ("have no free reserved instance" in shown) is (0 < ready < 2)
+
+
 def test_text_of_what_the_region_lacks() -> None:
     found, facts = with_facts(OWN)
     shown = explain_text(found, facts, width=100)

@@ -370,7 +370,7 @@ def test_a_file_whose_owner_cannot_be_kept_is_left(tmp_path: Path) -> None:
     path.write_bytes(b"read")
     os.chmod(path, 0o666)
     os.chown(path, 1234, 4321)
-    for folder in (tmp_path, *tmp_path.parents[:3]):
+    for folder in (tmp_path, *tmp_path.parents[:6]):
         os.chmod(folder, 0o777)
     child = os.fork()
     if child == 0:

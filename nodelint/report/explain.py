@@ -269,8 +269,7 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
         why = later_steps(resolution)[-1].words
         words = f"=> none is launched: {launchable:,} of {total} would do, and this takes the last of them: {why}"
     elif ready < launchable == candidates:
-        by_limits = later_steps(resolution)[-1].words.startswith("spec.limits")
-        why = "exceed the limits" if by_limits else "have no room"
+        why = later_steps(resolution)[-1].why
         words = f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
     elif launchable == candidates:
         words = f"=> {most}{launchable:,} of {total} can be launched"

@@ -22,35 +22,55 @@ _LIMITS_NODES = Version(1, 12, 0)
 
 
 class LaterStep(NamedTuple):
-    """What takes types away behind the requirements, which, and what is left."""
+    """What takes types away behind the requirements, which, and what is left.
+
+    `why` says of the types what keeps them from a launch.
+    """
 
     words: str
+    why: str
     removed: TypeSet
     left: TypeSet
 
 
 @lru_cache(maxsize=64)
 def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
-    """What takes candidates away when a first pod comes: no room for it, then each limit; none that takes nothing."""
+    """What takes candidates away when a first pod comes: full reservations, no room for it, then each limit.
+
+    A step that takes nothing away is left out.
+    """
     left, found = resolution.candidates, []
     if resolution.pool.static:
         return ()
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
-    steps = [("no room for a pod", left - sizes.holding({"pods": ONE}, left))]
+    steps = [
+        ("reservations without a free instance", "have no free reserved instance", _types_of_full(resolution)),
+        ("no room for a pod", "have no room", left - sizes.holding({"pods": ONE}, left)),
+    ]
     for limit in limits(resolution.pool):
         amount = text(limit.at.node) if isinstance(limit.at.node.value, str) else limit.at.node.unquoted
         none = limit.resource == "nodes" and limit.amount == 0 and resolution.version >= _LIMITS_NODES
         beyond_it = resolution.candidates if none else beyond(limit, resolution)
-        steps.append((f"spec.limits, {limit.resource}: {amount}", beyond_it))
-    for words, types in steps:
+        steps.append((f"spec.limits, {limit.resource}: {amount}", "exceed the limits", beyond_it))
+    for words, why, types in steps:
         removed = types & left
         left -= removed
         if removed:
-            found.append(LaterStep(words, removed, left))
+            found.append(LaterStep(words, why, removed, left))
     least = next((least for least in resolution.min_values if least.met and not resolution.meets(least, left)), None)
     if found and left and least is not None:
-        found.append(LaterStep(f"minValues of {least.key} among the types left", left, NONE))
+        words = f"minValues of {least.key} among the types left"
+        found.append(LaterStep(words, "lack variety", left, NONE))
     return tuple(found)
+
+
+def _types_of_full(resolution: Resolution) -> TypeSet:
+    """The candidates whose only offers are reservations that had no free instance when they were looked up."""
+    places = resolution.places
+    if places is None or not places.full:
+        return NONE
+    requirements = [requirement for requirement in resolution.folded if requirement.key in places.keys]
+    return resolution.candidates - places.types_meeting(requirements, only_free=True)
 
 
 def ready(resolution: Resolution) -> TypeSet:

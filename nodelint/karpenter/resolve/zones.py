@@ -61,7 +61,8 @@ class LaunchPlaces(NamedTuple):
     where the class finds no subnet. `offered` are the zones that count with the types that each offers: those
     of the subnets, else all of the region; None where what the region offers is not known. `offers` decide on
     the labels `keys`. `reserved` are the class's reservations, whatever their zone: they are labels of the type
-    itself, too. `removed` are the types that are offered nowhere, with the reason.
+    itself, too; `full` are the ids of those that had no free instance. `removed` are the types that are offered
+    nowhere, with the reason.
     """
 
     region: str
@@ -71,6 +72,7 @@ class LaunchPlaces(NamedTuple):
     keys: frozenset[str]
     offers: tuple[Offer, ...]
     reserved: tuple[Offer, ...] = ()
+    full: frozenset[str] = frozenset()
     removed: tuple[tuple[TypeSet, str], ...] = ()
     unknown: tuple[UnknownFact, ...] = ()
     notes: tuple[tuple[Node, str], ...] = ()
@@ -80,8 +82,10 @@ class LaunchPlaces(NamedTuple):
         """Whether it is known which capacity reservations the class has."""
         return not any(offer.labels.get(RESERVATION_ID) is OPEN for offer in self.offers)
 
-    def types_meeting(self, requirements: Iterable[Requirement]) -> TypeSet:
+    def types_meeting(self, requirements: Iterable[Requirement], only_free: bool = False) -> TypeSet:
         """The types with an offer that meets all of these requirements on `keys` together.
+
+        `only_free` leaves reservations out that have no free instance.
 
         A type with reservations has to have one that meets what is asked of reservations, even where it is
         another offer that is taken.
@@ -90,6 +94,7 @@ class LaunchPlaces(NamedTuple):
         types = union(
             offer.types
             for offer in self.offers
+            if not (only_free and offer.labels.get(RESERVATION_ID) in self.full)
             if all(meets_label(requirement, offer.labels) for requirement in wanted)
         )
         for requirement in wanted:
@@ -164,6 +169,7 @@ def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -
         keys=keys,
         offers=tuple(offers),
         reserved=tuple(reserve.offer for reserve in reserved or ()),
+        full=frozenset(reserve.reservation.id for reserve in reserved or () if not reserve.reservation.free),
         removed=() if sold is None else tuple(_removed(facts.region.name, view, sold, offered, offers)),
         unknown=tuple(unknown),
         notes=tuple(_notes(node_class, view, facts.region, zones, reserved)),
