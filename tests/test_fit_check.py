@@ -122,6 +122,39 @@ def test_a_node_group_that_names_the_label_may_take_it(here: Path, nodelint: Run
     assert not found(nodelint)
 
 
+BLOCK = """resource "kubernetes_deployment" "web" {
+  metadata { name = "web" }
+  spec {
+    template {
+      spec {
+        node_selector = { team = local.team }
+        container { name = "a" }
+      }
+    }
+  }
+}
+locals { team = "web" }
+"""
+BUILT = {
+    "Terraform": {"main.tf": BLOCK},
+    "a chart": {
+        "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+        "chart/values.yaml": "team: web\n",
+        "chart/templates/web.yaml": pod("nodeSelector: {team: '{{ .Values.team }}'}"),
+    },
+}
+
+
+@pytest.mark.parametrize("form", BUILT)
+def test_a_node_group_may_take_what_is_built(here: Path, nodelint: Run, form: str) -> None:
+    for path, text in BUILT[form].items():
+        (here / path).parent.mkdir(exist_ok=True)
+        (here / path).write_text(text)
+    assert found(nodelint)
+    (here / "cluster.yaml").write_text(NODE_GROUPS.replace("tier: front", "team: web"))
+    assert not found(nodelint)
+
+
 def test_a_pool_of_which_a_part_is_known_keeps_the_rule_silent(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {team: web}"))
     part = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: other}\n$patch: merge\nspec: {weight: 1}\n"

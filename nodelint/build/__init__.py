@@ -113,9 +113,10 @@ def build(
             path = os.path.abspath(source.path)
             source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
         built += made
+    node_groups = next((source.node_groups for source in files if source.node_groups), ())
     for built_text in built:
         for text in built_text.texts:
-            text.cluster, text.built = built_text.cluster, built_text
+            text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
     return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
 
 
