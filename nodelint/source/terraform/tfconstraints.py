@@ -5,7 +5,16 @@ from __future__ import annotations
 from nodelint.source.nodes import MappingEntry, Node
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.tfeval import ExpressionEvaluator
-from nodelint.source.terraform.tfnodes import EvaluationFailure, is_empty, is_null, mapping, scalar, sequence, unknown
+from nodelint.source.terraform.tfnodes import (
+    EvaluationFailure,
+    empty_default,
+    is_empty,
+    is_null,
+    mapping,
+    scalar,
+    sequence,
+    unknown,
+)
 from nodelint.source.terraform.tftypes import ANY, BOOL, NUMBER, STRING, ValueType, convert
 
 _PRIMITIVES = {"string": STRING, "number": NUMBER, "bool": BOOL}
@@ -102,7 +111,7 @@ def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
 def without_gaps(value: Node) -> Node:
     """A default in which an empty text or null is not known either."""
     if value.kind == "scalar":
-        return unknown(value) if is_empty(value) else value
+        return empty_default(value) if is_empty(value) else value
     if not any(node.kind == "scalar" and is_empty(node) for node in value.walk()):
         return value
     made = Node(value.source, value.start, value.end, value.kind, "hcl")

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar, SourceText
 from nodelint.source.terraform.hcltree import ForLoop, HclExpression
 from nodelint.source.terraform.tfnodes import (
+    EmptyDefault,
     EvaluationFailure,
+    assume_default,
     collection_of,
+    empty_default,
+    is_empty,
     is_known,
     is_null,
     is_unknown,
@@ -64,6 +68,10 @@ class NameScope:
     def within(self, names: Mapping[str, Node]) -> NameScope:
         """The same with more names."""
         return NameScope(self.source, {**self.names, **names}, self.lookup, self.call, self.root)
+
+
+class DefaultFailure(EvaluationFailure):
+    """Terraform stops here as long as nobody replaces a default that is empty."""
 
 
 class EvaluationBudget:
@@ -147,6 +155,7 @@ class ExpressionEvaluator:
 
     def member(self, value: Node, name: str, at: HclExpression) -> Node:
         """An attribute of a value. Raises `EvaluationFailure` where it has none."""
+        value = self._take_tried(value)
         if value.kind == "mapping":
             found = value.get(name)
             if found is not None:
@@ -157,7 +166,14 @@ class ExpressionEvaluator:
             raise EvaluationFailure
         return self.place(at)
 
+    def _take_tried(self, value: Node) -> Node:
+        """A value in which something is looked up: an empty default inside of `try`, which goes on where it fails."""
+        if not isinstance(value, EmptyDefault) or not self.budget.attempts:
+            return value
+        raise DefaultFailure
+
     def _item(self, value: Node, index: int, at: HclExpression) -> Node:
+        value = self._take_tried(value)
         if value.kind == "sequence":
             if 0 <= index < len(value.items):
                 return value.items[index]
@@ -205,23 +221,31 @@ class ExpressionEvaluator:
             else:
                 args.append(self.strict(part))
         self.budget.spend(sum(1 + len(arg.items) + len(arg.entries) for arg in args))
+        if name in _HAVE_A_WAY_OUT and any(isinstance(arg, EmptyDefault) for arg in args):
+            found = self.scope.call(self, name, list(map(assume_default, args)), at)
+            return empty_default(found) if is_empty(found) or name == "length" else found
         found = self.scope.call(self, name, args, at)
         if isinstance(found.value, str):
             self.budget.spend(0, len(found.value))
         return found
 
     def _attempt(self, name: str, expression: HclExpression) -> Node:
-        at = self.place(expression)
+        at, by_default = self.place(expression), False
         for part in expression.parts:
             self.budget.attempts += 1
             try:
                 found = self.strict(part)
-            except EvaluationFailure:
+            except EvaluationFailure as failure:
+                by_default = by_default or isinstance(failure, DefaultFailure)
                 continue
             finally:
                 self.budget.attempts -= 1
+            if by_default and is_empty(found):
+                return at
             return found if name == "try" or is_unknown(found) else scalar(at, True)
-        return scalar(at, False) if name == "can" else at
+        if name == "can":
+            return empty_default(scalar(at, False)) if by_default else scalar(at, False)
+        return at
 
     def _eval_spread(self, expression: HclExpression) -> Node:
         return self.place(expression)
@@ -286,7 +310,13 @@ class ExpressionEvaluator:
 
     def _eval_condition(self, expression: HclExpression) -> Node:
         test, then, other = expression.parts
-        found = self.strict(test).value
+        tested = self.strict(test)
+        if isinstance(tested, EmptyDefault):
+            value = self._choose(assume_default(tested).value, then, other, expression)
+            return empty_default(value) if is_empty(value) else value
+        return self._choose(tested.value, then, other, expression)
+
+    def _choose(self, found: object, then: HclExpression, other: HclExpression, expression: HclExpression) -> Node:
         if found in ("true", "false"):
             found = found == "true"
         if found is None:
@@ -311,22 +341,37 @@ class ExpressionEvaluator:
     def _eval_operation(self, expression: HclExpression) -> Node:
         at, sign = self.place(expression), str(expression.value)
         operands = [self.strict(part) for part in expression.parts]
-        if sign in ("==", "!="):
-            if not all(map(is_known, operands)):
+        if any(isinstance(operand, EmptyDefault) for operand in operands):
+            try:
+                found = _operate(at, sign, list(map(assume_default, operands)))
+            except EvaluationFailure:
                 return at
-            return scalar(at, (same_form(operands[0]) == same_form(operands[1])) == (sign == "=="))
-        if any(map(is_null, operands)) or any(operand.kind != "scalar" for operand in operands):
-            raise EvaluationFailure
-        if sign in ("&&", "||", "!"):
-            values = [convert(operand, BOOL).value for operand in operands]
-            if sign == "!":
-                return scalar(at, not values[0]) if isinstance(values[0], bool) else at
-            if (sign == "||") in [value for value in values if isinstance(value, bool)]:
-                return scalar(at, sign == "||")
-            return scalar(at, sign == "&&") if all(isinstance(value, bool) for value in values) else at
-        numbers = [number_of(convert(operand, NUMBER).value) for operand in operands]
-        known = [number for number in numbers if number is not None]
-        return scalar(at, calculated(sign, known)) if len(known) == len(numbers) else at
+            return at if is_unknown(found) else empty_default(found)
+        return _operate(at, sign, operands)
+
+
+_HAVE_A_WAY_OUT = ("coalesce", "coalescelist", "length", "lookup")
+"""Functions that tell an empty value, or have something in its place."""
+
+
+def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
+    """What an operator makes of values. Raises `EvaluationFailure`."""
+    if sign in ("==", "!="):
+        if not all(map(is_known, operands)):
+            return at
+        return scalar(at, (same_form(operands[0]) == same_form(operands[1])) == (sign == "=="))
+    if any(map(is_null, operands)) or any(operand.kind != "scalar" for operand in operands):
+        raise EvaluationFailure
+    if sign in ("&&", "||", "!"):
+        values = [convert(operand, BOOL).value for operand in operands]
+        if sign == "!":
+            return scalar(at, not values[0]) if isinstance(values[0], bool) else at
+        if (sign == "||") in [value for value in values if isinstance(value, bool)]:
+            return scalar(at, sign == "||")
+        return scalar(at, sign == "&&") if all(isinstance(value, bool) for value in values) else at
+    numbers = [number_of(convert(operand, NUMBER).value) for operand in operands]
+    known = [number for number in numbers if number is not None]
+    return scalar(at, calculated(sign, known)) if len(known) == len(numbers) else at
 
 
 def calculated(sign: str, numbers: list[int | float]) -> Scalar:

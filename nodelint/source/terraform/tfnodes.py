@@ -29,6 +29,17 @@ class TextNode(Node):
     pieces: tuple[TextPiece, ...]
 
 
+class EmptyDefault(Node):
+    """What is not known, as it comes from a default that is null or empty, and there to be replaced.
+
+    `default` is what it comes to while nobody does: what tests for that, or has something in its place, goes by it.
+    """
+
+    __slots__ = ("default",)
+
+    default: Node
+
+
 class CollectionNode(Node):
     """A list, set or map: what is in it is of one type."""
 
@@ -73,6 +84,18 @@ def scalar(at: Node, value: Scalar) -> Node:
 def unknown(at: Node) -> Node:
     """What stands at a place, and is not known."""
     return Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN)
+
+
+def empty_default(default: Node) -> EmptyDefault:
+    """What is not known in the place of a default that is there to be replaced."""
+    made = EmptyDefault(default.source, default.start, default.end, "scalar", "plain", UNKNOWN)
+    made.default = default
+    return made
+
+
+def assume_default(node: Node) -> Node:
+    """A value, or what it is while nobody replaces a default."""
+    return node.default if isinstance(node, EmptyDefault) else node
 
 
 def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") -> Node:

@@ -27,7 +27,7 @@ from nodelint.source.terraform.tffill import (
     instances,
 )
 from nodelint.source.terraform.tffunctions import call_function
-from nodelint.source.terraform.tfnodes import TextNode, is_empty, mapping, scalar, sequence, unknown
+from nodelint.source.terraform.tfnodes import TextNode, empty_default, is_empty, mapping, scalar, sequence, unknown
 from nodelint.source.terraform.tfresources import MANIFESTS, manifest_resource
 from nodelint.source.terraform.tftemplate import Evaluator
 from nodelint.source.terraform.tfvars import environment_files, read_variables
@@ -172,7 +172,13 @@ class TerraformModule:
             value = self.evaluator(declared[0].source).value(declared[1])
             if self.given is None and self.modules.settled:
                 value = unknown(value)
-            value = unknown(value) if is_empty(value) else without_gaps(value)
+            if is_empty(value):
+                return empty_default(self._typed(name, value))
+            value = without_gaps(value)
+        return self._typed(name, value)
+
+    def _typed(self, name: str, value: Node) -> Node:
+        """A value as the type of a variable has it."""
         if name not in self._types:
             return value
         file, kind = self._types[name]
