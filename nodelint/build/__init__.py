@@ -37,6 +37,10 @@ _GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
 """The head of a block of Terraform that gives values to what may be elsewhere."""
 
 
+_FLUX = "kustomize.toolkit.fluxcd.io"
+"""The group of Flux's Kustomizations, which fill in variables."""
+
+
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
@@ -102,6 +106,12 @@ def build(
         done = {os.path.abspath(build.root.folder) for build in rendering.builds} if rendering is not None else set()
         overlays, unbuilt = build_native(files, kustomizations, done)
         built += overlays
+    if any("${" in source.text for source in files) and any(_FLUX in source.text for source in files):
+        from nodelint.build.flux_variables import fill_flux_variables
+
+        filled = list(fill_flux_variables(files, overlays))
+        replaced = {built_text.replaces for built_text in filled}
+        built = [*(built_text for built_text in built if built_text.replaces not in replaced), *filled]
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts
         from nodelint.build.filled_terraform import filled_by_terraform
@@ -175,6 +185,10 @@ def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
         found.sources += find_including_templates(found.sources, found.seen)
         found.sources += read_releases(found.sources, found.releases)
         found.sources += values_beside(found.sources, found.seen)
+    if found.substituting:
+        from nodelint.build.flux_variables import read_variable_files
+
+        found.sources += read_variable_files(found.sources, found.substituting, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found))
     if found.also is None:  # whoever asks for workloads hears of those that are not known
         spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]

@@ -11,6 +11,7 @@ from nodelint.source.files.file_marks import (
     HELM,
     NODE_GROUP_PARTS,
     NODE_GROUPS,
+    POST_BUILD,
     RELEASES,
     holds_any,
     may_make_pods,
@@ -81,7 +82,7 @@ class Discovery:
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
     `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values: all told by single words.
+    with values, `substituting` of those that may have Flux fill in variables: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -100,6 +101,7 @@ class Discovery:
         self.buffers: list[str] = []
         self.releases: list[str] = []
         self.node_groups: list[str] = []
+        self.substituting: list[str] = []
 
 
 def discover(
@@ -186,6 +188,8 @@ def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
         found.workloads.append(file)
     if data.find(HELM) >= 0 and holds_any(data, RELEASES):
         found.releases.append(file)
+    if data.find(POST_BUILD) >= 0:
+        found.substituting.append(file)
     if data.find(BUFFERS) >= 0:
         found.buffers.append(file)
     if holds_any(data, NODE_GROUP_PARTS) and holds_any(data, NODE_GROUPS):

@@ -24,6 +24,7 @@ _WORKLOADS = (
 # What these have in common is looked for first: an Application of Argo CD gives values below `helm`.
 HELM, RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
+POST_BUILD = b"postBuild"
 BUFFERS, BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 NODE_GROUPS = (

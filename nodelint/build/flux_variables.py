@@ -1,0 +1,283 @@
+"""Variables that Flux fills in: `postBuild` of its Kustomizations, in what the folder of each comes to.
+
+https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from nodelint.build.built import Built, LedEdits
+from nodelint.build.map_edits import change_value, find_changes
+from nodelint.build.overlay_releases import lead_through
+from nodelint.build.roots import nodes_of, read
+from nodelint.build.template_source_map import Back, Uses, make_built
+from nodelint.edits import NotEditable, apply
+from nodelint.model.finding import Edit
+from nodelint.source import UNKNOWN, Node, Source, SourceText, reread
+from nodelint.source.files import safe_read
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.templates.gotemplate import Code
+from nodelint.source.templates.template_eval import Filled, Segment
+from nodelint.tuples import NamedTuple
+
+FLUX = "kustomize.toolkit.fluxcd.io"
+_POST_BUILD = "postBuild"
+_OFF = f"{FLUX}/substitute: disabled"
+_VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)(?:(:?[-=])([^{}\n]*))?\}")
+_NO_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|~|[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)?")
+"""What YAML reads without quotes as something else than text: kustomize prints a variable without its quotes."""
+_LARGEST = 4 << 20
+_MOST_LEVELS = 8
+
+
+class FluxKustomization(NamedTuple):
+    """A Kustomization of Flux: the object, the absolute path of its folder, and its variables.
+
+    `open`: more variables may come from what is not in the repository, a Secret for one.
+    """
+
+    node: Node
+    folder: str
+    values: Mapping[str, Node]
+    open: bool
+
+    @property
+    def files(self) -> tuple[SourceText, ...]:
+        """The files in which values of its variables stand, that of the object first."""
+        return tuple({id(s): s for s in (self.node.source, *(node.source for node in self.values.values()))}.values())
+
+
+def read_variable_files(sources: Sequence[Source], paths: Sequence[str], seen: set[str]) -> list[Source]:
+    """The files with Kustomizations of Flux that fill in variables, and with the ConfigMaps that these name.
+
+    `paths` may hold such Kustomizations, `seen` are all files that were asked for. Nothing where no source has
+    anything to fill in.
+    """
+    if not paths or not any(_VARIABLE.search(source.text) for source in sources):
+        return []
+    have = {os.path.abspath(source.path) for source in sources}
+    found = [source for path in paths if os.path.abspath(path) not in have and (source := read(path)) is not None]
+    at_hand = [*sources, *found]
+    names = {name.encode() for object_root in _list_objects(at_hand) for _, name in _list_config_maps(object_root)}
+    have.update(os.path.abspath(source.path) for source in found)
+    for path in sorted(seen) if names else ():
+        if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have:
+            try:
+                data = safe_read.read_in_place(path, _LARGEST)
+            except OSError:
+                continue
+            if b"ConfigMap" in data and any(name in data for name in names):
+                found.append(Source.from_bytes(path.replace(os.sep, "/"), data))
+    return found
+
+
+def fill_flux_variables(sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
+    """What Kustomizations of Flux make of the overlays and files in their folders, where they fill in a variable."""
+    uses: Uses = {}
+    for kustomization in _find_kustomizations(sources):
+        targets = list(_list_targets(kustomization, sources, overlays))
+        made = [(overlay, _fill(kustomization, source, uses)) for source, overlay in targets]
+        if any(back.values_filled for _, back in made if back is not None):
+            yield from (_make_built(kustomization, back, overlay) for overlay, back in made if back is not None)
+
+
+def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
+    for source in sources:
+        if FLUX in source.text and _POST_BUILD in source.text and not source.may_be_template:
+            for root in nodes_of(source):
+                if _text(root.get("kind")) == "Kustomization" and _text(root.get("apiVersion")).startswith(FLUX):
+                    yield root
+
+
+def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
+    """The ConfigMaps that a Kustomization takes variables from, each with its name."""
+    references = root.find("spec", _POST_BUILD, "substituteFrom")
+    for reference in references.items if references is not None else ():
+        name = _text(reference.get("name"))
+        if _text(reference.get("kind")) == "ConfigMap" and name:
+            yield reference, name
+
+
+def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomization]:
+    for root in _list_objects(sources):
+        folder = _find_folder(root)
+        if folder is None:
+            continue
+        values: dict[str, Node] = {}
+        named = dict(_find_config_maps(root, sources))
+        for data in named.values():
+            values.update(_entries(data))
+        values.update(_entries(root.find("spec", _POST_BUILD, "substitute")))
+        references = root.find("spec", _POST_BUILD, "substituteFrom")
+        count = len(references.items) if references is not None else 0
+        yield FluxKustomization(root, folder, values, len(named) < count)
+
+
+def _find_folder(root: Node) -> str | None:
+    """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
+    path = os.path.normpath(_text(root.find("spec", "path")) or ".")
+    around = os.path.dirname(os.path.abspath(root.source.path))
+    home = safe_read.repository(around)
+    above = [around]
+    while above[-1] not in (home, os.path.dirname(above[-1])) and len(above) < _MOST_LEVELS:
+        above.append(os.path.dirname(above[-1]))
+    for top in dict.fromkeys(([home] if home is not None else []) + above[::-1]):
+        folder = os.path.normpath(os.path.join(top, path))
+        if not os.path.isabs(path) and os.path.isdir(folder) and safe_read.is_inside(folder, top):
+            return folder
+    return None
+
+
+def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[int, Node]]:
+    """The data of the ConfigMaps that a Kustomization names, by their places in its list; of several the nearest."""
+    around = os.path.dirname(os.path.abspath(root.source.path))
+    for reference, name in _list_config_maps(root):
+        found: dict[int, list[Node]] = {}
+        for source in sources:
+            if name not in source.text or "ConfigMap" not in source.text or source.may_be_template:
+                continue
+            common = len(os.path.commonpath([around, os.path.dirname(os.path.abspath(source.path))]))
+            for other in nodes_of(source):
+                data = other.get("data")
+                if _text(other.get("kind")) == "ConfigMap" and _text(other.find("metadata", "name")) == name and data:
+                    found.setdefault(common, []).append(data)
+        nearest = found[max(found)] if found else []
+        if len(nearest) == 1:
+            yield id(reference), nearest[0]
+
+
+def _entries(mapping: Node | None) -> dict[str, Node]:
+    """The scalars of a mapping by name; one that holds a variable or a placeholder itself is not known."""
+    entries = mapping.entries if mapping is not None else []
+    return {
+        entry.name: entry.value
+        for entry in entries
+        if entry.name is not None and entry.value.kind == "scalar" and _is_plain(entry.value)
+    }
+
+
+def _is_plain(value: Node) -> bool:
+    return value.value is not UNKNOWN and "\n" not in value.unquoted and "$" not in value.unquoted
+
+
+def _list_targets(
+    kustomization: FluxKustomization, sources: Sequence[Source], overlays: Sequence[Built]
+) -> Iterator[tuple[Source, Built | None]]:
+    """The texts that a Kustomization applies: of an overlay, or of the files in a folder without one."""
+    folder = kustomization.folder
+    inside = os.path.join(folder, "")
+    has_own = any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+    parts: set[str] = set()
+    for overlay in overlays:
+        if overlay.cluster == folder or (not has_own and overlay.cluster.startswith(inside)):
+            yield overlay.source, overlay
+        parts.update(overlay.parts)
+    for source in sources if not has_own else ():
+        path = os.path.abspath(source.path)
+        if path.startswith(inside) and path not in parts and not source.may_be_template and _has_objects(source):
+            yield source, None
+
+
+def _has_objects(source: Source) -> bool:
+    return source.path.endswith((".yaml", ".yml")) and "kind:" in source.text and not source.part
+
+
+class _FluxBack(Back):
+    """Where a text with variables of Flux filled in is from."""
+
+    def __init__(self, template: Source, result: Source, filled: Filled, uses: Uses) -> None:
+        super().__init__(template, result, SourceText("", ""), filled, uses, {})
+        self.default = "the value is written here"
+        self.values_filled = filled.values
+        self.overlay: Built | None = None
+
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """The same change in the files: of the text itself, or of a value that is all of what changes."""
+        if not edits or any(edit.source is not self.result for edit in edits):
+            return None
+        direct = [own for edit in edits if (own := self._own(edit)) is not None]
+        if len(direct) == len(edits):
+            return LedEdits(direct) if self.overlay is None else self.overlay.lead_edits(direct)
+        after = reread(self.result, apply(self.result.text, edits))
+        if len(after.documents) != len(self.result.documents):
+            return None
+        made: list[Edit] = []
+        shared = False
+        for node, new in find_changes(self.result, after):
+            value = self.value(node)
+            if value is None or value.kind != "scalar" or not isinstance(new, str):
+                return None
+            try:
+                made += change_value(value, new)
+            except NotEditable:
+                return None
+            shared = shared or len(self._uses.get(id(value), ())) > 1
+        return LedEdits(list(dict.fromkeys(made)), shared) if made else None
+
+
+def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _FluxBack | None:
+    """A text with the variables of a Kustomization filled in; None where it cannot be read."""
+    text = source.text
+    segments: list[Segment] = []
+    pieces: list[str] = []
+    length, done, filled = 0, 0, 0
+
+    def add(piece: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
+        nonlocal length
+        if piece:
+            segments.append(Segment(length, start, code, node))
+            pieces.append(piece)
+            length += len(piece)
+
+    for match in _VARIABLE.finditer(text) if _OFF not in text else ():
+        value = kustomization.values.get(match[1])
+        start, end = match.span()
+        if value is None and (kustomization.open or not match[2]):
+            continue  # Flux has nothing in its place where nobody gives it: who does may be elsewhere
+        shown = value.unquoted if value is not None else match[3]
+        if text[start - 1 : start] in ("'", '"') and text[start - 1] == text[end : end + 1] and _is_bare(shown):
+            start, end = start - 1, end + 1
+        add(text[done:start], done)
+        if value is not None:
+            uses.setdefault(id(value), set()).add((id(source), start))
+            add(shown, start, Code(start, end, start, end, text[start:end]), value)
+        else:
+            add(shown, match.start(3))
+        filled, done = filled + 1, end
+    add(text[done:], done)
+    result = Source.from_text(source.path, "".join(pieces), source.also)
+    result.part = source.part
+    if len(result.problems) > len(source.problems):
+        return None
+    return _FluxBack(source, result, Filled(result.text, tuple(segments), filled, 0), uses)
+
+
+def _is_bare(text: str) -> bool:
+    return _NO_TEXT.fullmatch(text) is not None
+
+
+def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Built | None) -> Built:
+    root = kustomization.node
+    built = make_built((back,), root.source, (), fixing=True)
+    back.overlay = overlay
+    if overlay is not None:
+        built = lead_through(built, overlay)
+    own = os.path.abspath(root.source.path)
+    files = dict.fromkeys((*built.parts, *(os.path.abspath(source.path) for source in kustomization.files)))
+    return built._replace(
+        parts=tuple(files),
+        replaces=built.replaces if overlay is None else overlay.replaces,
+        cluster=f"{own}:{_text(root.find('metadata', 'name'))}",
+        label=os.path.relpath(own, kustomization.folder).replace(os.sep, "/"),
+        by_default=False,
+        lost=overlay.lost if overlay is not None else (),
+        unmatched=overlay.unmatched if overlay is not None else (),
+        problems=overlay.problems if overlay is not None else (),
+    )
+
+
+def _text(node: Node | None) -> str:
+    return node.value if node is not None and isinstance(node.value, str) else ""

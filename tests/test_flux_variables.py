@@ -1,0 +1,184 @@
+"""Variables that Flux fills in (`postBuild`): values are judged as the cluster gets them, where they are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from .manifests import nodeclass, nodepool
+
+Run = Callable[..., CompletedProcess[str]]
+
+CLUSTER = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: infra, namespace: flux-system}
+spec:
+  path: PATH
+  sourceRef: {kind: GitRepository, name: flux-system}
+  postBuild:
+    substitute:
+      capacity: CAPACITY
+    substituteFrom:
+      - {kind: ConfigMap, name: cluster-settings}
+"""
+SETTINGS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cluster-settings, namespace: flux-system}
+data:
+  family: FAMILY
+  capacity: overridden by the Kustomization
+"""
+POOL = nodepool(
+    'key: karpenter.k8s.aws/instance-family, operator: In, values: ["${family}"]',
+    "key: karpenter.sh/capacity-type, operator: In, values: [X]",
+).replace("[X]", '["${capacity}"]')
+OVERLAY = "resources: [pool.yaml]\nnamePrefix: my-\n"
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    (folder / ".git").mkdir(exist_ok=True, parents=True)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def repository(family: str = "m5", capacity: str = "spot", path: str = "./infra") -> dict[str, str]:
+    return {
+        "clusters/prod/infra.yaml": CLUSTER.replace("CAPACITY", capacity).replace("PATH", path),
+        "clusters/prod/settings.yaml": SETTINGS.replace("FAMILY", family),
+        "infra/karpenter/pool.yaml": POOL,
+    }
+
+
+def findings(nodelint: Run, *args: str) -> list[tuple[str, str, int]]:
+    found = json.loads(nodelint("check", ".", "--format", "json", *args).stdout)["findings"]
+    return [(each["rule"], each["path"], each["start"]["line"]) for each in found]
+
+
+@pytest.mark.parametrize("overlay", [False, True])
+@pytest.mark.parametrize("path", ["./infra", "infra/", "./infra/karpenter"])
+def test_a_mistake_in_a_variable_is_found_where_it_is_written(
+    tmp_path: Path, nodelint: Run, overlay: bool, path: str
+) -> None:
+    write(tmp_path, repository("m55", "ondemand", path))
+    if overlay:
+        write(tmp_path, {"infra/karpenter/kustomization.yaml": OVERLAY})
+    assert set(findings(nodelint)) == {
+        ("unknown-value", "clusters/prod/settings.yaml", 5),
+        ("unknown-value", "clusters/prod/infra.yaml", 9),
+    }
+    assert nodelint("check", ".", "--fix", "--unsafe-fixes").returncode == 1
+    assert "capacity: on-demand\n" in (tmp_path / "clusters/prod/infra.yaml").read_text()
+    assert (tmp_path / "infra/karpenter/pool.yaml").read_text() == POOL
+
+
+@pytest.mark.parametrize("overlay", [False, True])
+@pytest.mark.parametrize("git", [False, True])
+def test_a_change_of_a_variable_is_a_change_of_the_pool(
+    tmp_path: Path, nodelint: Run, overlay: bool, git: bool
+) -> None:
+    more = {"infra/karpenter/kustomization.yaml": OVERLAY} if overlay else {}
+    write(tmp_path / "old", repository("m5") | more)
+    write(tmp_path / "new", repository("c5") | more)
+    if not git:
+        for side in ("old", "new"):
+            (tmp_path / side / ".git").rmdir()
+    plan = json.loads(nodelint("plan", "--old", "old", "new", "--format", "json").stdout)
+    (pool,) = plan["nodePools"]
+    assert (pool["change"], pool["replaced"]) == ("changed", "all")
+    assert "c5.large" in pool["instanceTypes"]["gained"]
+
+
+def test_two_clusters_have_their_own_values(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, repository("m5"))
+    write(
+        tmp_path,
+        {
+            "clusters/stage/infra.yaml": CLUSTER.replace("CAPACITY", "spot").replace("PATH", "./infra"),
+            "clusters/stage/settings.yaml": SETTINGS.replace("FAMILY", "m55"),
+        },
+    )
+    assert findings(nodelint, "--select", "unknown-value") == [("unknown-value", "clusters/stage/settings.yaml", 5)]
+    pools = json.loads(nodelint("explain", ".", "--format", "json").stdout)["nodePools"]
+    assert [bool(pool["instanceTypes"]) for pool in pools] == [True, False]
+
+
+def read_family(nodelint: Run) -> list[str]:
+    (pool,) = json.loads(nodelint("explain", ".", "--format", "json").stdout)["nodePools"]
+    (line,) = (line for line in pool["requirements"] if line["key"].endswith("instance-family"))
+    values: list[str] = line["values"]
+    return values
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "values"),
+    [
+        ("", "", ["m5"]),
+        ("${family}", "${other:=c5}", ["c5"]),
+        ("${family}", "${other:-c5}", ["c5"]),
+        ("${family}", "${family:=c5}", ["m5"]),
+        ("${family}", "${other}", ["${other}"]),
+        ("${family}", "$${family}", ["$${family}"]),
+        ('["${family}"]', "[c5, '${family}']", ["c5", "m5"]),
+        ("${family}", "m${digit}", ["m5"]),
+    ],
+)
+def test_what_a_variable_comes_to(tmp_path: Path, nodelint: Run, old: str, new: str, values: list[str]) -> None:
+    files = repository()
+    files["infra/karpenter/pool.yaml"] = POOL.replace(old, new, 1) if old else POOL
+    files["clusters/prod/settings.yaml"] += '  digit: "5"\n'
+    write(tmp_path, files)
+    assert read_family(nodelint) == values
+
+
+SECRET = "      - {kind: Secret, name: keys}\n"
+DISABLED = "kind: NodePool\nmetadata:\n  annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"clusters/prod/settings.yaml": SETTINGS.replace("cluster-settings", "other")},
+        {
+            "clusters/stage/settings.yaml": SETTINGS,
+            "clusters/prod/settings.yaml": "{}\n",
+            "clusters/x/s.yaml": SETTINGS,
+        },
+        {"infra/karpenter/pool.yaml": POOL.replace("kind: NodePool\nmetadata:\n", DISABLED)},
+        {"clusters/prod/settings.yaml": SETTINGS.replace("FAMILY", "${another}")},
+        {"clusters/prod/infra.yaml": CLUSTER.replace("PATH", "./elsewhere")},
+    ],
+)
+def test_what_is_not_known_stays_a_variable(tmp_path: Path, nodelint: Run, change: dict[str, str]) -> None:
+    write(tmp_path, repository() | change)
+    assert read_family(nodelint) == ["${family}"]
+
+
+def test_a_default_is_not_known_where_a_secret_may_have_the_variable(tmp_path: Path, nodelint: Run) -> None:
+    files = repository()
+    files["infra/karpenter/pool.yaml"] = POOL.replace("${family}", "${other:=c5}")
+    files["clusters/prod/infra.yaml"] += SECRET
+    write(tmp_path, files)
+    assert read_family(nodelint) == ["${other:=c5}"]
+
+
+def test_kustomize_prints_a_variable_without_its_quotes(tmp_path: Path, nodelint: Run) -> None:
+    files: dict[str, Any] = repository("m5")
+    files["infra/karpenter/pool.yaml"] = POOL.replace("instance-family", "instance-cpu")
+    files["clusters/prod/settings.yaml"] = SETTINGS.replace("FAMILY", '"4"')
+    write(tmp_path, files)
+    assert ("invalid-field", "infra/karpenter/pool.yaml") in {each[:2] for each in findings(nodelint)}
+
+
+def test_a_file_without_variables_belongs_to_what_is_filled_in(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, repository() | {"infra/karpenter/class.yaml": nodeclass()})
+    assert read_family(nodelint) == ["m5"]
+    assert not findings(nodelint)
