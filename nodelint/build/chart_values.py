@@ -1,4 +1,4 @@
-"""What a chart of a repository is installed with: by the chart that it is vendored in, by Argo CD, by Flux."""
+"""What a chart of a repository is installed with: by the chart around it, by Argo CD, by Flux, by helmfile."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from nodelint.tuples import NamedTuple
 MOST_RELEASES = 20
 """Releases that one chart is judged with."""
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
+_HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml$")
 
 
 class ChartValues(NamedTuple):
@@ -137,7 +138,7 @@ class ValuesLayer(NamedTuple):
 def find_releases(
     charts: Mapping[str, Source], sources: Sequence[Source], holders: Sequence[Source] | None = None
 ) -> Iterator[ChartRelease]:
-    """What Applications and HelmReleases give to charts of the repository.
+    """What Applications, HelmReleases and helmfiles give to charts of the repository.
 
     `charts` are the default values of charts by their absolute path, `holders` the texts with the objects, where
     these are not the sources themselves.
@@ -146,12 +147,13 @@ def find_releases(
     counts = dict.fromkeys(charts, 0)
     by_path = {os.path.abspath(source.path): source for source in sources}
     for source in sources if holders is None else holders:
-        if not folders or not re.search(rf"{ARGO}|{FLUX}", source.text) or source.may_be_template:
+        is_helmfile = _HELMFILE.search(source.path) is not None
+        if not folders or not (is_helmfile or re.search(rf"{ARGO}|{FLUX}", source.text)) or source.may_be_template:
             continue
         home = repository(os.path.dirname(os.path.abspath(source.path)))
         tree = _Tree(str(home), by_path, os.path.isabs(source.path))
         for root in nodes_of(source) if home is not None else ():
-            for folder, layers in _releases_in(root, tree):
+            for folder, layers in _releases_of_helmfile(root, tree) if is_helmfile else _releases_in(root, tree):
                 path = folders.get(folder)
                 whole = values_root(charts[path]) if path is not None else None
                 if path is None or whole is None or not layers or counts[path] >= MOST_RELEASES:
@@ -188,6 +190,29 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
                 if path and helm is not None:
                     folder = os.path.normpath(os.path.join(tree.home, path))
                     yield folder, list(_argo_layers(helm, folder, tree))
+
+
+def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
+    """The folder of each chart that a helmfile installs, with its values, the weakest first.
+
+    https://helmfile.readthedocs.io/en/latest/#configuration
+    """
+    folder = os.path.dirname(os.path.abspath(root.source.path))
+    releases = root.get("releases")
+    for release in releases.items if releases is not None else ():
+        chart, values, settings = _text(release.get("chart")), release.get("values"), release.get("set")
+        installed = release.get("installed")
+        if not chart or "://" in chart or (installed is not None and installed.value is False):
+            continue
+        layers = []
+        for item in values.items if values is not None else ():
+            given = item if item.kind == "mapping" else tree.read_values(folder, _text(item)) if _text(item) else None
+            layers += [_merging(given)] if given is not None else []
+        for item in settings.items if settings is not None else ():
+            name, value = item.get("name"), item.get("value")
+            layer = read_setting(_text(name), name, value, True) if name is not None and value is not None else None
+            layers += [layer] if layer is not None else []
+        yield os.path.normpath(os.path.join(folder, chart)), layers
 
 
 def _application_specs(root: Node, kind: str) -> Iterator[Node]:

@@ -8,7 +8,9 @@ import sys
 from nodelint.source.files.file_marks import (
     BUFFER_GROUP,
     BUFFERS,
+    CHART_KEY,
     HELM,
+    HELMFILE,
     NODE_GROUP_PARTS,
     NODE_GROUPS,
     POST_BUILD,
@@ -186,7 +188,7 @@ def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
     """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
     if may_make_pods(file, data):
         found.workloads.append(file)
-    if data.find(HELM) >= 0 and holds_any(data, RELEASES):
+    if (data.find(HELM) >= 0 and holds_any(data, RELEASES)) or (HELMFILE in file and data.find(CHART_KEY) >= 0):
         found.releases.append(file)
     if data.find(POST_BUILD) >= 0:
         found.substituting.append(file)

@@ -22,6 +22,8 @@ _WORKLOADS = (
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
 )
 # What these have in common is looked for first: an Application of Argo CD gives values below `helm`.
+# A helmfile is known by its name.
+HELMFILE, CHART_KEY = "helmfile", b"chart:"
 HELM, RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 POST_BUILD = b"postBuild"
