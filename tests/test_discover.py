@@ -143,3 +143,43 @@ def test_a_file_called_a_patch_may_be_one(tree: Path) -> None:
 def test_what_marks_of_node_groups_have_in_common_is_in_each() -> None:
     for mark in file_marks.NODE_GROUPS:
         assert any(part in mark for part in file_marks.NODE_GROUP_PARTS)
+
+
+def test_files_that_are_read_together_are_sorted_as_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "argo": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nhelm: {}\n",
+        "buffer": "apiVersion: autoscaling.x-k8s.io/v1alpha1\nkind: CapacityBuffer\n",
+        "cluster": "apiVersion: eksctl.io/v1alpha5\nmanagedNodeGroups: []\nfargateProfiles: []\n",
+        "daemon": "kind: DaemonSet\n",
+        "install": "chart: karpenter\nversion: 1.6.1\n",
+        "none": "kind: ConfigMap\ngroup: [helm]\n",
+        "pool": POOL,
+        "release": "env: KARPENTER_VERSION\n",
+        "values": "settings:\n  featureGates: {}\n",
+        "wide": POOL,
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-16" if name == "wide" else "utf-8")
+    (tmp_path / "deploy.sh").write_text("export KARPENTER_VERSION=1.6.1\n", encoding="utf-8")
+
+    def sorted_in(paths: list[str]) -> list[list[str]]:
+        found = discover(paths)
+        of_sources = [[source.path for source in sources] for sources in (found.sources, found.stating)]
+        return [*of_sources, found.workloads, found.buffers, found.releases, found.node_groups]
+
+    names = sorted(os.listdir())
+    alone = [sorted_in([name]) for name in names]
+    together = [[path for paths in lists for path in paths] for lists in zip(*alone, strict=True)]
+    assert sorted_in(names) == together
+    assert all(together), "each list has its file"
+
+
+def test_what_few_files_hold_is_not_searched_in_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(100):
+        (tmp_path / f"{number}.yaml").write_text("kind: Deployment\n" * 20, encoding="utf-8")
+    searches = []
+    find = file_marks.holds_any
+    monkeypatch.setattr(file_marks, "holds_any", lambda data, marks: searches.append(data) or find(data, marks))
+    assert len(discover([str(tmp_path)]).workloads) == 100
+    assert len(searches) == 100, "for pods alone"

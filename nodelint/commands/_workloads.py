@@ -82,8 +82,10 @@ def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[
     from nodelint.model.cluster_objects import PATTERN
     from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 
+    if not selecting:
+        return
     folders = {os.path.dirname(path) for path in found.seen if os.path.basename(path) in KUSTOMIZATIONS}
-    if not folders or not selecting:
+    if not folders:
         return
     names = {name.encode() for text in selecting.values() for name in re.findall(_NAME, text)}
     known = {source.path for source in found.sources}
@@ -156,8 +158,8 @@ def _is_whole(found: Discovery) -> bool:
         return False
     from nodelint.source.files.safe_read import is_inside, repository
 
-    for source in found.sources:
-        root = repository(os.path.dirname(os.path.abspath(source.path)))
+    for place in {os.path.dirname(source.path) for source in found.sources}:
+        root = repository(os.path.abspath(place))
         if root is not None and not any(is_inside(root, folder) for folder in found.folders):
             return False
     return True

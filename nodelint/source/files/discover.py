@@ -5,20 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.source.files.file_marks import (
-    BUFFER_GROUP,
-    BUFFERS,
-    CHART_KEY,
-    HELM,
-    HELMFILE,
-    NODE_GROUP_PARTS,
-    NODE_GROUPS,
-    POST_BUILD,
-    RELEASES,
-    holds_any,
-    may_make_pods,
-    may_state,
-)
+from nodelint.source.files.file_marks import POST_BUILD, Marks, find_buffers, may_make_pods, may_state
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -71,6 +58,10 @@ _LARGEST = 64 << 20
 _AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
 
 _CHUNK = 1 << 16
+
+# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
+# repository hold no file that names Karpenter.
+_BLOCK = 1 << 13
 _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
@@ -124,16 +115,19 @@ def discover(
     """
     found = Discovery()
     found.also = also
+    block = _Block(found)
     for path in paths:
         if not path:
             found.unreadable.append((path, "an empty path"))
         elif path == "-":
+            block.sort_in()
             _take_stdin(found, stdin or _stdin)
         else:
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
             for file in _files(path, exclude, include, found):
-                _take_file(file, path, found, on_file)
+                _take_file(file, path, block, on_file)
+    block.sort_in()
     return found
 
 
@@ -147,12 +141,65 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
     if _is_wanted(found.stdin, found):
         from nodelint.source import Source
 
-        found.sources.append(Source.from_bytes("-", found.stdin, found.also or _buffers_in(found.stdin)))
+        found.sources.append(Source.from_bytes("-", found.stdin, found.also or find_buffers(found.stdin)))
 
 
-def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], None] | None) -> None:
+class _Block:
+    """Contents that were read and wait to be searched together."""
+
+    def __init__(self, found: Discovery) -> None:
+        self.found = found
+        self.files: list[tuple[str, bytes]] = []
+        self.size = 0
+
+    def add(self, file: str, data: bytes) -> None:
+        self.files.append((file, data))
+        self.size += len(data)
+        if self.size >= _BLOCK:
+            self.sort_in()
+
+    def sort_in(self) -> None:
+        """Note of each file what it may hold; that is read where a run asks for it."""
+        files, found = self.files, self.found
+        if not files:
+            return
+        joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
+        self.files, self.size = [], 0
+        marks = Marks(joined)
+        wanted = found.also is not None or marks.buffers or _is_marked(joined) or joined.find(b"\0") >= 0
+        for file, data in files:
+            if may_make_pods(file, data):
+                found.workloads.append(file)
+            if marks.may_install_charts(file, data):
+                found.releases.append(file)
+            if marks.post_build and data.find(POST_BUILD) >= 0:
+                found.substituting.append(file)
+            if marks.buffers and marks.may_hold_buffers(data):
+                found.buffers.append(file)
+            if marks.node_group_parts and marks.may_state_node_groups(data):
+                found.node_groups.append(file)
+            ours = wanted and _is_wanted(data, found)
+            states = marks.may_state(file, data, ours)
+            if not ours and not states:
+                continue
+            from nodelint.source import Source
+
+            # A file whose name is a dash is not standard input.
+            source = Source.from_bytes(
+                _display_path(file), data, (found.also or find_buffers(data)) if ours else None
+            )
+            if ours:
+                source.part = is_patch(file)
+                found.sources.append(source)
+            if states:
+                found.stating.append(source)
+
+
+def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], None] | None) -> None:
     """Read a file that `path` stands for, unless it was read before."""
+    found = block.found
     if file in found.glanced and file != os.path.normpath(path):
+        block.sort_in()
         _read_for_release(file, found)
         return
     if file in found.seen:
@@ -162,40 +209,12 @@ def _take_file(file: str, path: str, found: Discovery, on_file: Callable[[int], 
     if on_file is not None:
         on_file(found.files)
     data = _read(file, found)
-    if data is None:
-        return
     if isinstance(data, bytes):
-        _note_kinds(file, data, found)
-    if not isinstance(data, bytes):
+        block.add(file, data)
+    elif data is not None:
+        block.sort_in()
         data.part = is_patch(file)
         found.sources.append(data)
-    elif _is_wanted(data, found):
-        from nodelint.source import Source
-
-        # A file whose name is a dash is not standard input.
-        source = Source.from_bytes(_display_path(file), data, found.also or _buffers_in(data))
-        source.part = is_patch(file)
-        found.sources.append(source)
-        if may_state(file, data, True):
-            found.stating.append(source)
-    elif may_state(file, data, False):
-        from nodelint.source import Source
-
-        found.stating.append(Source.from_bytes(_display_path(file), data))
-
-
-def _note_kinds(file: str, data: bytes, found: Discovery) -> None:
-    """Note a file that may hold workloads or node groups; what it holds is read where a run asks for it."""
-    if may_make_pods(file, data):
-        found.workloads.append(file)
-    if (data.find(HELM) >= 0 and holds_any(data, RELEASES)) or (HELMFILE in file and data.find(CHART_KEY) >= 0):
-        found.releases.append(file)
-    if data.find(POST_BUILD) >= 0:
-        found.substituting.append(file)
-    if data.find(BUFFERS) >= 0:
-        found.buffers.append(file)
-    if holds_any(data, NODE_GROUP_PARTS) and holds_any(data, NODE_GROUPS):
-        found.node_groups.append(file)
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
@@ -418,15 +437,10 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
     if _concerns_karpenter(data):
         return True
     if found.also is None:
-        return _buffers_in(data) is not None
+        return find_buffers(data) is not None
     import re
 
     return re.search(found.also.encode(), data) is not None
-
-
-def _buffers_in(data: bytes) -> str | None:
-    """The pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
-    return r"\bCapacityBuffer\b" if data.find(BUFFERS) >= 0 and data.find(BUFFER_GROUP) >= 0 else None
 
 
 def _is_marked(data: bytes) -> bool:

@@ -21,13 +21,13 @@ _WORKLOADS = (
     *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
 )
-# What these have in common is looked for first: an Application of Argo CD gives values below `helm`.
+# An Application of Argo CD gives values below `helm`. A long mark is found sooner than a short one, so it goes first.
 # A helmfile is known by its name.
-HELMFILE, CHART_KEY = "helmfile", b"chart:"
-HELM, RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
+_HELMFILE, _CHART_KEY = "helmfile", b"chart:"
+_HELM, _RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 POST_BUILD = b"postBuild"
-BUFFERS, BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
+_BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
@@ -35,6 +35,48 @@ NODE_GROUPS = (
 )
 NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
 _SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:")
+
+
+def find_marks(data: bytes, marks: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Those of some marks that are in a content."""
+    return tuple([mark for mark in marks if data.find(mark) >= 0])
+
+
+class Marks:
+    """The marks that files may hold which are searched together.
+
+    Most marks are in few files. What is not in the joined content of some files is not searched in each of them.
+    """
+
+    def __init__(self, block: bytes) -> None:
+        self.alone = find_marks(block, _STATES_ALONE)
+        self.settings = find_marks(block, _SETTINGS)
+        self.buffers = block.find(_BUFFERS) >= 0
+        self.releases = find_marks(block, _RELEASES)
+        self.post_build = block.find(POST_BUILD) >= 0
+        self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
+
+    def may_state(self, file: str, data: bytes, ours: bool) -> bool:
+        """Whether a file may state a release; `ours` says that it names Karpenter."""
+        if (self.alone and holds_any(data, self.alone)) or (file.endswith(_HCL) and holds_any(data, _STATES_IN_HCL)):
+            return True
+        # Of a file of values that does not name Karpenter, these keys are telling enough.
+        marks = _STATES if ours else self.settings
+        return bool(marks) and holds_any(data, marks)
+
+    def may_hold_buffers(self, data: bytes) -> bool:
+        """Whether a file may hold CapacityBuffers."""
+        return self.buffers and data.find(_BUFFERS) >= 0
+
+    def may_install_charts(self, file: str, data: bytes) -> bool:
+        """Whether a file may hold a release of a chart with values."""
+        if self.releases and data.find(_HELM) >= 0 and holds_any(data, self.releases):
+            return True
+        return _HELMFILE in file and data.find(_CHART_KEY) >= 0
+
+    def may_state_node_groups(self, data: bytes) -> bool:
+        """Whether a file may state nodes of others than Karpenter."""
+        return holds_any(data, self.node_group_parts) and holds_any(data, NODE_GROUPS)
 
 
 def holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
@@ -54,7 +96,9 @@ def may_make_pods(file: str, data: bytes) -> bool:
 
 def may_state(file: str, data: bytes, ours: bool) -> bool:
     """Whether a file may state a release; `ours` says that it names Karpenter."""
-    if holds_any(data, _STATES_ALONE) or (file.endswith(_HCL) and holds_any(data, _STATES_IN_HCL)):
-        return True
-    # Of a file of values that does not name Karpenter, these keys are telling enough.
-    return holds_any(data, _STATES if ours else _SETTINGS)
+    return Marks(data).may_state(file, data, ours)
+
+
+def find_buffers(data: bytes) -> str | None:
+    """The pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
+    return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None
