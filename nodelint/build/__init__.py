@@ -106,12 +106,10 @@ def build(
         done = {os.path.abspath(build.root.folder) for build in rendering.builds} if rendering is not None else set()
         overlays, unbuilt = build_native(files, kustomizations, done)
         built += overlays
-    if any("${" in source.text for source in files) and any(_FLUX in source.text for source in files):
-        from nodelint.build.flux_variables import fill_flux_variables
+    if any(_FLUX in source.text for source in files):
+        from nodelint.build.flux_kustomizations import build_flux
 
-        filled = list(fill_flux_variables(files, overlays))
-        replaced = {built_text.replaces for built_text in filled}
-        built = [*(built_text for built_text in built if built_text.replaces not in replaced), *filled]
+        built = build_flux(files, built)
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts
         from nodelint.build.filled_terraform import filled_by_terraform
@@ -185,10 +183,10 @@ def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
         found.sources += find_including_templates(found.sources, found.seen)
         found.sources += read_releases(found.sources, found.releases)
         found.sources += values_beside(found.sources, found.seen)
-    if found.substituting:
-        from nodelint.build.flux_variables import read_variable_files
+    if found.kustomizing and found.sources:
+        from nodelint.build.flux_kustomizations import read_kustomizations
 
-        found.sources += read_variable_files(found.sources, found.substituting, found.seen)
+        found.sources += read_kustomizations(found.sources, found.kustomizing, found.seen)
     inventory = build(found.sources, rendering, kustomizations_of(found))
     if found.also is None:  # whoever asks for workloads hears of those that are not known
         spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]

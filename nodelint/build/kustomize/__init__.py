@@ -89,7 +89,12 @@ def _with_workloads_alone(outcome: Outcome) -> Outcome:
 
 def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome:
     """Build the overlay of a folder, given by its absolute path."""
-    overlay = Overlay(files, folder, root)
+    return make_outcome(Overlay(files, folder, root))
+
+
+def make_outcome(overlay: Overlay) -> Outcome:
+    """What an overlay comes to, or why it is not built."""
+    files, folder = overlay.files, overlay.folder
     shown = _show(folder)
     try:
         overlay.build()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.source.files.file_marks import POST_BUILD, Marks, find_buffers, may_make_pods, may_state
+from nodelint.source.files.file_marks import FLUX_KUSTOMIZATION, Marks, find_buffers, may_make_pods, may_state
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -75,7 +75,7 @@ class Discovery:
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
     `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values, `substituting` of those that may have Flux fill in variables: all told by single words.
+    with values, `kustomizing` of those that may hold Kustomizations of Flux: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Discovery:
         self.buffers: list[str] = []
         self.releases: list[str] = []
         self.node_groups: list[str] = []
-        self.substituting: list[str] = []
+        self.kustomizing: list[str] = []
 
 
 def discover(
@@ -172,8 +172,8 @@ class _Block:
                 found.workloads.append(file)
             if marks.may_install_charts(file, data):
                 found.releases.append(file)
-            if marks.post_build and data.find(POST_BUILD) >= 0:
-                found.substituting.append(file)
+            if marks.post_build and data.find(FLUX_KUSTOMIZATION) >= 0:
+                found.kustomizing.append(file)
             if marks.buffers and marks.may_hold_buffers(data):
                 found.buffers.append(file)
             if marks.node_group_parts and marks.may_state_node_groups(data):

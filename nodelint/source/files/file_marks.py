@@ -26,7 +26,7 @@ _WORKLOADS = (
 _HELMFILE, _CHART_KEY = "helmfile", b"chart:"
 _HELM, _RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
-POST_BUILD = b"postBuild"
+FLUX_KUSTOMIZATION = b"kustomize.toolkit.fluxcd.io"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 NODE_GROUPS = (
@@ -53,7 +53,7 @@ class Marks:
         self.settings = find_marks(block, _SETTINGS)
         self.buffers = block.find(_BUFFERS) >= 0
         self.releases = find_marks(block, _RELEASES)
-        self.post_build = block.find(POST_BUILD) >= 0
+        self.post_build = block.find(FLUX_KUSTOMIZATION) >= 0
         self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
 
     def may_state(self, file: str, data: bytes, ours: bool) -> bool:

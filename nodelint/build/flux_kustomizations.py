@@ -1,4 +1,4 @@
-"""Variables that Flux fills in: `postBuild` of its Kustomizations, in what the folder of each comes to.
+"""What Kustomizations of Flux make of their folders: variables of `postBuild` filled in, and patches.
 
 https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution
 """
@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits
+from nodelint.build.kustomize import BuiltOverlay, make_outcome
+from nodelint.build.kustomize.files import Files
+from nodelint.build.kustomize.flux import FluxOverlay, changes_objects
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.overlay_releases import lead_through
 from nodelint.build.roots import nodes_of, read
@@ -25,6 +28,7 @@ from nodelint.tuples import NamedTuple
 
 FLUX = "kustomize.toolkit.fluxcd.io"
 _POST_BUILD = "postBuild"
+_KIND = re.compile(r"(?m)^kind:[ \t]*[\"']?Kustomization\b")
 _OFF = f"{FLUX}/substitute: disabled"
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)(?:(:?[-=])([^{}\n]*))?\}")
 _NO_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|~|[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)?")
@@ -45,19 +49,26 @@ class FluxKustomization(NamedTuple):
     open: bool
 
     @property
+    def cluster(self) -> str:
+        """Its file and its name: the object is what differs from cluster to cluster."""
+        return f"{os.path.abspath(self.node.source.path)}:{_text(self.node.find('metadata', 'name'))}"
+
+    @property
+    def label(self) -> str:
+        """Its file, from the folder on that it applies."""
+        return os.path.relpath(self.node.source.path, self.folder).replace(os.sep, "/")
+
+    @property
     def files(self) -> tuple[SourceText, ...]:
         """The files in which values of its variables stand, that of the object first."""
         return tuple({id(s): s for s in (self.node.source, *(node.source for node in self.values.values()))}.values())
 
 
-def read_variable_files(sources: Sequence[Source], paths: Sequence[str], seen: set[str]) -> list[Source]:
-    """The files with Kustomizations of Flux that fill in variables, and with the ConfigMaps that these name.
+def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: set[str]) -> list[Source]:
+    """The files with Kustomizations of Flux, and with the ConfigMaps whose variables these fill in.
 
-    `paths` may hold such Kustomizations, `seen` are all files that were asked for. Nothing where no source has
-    anything to fill in.
+    `paths` may hold such Kustomizations, `seen` are all files that were asked for.
     """
-    if not paths or not any(_VARIABLE.search(source.text) for source in sources):
-        return []
     have = {os.path.abspath(source.path) for source in sources}
     found = [source for path in paths if os.path.abspath(path) not in have and (source := read(path)) is not None]
     at_hand = [*sources, *found]
@@ -74,19 +85,46 @@ def read_variable_files(sources: Sequence[Source], paths: Sequence[str], seen: s
     return found
 
 
-def fill_flux_variables(sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
-    """What Kustomizations of Flux make of the overlays and files in their folders, where they fill in a variable."""
+def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> list[Built]:
+    """What is built, with what Kustomizations of Flux make of it in the place of the overlays that they apply.
+
+    That is where they fill in a variable, or patch objects.
+    """
+    made: list[Built] = []
+    replaced: set[str] = set()
+    for result in _apply_kustomizations(sources, built):
+        made.append(result)
+        replaced.update(result.replaces)
+    left = [overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)]
+    return [*left, *made]
+
+
+def _apply_kustomizations(sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
     uses: Uses = {}
     for kustomization in _find_kustomizations(sources):
         targets = list(_list_targets(kustomization, sources, overlays))
+        patched = _build_patched(kustomization, sources) if changes_objects(kustomization.node) else None
+        if patched is not None:
+            targets = [(patched.source, patched)]
         made = [(overlay, _fill(kustomization, source, uses)) for source, overlay in targets]
         if any(back.values_filled for _, back in made if back is not None):
             yield from (_make_built(kustomization, back, overlay) for overlay, back in made if back is not None)
+        elif patched is not None:
+            yield patched
+
+
+def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | None:
+    """What a Kustomization makes of its folder with patches and the like; None where it is not built."""
+    at_hand = {os.path.abspath(source.path): source for source in sources}
+    outcome = make_outcome(FluxOverlay(Files(at_hand), kustomization.node, kustomization.folder))
+    if not isinstance(outcome, BuiltOverlay) or not any(d.root for d in outcome.built.source.documents):
+        return None
+    return outcome.built._replace(cluster=kustomization.cluster, label=kustomization.label)
 
 
 def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
     for source in sources:
-        if FLUX in source.text and _POST_BUILD in source.text and not source.may_be_template:
+        if _KIND.search(source.text) is not None and FLUX in source.text and not source.may_be_template:
             for root in nodes_of(source):
                 if _text(root.get("kind")) == "Kustomization" and _text(root.get("apiVersion")).startswith(FLUX):
                     yield root
@@ -264,14 +302,13 @@ def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Buil
     built = make_built((back,), root.source, (), fixing=True)
     back.overlay = overlay
     if overlay is not None:
-        built = lead_through(built, overlay)
-    own = os.path.abspath(root.source.path)
+        built = lead_through(built, overlay)._replace(find_object=overlay.find_object)
     files = dict.fromkeys((*built.parts, *(os.path.abspath(source.path) for source in kustomization.files)))
     return built._replace(
         parts=tuple(files),
         replaces=built.replaces if overlay is None else overlay.replaces,
-        cluster=f"{own}:{_text(root.find('metadata', 'name'))}",
-        label=os.path.relpath(own, kustomization.folder).replace(os.sep, "/"),
+        cluster=kustomization.cluster,
+        label=kustomization.label,
         by_default=False,
         lost=overlay.lost if overlay is not None else (),
         unmatched=overlay.unmatched if overlay is not None else (),

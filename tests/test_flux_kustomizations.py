@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -182,3 +183,91 @@ def test_a_file_without_variables_belongs_to_what_is_filled_in(tmp_path: Path, n
     write(tmp_path, repository() | {"infra/karpenter/class.yaml": nodeclass()})
     assert read_family(nodelint) == ["m5"]
     assert not findings(nodelint)
+
+
+PATCHED = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: infra, namespace: flux-system}
+spec:
+  path: ./infra
+  sourceRef: {kind: GitRepository, name: flux-system}
+"""
+STRATEGIC = """\
+patches:
+  - target: {kind: NodePool}
+    patch: |
+      apiVersion: karpenter.sh/v1
+      kind: NodePool
+      metadata: {name: any}
+      spec: {template: {spec: {expireAfter: 360h}}}
+"""
+OPERATION = """\
+patches:
+  - target: {kind: NodePool, name: default}
+    patch: |
+      - {op: add, path: /spec/template/metadata, value: {labels: {team: a}}}
+"""
+COMPONENT = """\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+  - target: {kind: NodePool}
+    patch: "- {op: add, path: /spec/template/spec/expireAfter, value: 24h}"
+"""
+CHANGES = {
+    "a strategic merge": (STRATEGIC, STRATEGIC),
+    "an operation": (OPERATION, OPERATION),
+    "a prefix": ("namePrefix: my-\n", "namePrefix: my-\n"),
+    "labels and annotations": (
+        "commonMetadata: {labels: {a: b}, annotations: {c: d}}\n",
+        "labels: [{pairs: {a: b}}]\ncommonAnnotations: {c: d}\n",
+    ),
+    "a namespace": ("targetNamespace: x\n", "namespace: x\n"),
+    "a component": ("components: [../part]\n", "components: [../part]\n"),
+}
+
+
+def read_hashes(nodelint: Run) -> set[tuple[str, str]]:
+    rows = json.loads(nodelint("hash", ".", "--format", "json").stdout)["objects"]
+    return {(row["name"], row["hash"]) for row in rows}
+
+
+@pytest.mark.parametrize("title", CHANGES)
+@pytest.mark.parametrize("folder", ["a kustomization", "files"])
+def test_what_flux_changes_is_what_kustomize_changes(tmp_path: Path, nodelint: Run, title: str, folder: str) -> None:
+    of_flux, of_kustomize = CHANGES[title]
+    pool = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]")
+    files = {"infra/pool.yaml": pool, "infra/class.yaml": nodeclass(), "part/kustomization.yaml": COMPONENT}
+    write(tmp_path, files | {"infra/kustomization.yaml": "resources: [pool.yaml, class.yaml]\n"})
+    plain = read_hashes(nodelint)
+    write(tmp_path, {"overlay/kustomization.yaml": f"resources: [../infra]\n{of_kustomize}"})
+    expected = read_hashes(nodelint)
+    (tmp_path / "overlay/kustomization.yaml").unlink()
+    if folder == "files":
+        (tmp_path / "infra/kustomization.yaml").unlink()
+    write(tmp_path, {"clusters/prod/infra.yaml": PATCHED + textwrap.indent(of_flux, "  ")})
+    assert read_hashes(nodelint) == expected
+    assert (expected == plain) is (title in ("labels and annotations", "a namespace"))
+
+
+def test_variables_are_filled_in_after_the_patches(tmp_path: Path, nodelint: Run) -> None:
+    patched = STRATEGIC.replace("360h", "'${lifetime}'") + "postBuild: {substitute: {lifetime: 12h, family: m5}}\n"
+    write(
+        tmp_path,
+        {"infra/pool.yaml": POOL, "clusters/infra.yaml": PATCHED + textwrap.indent(patched, "  ")},
+    )
+    found = json.loads(nodelint("check", ".", "--profile", "strict", "--format", "json").stdout)
+    assert read_family(nodelint) == ["m5"]
+    (part,) = found["coverage"]["inPart"]
+    assert [value["field"] for value in part["unknown"]] == ["spec.template.spec.requirements[1].values[0]"]
+
+
+@pytest.mark.parametrize("change", ["patchesStrategicMerge: []\npatches: []\n", "path: ./missing\n"])
+def test_what_is_not_built_leaves_the_objects_as_they_are_written(tmp_path: Path, nodelint: Run, change: str) -> None:
+    pool = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]")
+    write(tmp_path, {"infra/pool.yaml": pool, "clusters/infra.yaml": "{}\n"})
+    before = read_hashes(nodelint)
+    text = PATCHED.replace("  path: ./infra\n", "") if change.startswith("path") else PATCHED
+    write(tmp_path, {"clusters/infra.yaml": text + textwrap.indent(change + "namePrefix: my-\n", "  ")})
+    assert read_hashes(nodelint) == before

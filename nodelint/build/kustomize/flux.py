@@ -1,0 +1,98 @@
+"""What a Kustomization of Flux does to the folder that it applies: patches, components, names, namespace, labels.
+
+https://fluxcd.io/flux/components/kustomize/kustomizations/
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from nodelint.build.kustomize.configuration import Kustomization
+from nodelint.build.kustomize.files import Files
+from nodelint.build.kustomize.overlay import Overlay
+from nodelint.build.kustomize.values import YamlTree, new_text, read_json
+from nodelint.source import Node, Source
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+
+_SAME = ("patches", "namePrefix", "nameSuffix", "images")
+_OLDER = ("patchesStrategicMerge", "patchesJson6902")
+"""Fields of v1beta2 that hold whole objects where kustomize has texts; they are not built."""
+_MOST_FILES = 500
+
+
+def changes_objects(root: Node) -> bool:
+    """Whether a Kustomization of Flux changes the objects of its folder, in ways that are built."""
+    spec = root.get("spec")
+    if spec is None or any(spec.get(field) is not None for field in _OLDER):
+        return False
+    fields = (*_SAME[:-1], "components", "targetNamespace", "commonMetadata")
+    return any(spec.get(field) is not None for field in fields)
+
+
+class FluxOverlay(Overlay):
+    """What Flux makes of a Kustomization: a kustomization over the one in its folder, or over the files there."""
+
+    def __init__(self, files: Files, root: Node, folder: str) -> None:
+        super().__init__(files, os.path.dirname(os.path.abspath(root.source.path)))
+        self._root = root
+        self._below = folder
+        self._is_read = False
+
+    def _read(self, folder: str) -> Kustomization | None:
+        if self._is_read:
+            return super()._read(folder)
+        self._is_read = True
+        source = self._root.source
+        assert isinstance(source, Source)
+        path = os.path.abspath(source.path)
+        self.parts.setdefault(path)
+        return Kustomization(self.folder, path, source, self._configuration())
+
+    def _configuration(self) -> YamlTree:
+        """The fields of a kustomization that do the same."""
+        made = YamlTree("mapping", self._root)
+        resources = YamlTree("sequence", self._root)
+        resources.items = [
+            new_text(os.path.relpath(path, self.folder), self._root) for path in self._list_resources()
+        ]
+        made.put("resources", resources)
+        spec = read_json(self._root).get("spec") or YamlTree("mapping")
+        for name in _SAME:
+            if (value := spec.get(name)) is not None:
+                made.put(name, value)
+        if (namespace := spec.get("targetNamespace")) is not None:
+            made.put("namespace", namespace)
+        if (annotations := spec.get("commonMetadata", "annotations")) is not None:
+            made.put("commonAnnotations", annotations)
+        if (labels := spec.get("commonMetadata", "labels")) is not None:
+            pairs = YamlTree("mapping", labels.at)
+            pairs.put("pairs", labels)
+            made.put("labels", YamlTree("sequence", labels.at))
+            made.fields["labels"].value.items = [pairs]
+        components = spec.get("components")
+        if components is not None:
+            below = os.path.relpath(self._below, self.folder)
+            made.put("components", YamlTree("sequence", components.at))
+            made.fields["components"].value.items = [
+                new_text(os.path.join(below, str(item.value)), item.at) for item in components.items
+            ]
+        return made
+
+    def _list_resources(self) -> Iterator[str]:
+        """The folder, where it has a kustomization; else the folders and files that Flux finds in it."""
+        if self._has_kustomization(self._below):
+            yield self._below
+            return
+        count = 0
+        for around, folders, names in os.walk(self._below):
+            below = [name for name in sorted(folders) if self._has_kustomization(os.path.join(around, name))]
+            yield from (os.path.join(around, name) for name in below)
+            folders[:] = [name for name in sorted(folders) if name not in below and not name.startswith(".")]
+            for name in sorted(names):
+                count += 1
+                if name.endswith((".yaml", ".yml")) and not name.startswith(".") and count <= _MOST_FILES:
+                    yield os.path.join(around, name)
+
+    def _has_kustomization(self, folder: str) -> bool:
+        return any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
