@@ -65,7 +65,7 @@ def findings(nodelint: Run, *args: str) -> list[tuple[str, str, int]]:
 
 
 @pytest.mark.parametrize("overlay", [False, True])
-@pytest.mark.parametrize("path", ["./infra", "infra/", "./infra/karpenter"])
+@pytest.mark.parametrize("path", ["./infra", "/infra", "./infra/karpenter"])
 def test_a_mistake_in_a_variable_is_found_where_it_is_written(
     tmp_path: Path, nodelint: Run, overlay: bool, path: str
 ) -> None:
@@ -156,6 +156,7 @@ DISABLED = "kind: NodePool\nmetadata:\n  annotations: {kustomize.toolkit.fluxcd.
         {"infra/karpenter/pool.yaml": POOL.replace("kind: NodePool\nmetadata:\n", DISABLED)},
         {"clusters/prod/settings.yaml": SETTINGS.replace("FAMILY", "${another}")},
         {"clusters/prod/infra.yaml": CLUSTER.replace("PATH", "./elsewhere")},
+        {"clusters/prod/infra.yaml": CLUSTER.partition("  postBuild")[0].replace("PATH", "./infra")},
     ],
 )
 def test_what_is_not_known_stays_a_variable(tmp_path: Path, nodelint: Run, change: dict[str, str]) -> None:
@@ -167,6 +168,14 @@ def test_a_default_is_not_known_where_a_secret_may_have_the_variable(tmp_path: P
     files = repository()
     files["infra/karpenter/pool.yaml"] = POOL.replace("${family}", "${other:=c5}")
     files["clusters/prod/infra.yaml"] += SECRET
+    write(tmp_path, files)
+    assert read_family(nodelint) == ["${other:=c5}"]
+
+
+def test_nothing_is_filled_in_without_variables(tmp_path: Path, nodelint: Run) -> None:
+    files = repository()
+    files["infra/karpenter/pool.yaml"] = POOL.replace("${family}", "${other:=c5}")
+    files["clusters/prod/infra.yaml"] = CLUSTER.partition("  postBuild")[0].replace("PATH", "./infra")
     write(tmp_path, files)
     assert read_family(nodelint) == ["${other:=c5}"]
 

@@ -156,7 +156,7 @@ def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomizatio
 
 def _find_folder(root: Node) -> str | None:
     """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
-    path = os.path.normpath(_text(root.find("spec", "path")) or ".")
+    path = os.path.normpath(_text(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))
     home = safe_read.repository(around)
     above = [around]
@@ -164,7 +164,7 @@ def _find_folder(root: Node) -> str | None:
         above.append(os.path.dirname(above[-1]))
     for top in dict.fromkeys(([home] if home is not None else []) + above[::-1]):
         folder = os.path.normpath(os.path.join(top, path))
-        if not os.path.isabs(path) and os.path.isdir(folder) and safe_read.is_inside(folder, top):
+        if os.path.isdir(folder) and safe_read.is_inside(folder, top):
             return folder
     return None
 
@@ -270,7 +270,8 @@ def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _Flux
             pieces.append(piece)
             length += len(piece)
 
-    for match in _VARIABLE.finditer(text) if _OFF not in text else ():
+    # Flux looks for variables only where it has a value for one.
+    for match in _VARIABLE.finditer(text) if kustomization.values and _OFF not in text else ():
         value = kustomization.values.get(match[1])
         start, end = match.span()
         if value is None and (kustomization.open or not match[2]):

@@ -172,7 +172,7 @@ class _Block:
                 found.workloads.append(file)
             if marks.may_install_charts(file, data):
                 found.releases.append(file)
-            if marks.post_build and data.find(FLUX_KUSTOMIZATION) >= 0:
+            if marks.flux and data.find(FLUX_KUSTOMIZATION) >= 0:
                 found.kustomizing.append(file)
             if marks.buffers and marks.may_hold_buffers(data):
                 found.buffers.append(file)

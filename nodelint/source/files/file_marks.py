@@ -53,7 +53,7 @@ class Marks:
         self.settings = find_marks(block, _SETTINGS)
         self.buffers = block.find(_BUFFERS) >= 0
         self.releases = find_marks(block, _RELEASES)
-        self.post_build = block.find(FLUX_KUSTOMIZATION) >= 0
+        self.flux = block.find(FLUX_KUSTOMIZATION) >= 0
         self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
 
     def may_state(self, file: str, data: bytes, ours: bool) -> bool:
