@@ -6,6 +6,9 @@ ended with 0.32. The fix writes the object as v1: fields move and are renamed, `
 pool points to, `group` and `kind` are added to the reference. Comments stay where they are. What v1 cannot say alike
 is named in the help.
 
+`v1` came with 1.0, and with the last patches of the five minor releases before it. Objects of v1 beside an older chart
+are refused, too; they are judged for the newest release, for that is where they can run.
+
 A kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, is an error too.
 
 A Provisioner and the AWSNodeTemplate that it names become v1 by one fix, also in two files, or neither does: a
@@ -53,10 +56,12 @@ spec:
 
 from nodelint.api import (
     Context,
+    EC2NodeClass,
     Edit,
     Finding,
     Findings,
     Node,
+    NodePool,
     Object,
     Suggestion,
     apiserver,
@@ -78,6 +83,7 @@ _SUCCESSORS = {"Provisioner": "NodePool", "AWSNodeTemplate": gvk.CLASS_KIND}
     subject="migration",
     source=[
         "https://karpenter.sh/v1.0/upgrading/v1-migration/",
+        "provider:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml@v0.37.0:24",
         "https://karpenter.sh/docs/upgrading/upgrade-guide/",
     ],
 )
@@ -86,6 +92,8 @@ def check(obj: Object, context: Context) -> Findings:
     if manifest.served(obj, context.karpenter):
         if obj.version == "v1beta1":
             yield _ending(obj, at, context)
+        elif obj.version == "v1" and isinstance(obj, (NodePool, EC2NodeClass)):
+            yield from _too_early(obj, at, context)
         return
     if isinstance(obj, manifest.UnknownKind):
         yield _no_kind(obj, context)
@@ -155,6 +163,21 @@ def _ending(obj: Object, at: Node, context: Context) -> Finding:
         help=_help(obj, context),
         suggestions=[Suggestion("write it as v1", conversion.edits)] if conversion.edits else (),
     )
+
+
+def _too_early(obj: Object, at: Node, context: Context) -> Findings:
+    """A release before v1 that the files state for an object of v1: it is judged for a later one, and cannot be."""
+    for evidence in context.chosen.passed_over if context.chosen is not None else ():
+        exact = evidence.version.count(".") == 2 and evidence.karpenter < releases.OLDEST
+        if exact and evidence.installs and not releases.serves_v1(evidence.karpenter):
+            yield Finding(
+                at=at,
+                message=f"Karpenter {evidence.version} has no `{obj.api_version}`: its CRDs know no such version",
+                severity="warning",
+                note=f"{evidence.place} ({evidence.by}) states that release",
+                help="upgrade Karpenter to 1.0 or later, or remove what states the release if it is used no more",
+                once="too early",
+            )
 
 
 def _refused_before(obj: Object, context: Context) -> Findings:

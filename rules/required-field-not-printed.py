@@ -9,7 +9,8 @@ what is missing when the chart is rendered.
 The same holds for a field that is written for one of the values that an `or` asks for, and not for the others, though
 there is an `else` with a default.
 
-The rule is silent where the chart's values name the value, be it empty. For lists and mappings, for which a chart has
+The rule is silent where the chart's values name the value, be it empty, and where Terraform or a script of the
+repository that installs the chart gives it. For lists and mappings, for which a chart has
 no default, the strict profile alone shows it.
 
 ```yaml bad frame=pool karpenter=1.14.3
@@ -173,6 +174,8 @@ def _check_default(obj: Object, context: Context) -> Findings:
         if any(use.path in region.asked for region in around):
             continue
         if context.templates.says_elsewhere(source, use.path[-1], templates=False):
+            continue
+        if context.templates.is_given(source, use.path[-1]):
             continue
         reported.add(use.path)
         entry = next((e for e in node.parent.entries if e.value is node), None) if node.parent is not None else None

@@ -633,6 +633,29 @@ def test_what_states_a_release_that_cannot_be_it_is_named(tmp_path: Path, nodeli
     assert "by a/k.yaml:2 (the HelmRelease).\n" in nodelint("check", "a").stdout, "what is nearer counts alone"
 
 
+@pytest.mark.parametrize("minor", ["33.5", "34.6", "35.5", "36.2", "37.0", "22.1"])
+def test_objects_of_v1_beside_a_chart_that_has_no_v1_are_told(tmp_path: Path, nodelint: Run, minor: str) -> None:
+    write(tmp_path, {"pool.yaml": POOL, "k.yaml": helm_release(f"0.{minor}"), ".git/HEAD": "ref: refs/heads/main\n"})
+    number, _, patch = minor.partition(".")
+    found = [f for f in judged(nodelint, ".")["findings"] if f["rule"] == "removed-api"]
+    assert [(f["severity"], f["message"].partition(":")[0]) for f in found] == [
+        ("warning", f"Karpenter 0.{minor} has no `karpenter.sh/v1`")
+    ]
+    assert found[0]["note"] == "k.yaml:2 (the HelmRelease) states that release"
+    if number != "22":
+        write(tmp_path, {"k.yaml": helm_release(f"0.{number}.{int(patch) + 1}")})
+        rules = [f["rule"] for f in judged(nodelint, ".")["findings"]]
+        assert "removed-api" not in rules, "the last patches before 1.0 serve v1"
+
+
+def test_an_old_image_in_values_that_nothing_names_says_nothing_of_what_is_installed(
+    tmp_path: Path, nodelint: Run
+) -> None:
+    image = "controller:\n  image: public.ecr.aws/karpenter/controller:v0.16.3\n"
+    write(tmp_path, {"pool.yaml": POOL, "values/karpenter.yaml": image, ".git/HEAD": "ref: refs/heads/main\n"})
+    assert "removed-api" not in [f["rule"] for f in judged(nodelint, ".")["findings"]]
+
+
 def test_statements_that_differ_are_each_judged(tmp_path: Path, nodelint: Run) -> None:
     write(
         tmp_path, {"base/pool.yaml": POOL, "prod/k.yaml": helm_release("1.2.1"), "dev/k.yaml": helm_release("1.8.1")}

@@ -458,6 +458,23 @@ def test_a_value_that_an_installation_has_to_give_is_told(
     assert len(done) == told
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("main.tf", 'chart = "${path.module}/chart"\nvalues = [yamlencode({ role = var.r })]\n', 0),
+        ("install.sh", "helm upgrade x ./chart --set role=$ROLE\n", 0),
+        ("main.tf", 'chart = "${path.module}/chart"\nvalues = [yamlencode({ roles = var.r })]\n', 1),
+        ("main.tf", 'chart = "${path.module}/other"\nvalues = [yamlencode({ role = var.r })]\n', 1),
+    ],
+)
+def test_a_default_that_who_installs_the_chart_fills_is_meant_to_be_empty(
+    nodelint: Run, tmp_path: Path, file: str, text: str, told: int
+) -> None:
+    chart(tmp_path, "role: ''\n", klass=ROLE.replace("@role", "role: {{ .Values.role }}"))
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    assert len(findings(nodelint, "chart", "--select", "required-field-not-printed")) == told
+
+
 @pytest.mark.parametrize(("other", "told"), [("role: main\n", 0), ("else: main\n", 1)])
 def test_a_default_that_another_file_of_values_fills_is_meant_to_be_empty(
     nodelint: Run, tmp_path: Path, other: str, told: int

@@ -23,6 +23,7 @@ class Templates:
         self._more_values: dict[str, list[Node]] = {}
         self._by_text: dict[tuple[str, int], Any] = {}
         self._texts: dict[tuple[str, bool], list[str]] = {}
+        self._installing: dict[str, list[str]] = {}
 
     def default(self, source: SourceText, field: str) -> Node | None:
         """The default that a chart has for `.Values.a.b` in one of its templates; None where there is none."""
@@ -77,6 +78,17 @@ class Templates:
 
         whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
         return any(word in text and whole.search(text) for text in self._beside_in_chart(source, templates))
+
+    def is_given(self, source: SourceText, word: str) -> bool:
+        """Whether Terraform or a script of the repository that installs a template's chart gives it a value."""
+        import re
+
+        if source.path not in self._installing:
+            from nodelint.source.templates.charts import installing_texts
+
+            self._installing[source.path] = installing_texts(source.path)
+        given = re.compile(rf"(?<![\w-]){re.escape(word)}[\"']?\s*[=:]")
+        return any(given.search(text) for text in self._installing[source.path])
 
     def class_switch(self, source: SourceText) -> str | None:
         """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""

@@ -192,6 +192,13 @@ def behaves(name: str, release: Version) -> bool:
     return releases_match(table("versions")["behaviour"][name]["releases"], release)
 
 
+def serves_v1(release: Version) -> bool:
+    """Whether the CRDs of a release have v1 at all: from 1.0.0 on, and in the last patches of the five minors before."""
+    rows = {row["minor"]: row.get("v1") for row in table("support")["early"]}
+    first = rows.get(f"{release[0]}.{release[1]}")
+    return release >= OLDEST or (first is not None and release >= Version.parse(first))
+
+
 def has_defect(name: str, release: Version) -> bool:
     """Whether a release does wrong with a manifest that reads fine: a defect of `data/versions.json`, by its name."""
     return releases_match(table("versions")["defects"][name]["releases"], release)

@@ -58,6 +58,11 @@ class Evidence(NamedTuple):
         return f"{self.path}:{self.line}"
 
     @property
+    def installs(self) -> bool:
+        """Whether the line says what is installed. An image in values says it only where somebody uses the file."""
+        return "image" not in self.by and self.weight <= DEFAULT
+
+    @property
     def karpenter(self) -> Version:
         """The release of Karpenter. One before 1.0.0 is given as it is: nothing is known of it."""
         numbers = tuple(int(part) for part in self.version.split("."))

@@ -148,6 +148,22 @@ def other_files(path: str) -> list[str]:
     return [text for _, text in _texts(chart, is_beside)]
 
 
+def installing_texts(path: str) -> list[str]:
+    """The texts of a repository's Terraform files and scripts that name the folder of the chart of a template.
+
+    They install it, and may give it values: of a `helm_release`, or of flags of a command.
+    """
+    chart = chart_of(path)
+    if chart is None:
+        return []
+    name = os.path.basename(os.path.abspath(chart))
+    home = safe_read.repository(os.path.abspath(chart)) or os.getcwd()
+    if os.path.commonpath([home, os.path.abspath(chart)]) != home:
+        return []
+    found = _texts(home, lambda other: other.endswith((".tf", ".sh", "Makefile", "justfile")))
+    return [text for _, text in found if f"/{name}" in text]
+
+
 class ChartFiles:
     """The files of the charts of one reading of a repository; the named templates of a chart are read once.
 
