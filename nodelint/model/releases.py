@@ -193,7 +193,7 @@ def behaves(name: str, release: Version) -> bool:
 
 
 def serves_v1(release: Version) -> bool:
-    """Whether the CRDs of a release have v1 at all: from 1.0.0 on, and in the last patches of the five minors before."""
+    """Whether the CRDs of a release have v1: from 1.0.0 on, and in the last patches of the five minors before."""
     rows = {row["minor"]: row.get("v1") for row in table("support")["early"]}
     first = rows.get(f"{release[0]}.{release[1]}")
     return release >= OLDEST or (first is not None and release >= Version.parse(first))
