@@ -175,7 +175,7 @@ def _check_default(obj: Object, context: Context) -> Findings:
             continue
         if context.templates.says_elsewhere(source, use.path[-1], templates=False):
             continue
-        if context.templates.is_given(source, use.path[-1]):
+        if context.templates.is_value_given(source, use.path[-1]):
             continue
         reported.add(use.path)
         entry = next((e for e in node.parent.entries if e.value is node), None) if node.parent is not None else None

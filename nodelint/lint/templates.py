@@ -79,7 +79,7 @@ class Templates:
         whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
         return any(word in text and whole.search(text) for text in self._beside_in_chart(source, templates))
 
-    def is_given(self, source: SourceText, word: str) -> bool:
+    def is_value_given(self, source: SourceText, word: str) -> bool:
         """Whether Terraform or a script of the repository that installs a template's chart gives it a value."""
         import re
 
