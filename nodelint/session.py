@@ -64,8 +64,8 @@ class Session:
         for name, values in self.settings.options.items():
             today = former.get(name, name)
             if today not in rules:
-                raise ConfigError(no_rule(name, rules))
-            rules[today] = with_options(rules[today], option_values(rules[today], values))
+                raise ConfigError(self.settings.placed(name, no_rule(name, rules)))
+            rules[today] = with_options(rules[today], option_values(rules[today], values, self.settings.placed))
         return rules
 
     def _own_rules(self, load: Callable[[str], dict[str, Rule]]) -> dict[str, Rule]:

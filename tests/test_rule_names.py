@@ -114,7 +114,7 @@ def check(pool: NodePool, context: Context, *, most: int = 0) -> Findings:
         ("{most: 0}", "more than 0 requirements"),
         ("{most: 1}", None),
         ("{}", "more than 0 requirements"),
-        ("{mots: 1}", "rules: `many` has no option `mots`, did you mean `most`?"),
+        ("{mots: 1}", "nodelint.yaml:3:10: rules: `many` has no option `mots`, did you mean `most`?"),
         ("{most: many}", "rules: `many`: `most` has to be a whole number from 0 on, not `many`"),
         ("{most: -1}", "rules: `many`: `most` has to be a whole number from 0 on, not `-1`"),
         ("{most: true}", "rules: `many`: `most` has to be a whole number from 0 on, not `True`"),
@@ -135,6 +135,25 @@ def test_an_option_of_a_rule_is_set_in_the_configuration(
         assert "requirements" not in done.stdout and done.returncode == 0
     else:
         assert said in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ("ignore: [narrow-spot, narrow-spo]\n", "1:23"),
+        ("fail-on: error\nselect:\n  - narrow-spo\n", "3:5"),
+        ('per-path-ignores:\n  "*.yaml": "narrow-spot, narrow-spo"\n', "2:13"),
+        ("rules:\n  narrow-spo: {}\n", "2:3"),
+    ],
+)
+def test_a_name_that_no_rule_has_is_named_with_its_place(nodelint: Run, here: Path, config: str, place: str) -> None:
+    (here / "pool.yaml").write_text(POOL, encoding="utf-8")
+    (here / "nodelint.yaml").write_text(config, encoding="utf-8")
+    done = nodelint("check", ".", cwd=here)
+    expected = f"nodelint.yaml:{place}: there is no rule `narrow-spo`, did you mean `narrow-spot`?"
+    assert (done.returncode, expected in done.stderr) == (2, True), done.stderr
+    if config.startswith("ignore"):  # a flag has no place
+        assert "nodelint: there is no rule" in nodelint("check", ".", "--ignore", "narrow-spo", cwd=here).stderr
 
 
 def test_options_of_a_rule_that_is_not_there_are_refused(nodelint: Run, here: Path) -> None:

@@ -78,6 +78,7 @@ class Settings(NamedTuple):
     `jobs` is the number of processes that judge, None for as many as suit.
 
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
+    `places` tells where in the file each name of a rule or option stands, as `path:line:column`.
     """
 
     karpenter: Version = NEWEST
@@ -107,6 +108,11 @@ class Settings(NamedTuple):
     root: str = ""
     exclude_root: str = ""
     include_root: str = ""
+    places: Mapping[str, str] = MappingProxyType({})
+
+    def placed(self, word: str, message: str) -> str:
+        """A message about a name, with its place where a file holds it."""
+        return f"{self.places[word]}: {message}" if word in self.places else message
 
 
 def find(folder: str) -> str | None:
@@ -169,8 +175,6 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
             return flag, f"--{key}"
         return given.values.get(key), given.place(key)
 
-    karpenter, where = value("karpenter-version")
-
     def path_of(key: str) -> str | None:
         flag, value = flags.get(key), given.values.get(key)
         if flag is not None:
@@ -178,7 +182,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         return None if value is None else _path(key, _text(value, given.place(key)), folder, given.place(key))
 
     bundled = flags.get("snapshot") is None and given.values.get("snapshot") == BUNDLED
-    snapshot = BUNDLED if bundled else path_of("snapshot")
+    karpenter, where = value("karpenter-version")
     named = () if karpenter is None else _releases(_text(karpenter, where), where)
     return Settings(
         karpenter=named[-1].last if named else NEWEST,
@@ -197,7 +201,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         baseline=path_of("baseline"),
         crds=path_of("crds"),
         crds_within=_top(folder) if flags.get("crds") is None and "crds" in given.values else None,
-        snapshot=snapshot,
+        snapshot=BUNDLED if bundled else path_of("snapshot"),
         rules=_rules(given, flags, folder, trusted),
         policies=_policies(given),
         options=read_options(given),
@@ -208,7 +212,18 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         root=folder,
         exclude_root=folder if not flags.get("exclude") else "",
         include_root=folder if not flags.get("include") else "",
+        places=_places(given, flags),
     )
+
+
+def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
+    """Where names of rules and options stand in a file, as far as no flag stands for the setting."""
+    named = [key for key in _NAMING if key == "rules" or not flags.get(key)]
+    return {word: place for key in named for word, place in given.words(key).items()}
+
+
+_NAMING = ("select", "ignore", "per-path-ignores", "rules")
+"""The settings that name rules."""
 
 
 def _hold_to_known(given: ConfigFile) -> None:
@@ -229,7 +244,7 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     former = former_names(rules)
     for name in named_rules(settings):
         if name not in rules and name not in former and name not in GROUPS and name != "all":
-            raise ConfigError(no_rule(name, [*rules, *GROUPS]))
+            raise ConfigError(settings.placed(name, no_rule(name, [*rules, *GROUPS])))
 
     def names_of(names: frozenset[str]) -> frozenset[str]:
         today = {former.get(name, name) for name in names}

@@ -50,6 +50,17 @@ class ConfigFile(NamedTuple):
             return f"{self.path} [tool.nodelint]"
         return self._position(node)
 
+    def words(self, key: str) -> dict[str, str]:
+        """The texts and keys below a setting, each with the place of the first; of one with commas its parts."""
+        node = self.root and self.root.get(key)
+        found: dict[str, str] = {}
+        for scalar in node.walk() if node else ():
+            if scalar.kind == "scalar" and isinstance(scalar.value, str):
+                found.update(
+                    {part.strip(): self._position(scalar) for part in scalar.value.split(",") if part not in found}
+                )
+        return found
+
     def place_in(self, key: str, number: int, inner: str, line: int = 1, column: int = 1) -> str:
         """The place of a character (line and column, from 1) of the text at a key, in an item of a list."""
         listed = self.root and self.root.get(key)

@@ -8,7 +8,7 @@ from nodelint.model.messages import did_you_mean
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from nodelint.lint.rule import Rule
 
@@ -29,16 +29,22 @@ def read_options(given: ConfigFile) -> dict[str, dict[str, object]]:
     return found
 
 
-def option_values(rule: Rule, values: Mapping[str, object]) -> dict[str, object]:
-    """The values of a rule's options. Raises ConfigError for an option that it lacks, or a value of another type."""
+def option_values(
+    rule: Rule, values: Mapping[str, object], placed: Callable[[str, str], str] = lambda _, message: message
+) -> dict[str, object]:
+    """The values of a rule's options. Raises ConfigError for an option that it lacks, or a value of another type.
+
+    `placed` puts the place of a name in front of a message about it.
+    """
     known = {option.name: option for option in rule.options}
     for name, value in values.items():
         if name not in known:
             has = f"; it has {', '.join(known)}" if known else "; it has none"
-            raise ConfigError(f"rules: `{rule.name}` has no option `{name}`{did_you_mean(name, known) or has}")
+            message = f"rules: `{rule.name}` has no option `{name}`{did_you_mean(name, known) or has}"
+            raise ConfigError(placed(name, message))
         wanted = type(known[name].default)
         fits = isinstance(value, (int, float) if wanted is float else wanted) and not isinstance(value, bool)
         if not fits or (isinstance(value, int | float) and value < 0):
             words = {int: "a whole number from 0 on", float: "a number from 0 on", str: "a text"}[wanted]
-            raise ConfigError(f"rules: `{rule.name}`: `{name}` has to be {words}, not `{value}`")
+            raise ConfigError(placed(name, f"rules: `{rule.name}`: `{name}` has to be {words}, not `{value}`"))
     return dict(values)
