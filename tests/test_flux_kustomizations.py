@@ -98,6 +98,17 @@ def test_a_change_of_a_variable_is_a_change_of_the_pool(
     assert "c5.large" in pool["instanceTypes"]["gained"]
 
 
+def test_a_number_is_corrected_as_the_text_of_the_variable(tmp_path: Path, nodelint: Run) -> None:
+    files = repository()
+    files["infra/karpenter/pool.yaml"] = POOL.replace("spec:\n", "spec:\n  weight: ${weight}\n", 1)
+    files["clusters/prod/settings.yaml"] = SETTINGS.replace("FAMILY", 'm5\n  weight: "101"')
+    write(tmp_path, files)
+    assert findings(nodelint) == [("invalid-field", "infra/karpenter/pool.yaml", 6)]
+    found = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"][0]
+    (way,) = found["suggestions"]
+    assert [(edit["path"], edit["text"]) for edit in way["edits"]] == [("clusters/prod/settings.yaml", '"100"')]
+
+
 def test_two_clusters_have_their_own_values(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, repository("m5"))
     write(

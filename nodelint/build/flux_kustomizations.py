@@ -246,10 +246,10 @@ class _FluxBack(Back):
         shared = False
         for node, new in find_changes(self.result, after):
             value = self.value(node)
-            if value is None or value.kind != "scalar" or not isinstance(new, str):
+            if value is None or value.kind != "scalar" or not isinstance(new, str | int) or isinstance(new, bool):
                 return None
             try:
-                made += change_value(value, new)
+                made += change_value(value, str(new))  # a variable is a text
             except NotEditable:
                 return None
             shared = shared or len(self._uses.get(id(value), ())) > 1
