@@ -20,6 +20,7 @@ from nodelint import edits
 from nodelint.build import read_inventory
 from nodelint.commands import echo_json
 from nodelint.edits import line_diff
+from nodelint.karpenter.resolve import Resolution
 from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Target, lint
@@ -539,3 +540,21 @@ def test_templates_of_one_chart_that_include_named_ones(tmp_path: Path) -> None:
         return lambda: read_inventory(found)
 
     assert growth(make, 6) < 1.3
+
+
+def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    (its_pool,) = objects(Source.from_text("p.yaml", pool()))
+    assert isinstance(its_pool, NodePool)
+    resolution = Context([its_pool], TARGET).resolution(its_pool)
+    twin = resolution.with_overlays((), {resolution.catalog.names_in(resolution.candidates)[0]: ("0.00001",)}, {}, ())
+    asked = []
+    price_in = Resolution.price_in
+    monkeypatch.setattr(
+        Resolution, "price_in", lambda self, name, region: asked.append(name) or price_in(self, name, region)
+    )
+    for _ in range(10):
+        assert len(resolution.cheapest(5)) >= 5
+        assert len(twin.cheapest(1)) == 1, "an overlay changes what is cheapest"
+    assert len(asked) <= len(twin.catalog.names)
+    prices = {name: price for price, name in twin.list_prices(twin.candidates)}
+    assert prices == {name: price_in(twin, name, "us-east-1") for name in twin.catalog.names_in(twin.candidates)}

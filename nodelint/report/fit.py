@@ -76,8 +76,7 @@ def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
 def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
     """The cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
     resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
-    names = resolution.catalog.names_in(verdict.types)
-    priced = [(price, name) for name in names if (price := resolution.price(name)) is not None]
+    priced = [(price, name) for price, name in resolution.list_prices(verdict.types) if price is not None]
     if not priced:
         return None
     price, name = min(priced)

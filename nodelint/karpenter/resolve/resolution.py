@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from itertools import combinations
 from types import MappingProxyType
@@ -164,6 +164,7 @@ class Resolution:
     ) -> Resolution:
         """The same with overlays applied to prices and capacity; which types meet the requirements stays."""
         twin = copy(self)
+        twin.__dict__.pop("_prices", None)
         twin.overlay_names, twin.settled_overlays = names, settled
         twin.price_changes, twin.overlay_capacity = price_changes, capacity
         return twin
@@ -288,13 +289,24 @@ class Resolution:
         """The same of some candidates."""
         if len(types) <= most:
             return types
-        prices = sorted((price, name) for name in self.catalog.names_in(types) if (price := self.price(name)))
+        prices = sorted((price, name) for price, name in self.list_prices(types) if price)
         limit = prices[min(most, len(prices)) - 1][0] if prices else 0.0
         return self.catalog.types_of(name for price, name in prices if price <= limit)
 
-    def price(self, name: str) -> float | None:
-        """What a type costs per hour on demand in the region, in USD; that of us-east-1 where no region is known."""
-        return self.price_in(name, "us-east-1" if self.region is None else self.region)
+    def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
+        """What each of some types costs per hour on demand in the region, in USD, with its name.
+
+        That of us-east-1 where no region is known; None where no price is.
+        """
+        return zip(types.select(self._prices), self.catalog.names_in(types), strict=True)
+
+    @cached_property
+    def _prices(self) -> tuple[float | None, ...]:
+        """The price of each type of the catalogue: each workload asks for many of them."""
+        region = "us-east-1" if self.region is None else self.region
+        if not self.price_changes:
+            return self.catalog.prices(region)
+        return tuple([self.price_in(name, region) for name in self.catalog.names])
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
         """The values of a type's label among some types; None for a label of offers, and one that types lack."""
