@@ -1,6 +1,6 @@
 r"""Disruption as the defaults and the examples have it: seconds after a change, at any hour, with no end to a drain.
 
-Three things that a careful team decides once are said in one line for all pools of a run, with a suggestion for
+Four things that a careful team decides once are said in one line for all pools of a run, with a suggestion for
 each.
 
 *When.* `consolidateAfter` is how long a node has to be without a change of its pods before Karpenter may
@@ -19,6 +19,13 @@ say, and the drain waits for every pod: for a PodDisruptionBudget that allows no
 new pods meanwhile, is paid for, and keeps its old image. With `terminationGracePeriod: 24h` such pods are deleted
 in time. That can cost work that runs longer, so only the owner of the workloads can say how long is enough. The
 field is part of the template: setting it replaces the pool's nodes, within its budgets.
+
+*Which.* With `WhenEmpty` Karpenter removes a node when its last pod is gone. A node that one small pod holds stays
+until it expires or drifts, and a cheaper type never replaces it. After a peak that can be most of the pool. For batch
+jobs and other work that must not be moved `WhenEmpty` is right; such pools have a taint as a rule, and are let alone
+here, as are pools of accelerators and static ones. A taint that only names the architecture, such as `arm64`, says
+nothing of the work. One such as `CriticalAddonsOnly`, or a pool's name such as `system`, stands for services, which
+never end: such nodes are hardly ever empty.
 
 ```yaml bad frame=pool
 ```
@@ -60,10 +67,25 @@ spec.template.spec.expireAfter: 336h
 ```yaml good frame=bad
 spec.template.spec.terminationGracePeriod: 24h
 ```
+
+```yaml bad frame=pool
+spec.disruption:
+  consolidationPolicy: WhenEmpty
+  consolidateAfter: 5m
+  budgets: [{nodes: 10%}]
+spec.template.spec.terminationGracePeriod: 24h
+```
+
+```yaml good frame=bad
+spec.disruption.consolidationPolicy: WhenEmptyOrUnderutilized
+```
 """
+
+import re
 
 from nodelint.api import (
     EVERY_PROVIDER,
+    Also,
     Context,
     Edit,
     Finding,
@@ -76,6 +98,7 @@ from nodelint.api import (
     edits,
     fixes,
     manifest,
+    resolve,
     rule,
 )
 
@@ -83,6 +106,8 @@ CALM = "5m"
 BLOCK = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": CALM}
 QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}]
 TEMPLATE = ("spec", "template", "spec")
+ARCHITECTURE = {"amd64", "arch", "architecture", "arm", "arm64", "graviton", "x86"}
+SERVICES = {"addon", "addons", "criticaladdonsonly", "infra", "infrastructure", "ingress", "monitoring", "system"}
 
 
 @rule(
@@ -91,12 +116,13 @@ TEMPLATE = ("spec", "template", "spec")
     severity="info",
     providers=EVERY_PROVIDER,
     options={"seconds": "the longest `consolidateAfter`, in seconds, that counts as short for any work"},
-    renamed=("no-budgets", "no-termination-grace-period"),
+    renamed=("no-budgets", "no-termination-grace-period", "empty-only"),
     subject="disruption",
     source=[
         "core:pkg/apis/v1/nodepool.go@v1.14.0:109",
         "core:pkg/apis/v1/nodeclaim.go@v1.14.0:73",
         "core:pkg/controllers/nodeclaim/disruption/consolidation.go@v1.14.0:40",
+        "core:pkg/controllers/disruption/emptiness.go@v1.14.0:42",
         "https://karpenter.sh/docs/concepts/disruption/",
     ],
 )
@@ -110,17 +136,57 @@ def check(pool: NodePool, context: Context, *, seconds: int = 60) -> Findings:
         soon = None  # `node-churn` says what it does to such work
     many = _place_of_many(pool)
     long = _place_of_drain(pool)
+    held = _place_of_held(pool, context)
     at = soon or many or long
-    if at is None:
-        return
-    yield Finding(
-        at=at,
-        message=_message(pool, soon, many is not None, long is not None),
-        once="defaults",
-        note=None if long is None else "a pod that must not be evicted keeps its node forever",
-        help=_help(pool, soon, many is not None, long is not None),
-        suggestions=_ways(pool, soon, many is not None),
-    )
+    if held is not None:
+        rest = None if at is None else Also(at, _message(pool, None, many is not None, long is not None))
+        yield Finding(
+            at=held,
+            message="`WhenEmpty`: a node that one small pod holds is never consolidated, nor replaced by a "
+            "cheaper one",
+            once="held nodes",
+            also=[] if rest is None else [rest],
+            help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
+            if pool.version == "v1"
+            else "`WhenUnderutilized` does both; it takes no `consolidateAfter` before v1",
+            suggestions=_ways(pool, None, many is not None),
+        )
+    elif at is not None:
+        yield Finding(
+            at=at,
+            message=_message(pool, soon, many is not None, long is not None),
+            once="defaults",
+            note=None if long is None else "a pod that must not be evicted keeps its node forever",
+            help=_help(pool, soon, many is not None, long is not None),
+            suggestions=_ways(pool, soon, many is not None),
+        )
+
+
+def _place_of_held(pool: NodePool, context: Context) -> Node | None:
+    """Where a pool of services, or for any work, has empty nodes alone consolidated."""
+    disruption = pool.node.find("spec", "disruption")
+    policy = disruption.get("consolidationPolicy") if disruption is not None else None
+    if pool.partial or pool.static or disruption is None or policy is None or policy.value != "WhenEmpty":
+        return None
+    taints = resolve.taints(pool)
+    if pool.provider not in ("aws", "auto-mode") or taints is None:
+        return None
+    if not (_words(str(pool.name)) & SERVICES or all(_is_no_job(key, value) for key, value, _ in taints)):
+        return None
+    after = disruption.get("consolidateAfter")
+    resolution = context.resolution(pool)
+    if after is not None and after.value == "Never":
+        return None
+    return policy if resolution.launchable - resolve.special(resolution.catalog) else None
+
+
+def _is_no_job(key: str, value: str) -> bool:
+    """Whether a taint names the architecture of images, or services: no work that runs to an end."""
+    return bool(_words(key) & ARCHITECTURE or _words(f"{key.rpartition('/')[2]} {value}") & SERVICES)
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z0-9]+", name.lower()))
 
 
 def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:

@@ -210,20 +210,22 @@ spec:
 
 
 def test_old_objects_are_spoken_of_in_their_own_words(check: Check) -> None:
-    report = check(PROVISIONER, select=["empty-only", "node-churn", "no-limits", "never-expires", "no-budgets"])
+    report = check(
+        PROVISIONER, select=["default-disruption", "node-churn", "no-limits", "never-expires", "no-budgets"]
+    )
     told = {r.rule.name: r for r in report.results}
-    assert {"empty-only", "node-churn"} <= told.keys()
+    assert {"default-disruption", "node-churn"} <= told.keys()
     for result in told.values():
         said = " ".join(filter(None, (result.finding.message, result.finding.note, result.finding.help)))
         for word in ("WhenEmpty", "WhenEmptyOrUnderutilized", "NodePool", "expireAfter", "spec.template.spec"):
             assert word not in said, said
     lines = {name: PROVISIONER[r.span.start : r.span.end] for name, r in told.items()}
-    assert lines["empty-only"] == "ttlSecondsAfterEmpty"
+    assert lines["default-disruption"] == "ttlSecondsAfterEmpty"
     assert lines["node-churn"] == "600"
 
 
 def test_a_policy_of_v1beta1_has_its_own_name(check: Check) -> None:
     text = nodepool().replace("karpenter.sh/v1\n", "karpenter.sh/v1beta1\n")
     text += "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 30s}\n"
-    (result,) = check(text, karpenter="1.9.0", select=["empty-only"]).results
+    (result,) = check(text, karpenter="1.9.0", select=["default-disruption"]).results
     assert result.finding.help is not None and "WhenEmptyOrUnderutilized" not in result.finding.help

@@ -214,7 +214,7 @@ def test_one_subnet_is_one_zone(nodelint: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("subnet", "families", "found"), [("b", "m5", 0), ("a", "m5", 2), ("b", "c5", 2), ("b", "m5, c5", 0)]
+    ("subnet", "families", "found"), [("b", "m5", 0), ("a", "m5", 1), ("b", "c5", 1), ("b", "m5, c5", 0)]
 )
 def test_a_class_for_each_zone_is_meant(
     nodelint: Run, tmp_path: Path, subnet: str, families: str, found: int
@@ -243,4 +243,4 @@ spec:
 
     (tmp_path / "pools.yaml").write_text(pair("one", "a", "m5") + pair("two", subnet, families))
     said = nodelint("check", "--select", "one-zone", "--format", "concise", ".", cwd=tmp_path).stdout
-    assert said.count("info[one-zone]") == found, said
+    assert said.count("info[one-zone]") == said.count("(1 more alike)") == found, said

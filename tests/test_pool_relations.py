@@ -98,7 +98,7 @@ def test_two_pools_of_a_file(
     [
         ({"taint": TAINT}, {}, ["info"]),
         ({"taint": TAINT}, {"taint": SOFT_TAINT}, ["info"]),
-        ({"taint": TAINT}, {"lines": [SPOT]}, ["warning", "warning"]),
+        ({"taint": TAINT}, {"lines": [SPOT]}, ["warning"]),  # both pools in one line
         ({}, {"taint": TAINT}, ["warning"]),
         ({"taint": TAINT}, {"taint": TAINT}, []),
         ({"label": "team: a"}, {}, ["info"]),
@@ -297,3 +297,14 @@ def test_a_fix_that_breaks_the_file_only_beside_others_is_shown(rules: dict[str,
     shown = applicable([source], report)
     assert [r.rule.name for r in shown.results if r.fixable] == [r.rule.name for r in report.results]
     assert not done.report.results
+
+
+def test_a_reminder_is_one_line_of_a_run_that_names_every_place(check: Check) -> None:
+    burstable = asking("karpenter.k8s.aws/instance-family", "t3")
+    pools = [pool(name, lines=[burstable]) for name in ("a", "b", "c")]
+    (alone,) = check(pools[0], select=["burstable-only"]).results
+    (line,) = check("".join(pools), select=["burstable-only"]).results
+    assert line.finding.message == f"{alone.finding.message} (2 more alike)"
+    assert [also.message for also in line.finding.also][-2:] == ["here, too", "here, too"]
+    hazards = check("".join(pools), select=["narrow-spot", "invalid-field", "no-instance-type"]).results
+    assert not any("alike" in result.finding.message for result in hazards)

@@ -9,7 +9,7 @@ from itertools import accumulate, product
 
 from nodelint.lint.rule import Rule
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, span_of
+from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, span_of
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
 from nodelint.tuples import NamedTuple
@@ -129,20 +129,31 @@ def _explained(result: Result, better: SpanIndex) -> bool:
 
 
 def once_in_a_run(results: Iterable[Result]) -> list[Result]:
-    """The results; of those that are said once in a run, the first that says so, which counts the others."""
+    """The results; of those that are said once in a run, the first that says so, which counts the others.
+
+    That is what a finding asks for by `once`, and what a rule of practice says of several objects alike: it reminds,
+    and is read once. What such a rule says twice of one object are two things.
+    """
     first_results: list[Result] = []
-    firsts: dict[tuple[str, str], int] = {}
-    others: dict[tuple[str, str], list[Result]] = {}
+    firsts: dict[tuple[object, ...], int] = {}
+    others: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
-        once = result.finding.once
-        name = result.rule.name, once if isinstance(once, str) else _without_values(result.finding.message)
-        if not once:
-            first_results.append(result)
-        elif name in firsts:
-            others[name].append(result)
+        finding = result.finding
+        reminder = not finding.once and result.rule.group == "practice" and result.object is not None
+        name: tuple[object, ...] = (result.rule.name,)
+        if reminder:
+            name += _without_values(finding.message), result.severity, result.safety
         else:
+            name += (finding.once if isinstance(finding.once, str) else _without_values(finding.message),)
+        if not finding.once and not reminder:
+            first_results.append(result)
+        elif name not in firsts:
             firsts[name], others[name] = len(first_results), []
             first_results.append(result)
+        elif reminder and first_results[firsts[name]].object is result.object:
+            first_results.append(result)
+        else:
+            others[name].append(result)
     for name, index in firsts.items():
         if others[name]:
             first_results[index] = _with_object_count(first_results[index], others[name])
@@ -171,9 +182,22 @@ def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
         finding=finding._replace(
             message=message,
             edits=[*finding.edits, *(edit for edits in alike for edit in edits)],
+            suggestions=[_join(offer, others) for offer in finding.suggestions],
             also=[*finding.also, *places],
         )
     )
+
+
+def _join(offer: Suggestion, others: Sequence[Result]) -> Suggestion:
+    """What one finding offers, with what the others offer by the same name."""
+    more = (
+        edit
+        for other in others
+        for each in other.finding.suggestions
+        if each.name == offer.name
+        for edit in each.edits
+    )
+    return offer._replace(edits=list(dict.fromkeys((*offer.edits, *more))))
 
 
 def unique(results: Iterable[Result]) -> Iterable[Result]:
