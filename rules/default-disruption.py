@@ -136,12 +136,12 @@ def check(pool: NodePool, context: Context, *, seconds: int = 60) -> Findings:
         soon = None  # `node-churn` says what it does to such work
     many = _place_of_many(pool)
     long = _place_of_drain(pool)
-    held = _place_of_held(pool, context)
+    policy_at = _place_of_held(pool, context)
     at = soon or many or long
-    if held is not None:
+    if policy_at is not None:
         rest = None if at is None else Also(at, _message(pool, None, many is not None, long is not None))
         yield Finding(
-            at=held,
+            at=policy_at,
             message="`WhenEmpty`: a node that one small pod holds is never consolidated, nor replaced by a "
             "cheaper one",
             once="held nodes",
