@@ -190,13 +190,8 @@ def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
 
 def _join(offer: Suggestion, others: Sequence[Result]) -> Suggestion:
     """What one finding offers, with what the others offer by the same name."""
-    more = (
-        edit
-        for other in others
-        for each in other.finding.suggestions
-        if each.name == offer.name
-        for edit in each.edits
-    )
+    offers = (suggestion for other in others for suggestion in other.finding.suggestions)
+    more = (edit for suggestion in offers if suggestion.name == offer.name for edit in suggestion.edits)
     return offer._replace(edits=list(dict.fromkeys((*offer.edits, *more))))
 
 
