@@ -6,7 +6,8 @@ internet: its default route leads to an internet gateway. A node there either ha
 `associatePublicIPAddress: false`, no way out at all: it cannot pull an image nor reach a public API endpoint, unless
 the VPC has endpoints for all of it.
 
-Subnets that are selected by a name with the word `public` are taken for such ones too.
+Subnets that are selected by a name with the word `public` are taken for such ones too, and so are those that
+Terraform calls `aws_subnet.public` or `public_subnets`.
 
 Which subnets are meant is for you to say: those of `kubernetes.io/role/internal-elb`, or a tag of your own.
 
@@ -31,6 +32,7 @@ import re
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 PUBLIC = "kubernetes.io/role/elb"
+REFERENCE = re.compile(r"\baws_subnet\.public(?:_\w+)?|\bmodule\.[\w-]+(?:\[[^\]\n]*\])?\.public_subnets?\b")
 
 
 @rule(
@@ -78,3 +80,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                     message=f"`{messages.short(name, 40)}`: the internet is routed to nodes in public subnets",
                     help="select private subnets",
                 )
+    written = node_class.node.find("spec", "subnetSelectorTerms")
+    for node in written.walk() if written is not None and not tags else ():
+        # A comment may name what the terms leave out: only values count.
+        if node.kind == "scalar" and (named := REFERENCE.search(node.text)):
+            yield Finding(
+                at=node,
+                message=f"`{messages.short(named[0], 40)}`: the internet is routed to nodes in public subnets",
+                help="give the private subnets",
+            )
+            return

@@ -244,3 +244,39 @@ spec:
     (tmp_path / "pools.yaml").write_text(pair("one", "a", "m5") + pair("two", subnet, families))
     said = nodelint("check", "--select", "one-zone", "--format", "concise", ".", cwd=tmp_path).stdout
     assert said.count("info[one-zone]") == said.count("(1 more alike)") == found, said
+
+
+@pytest.mark.parametrize(
+    ("subnet", "told"),
+    [
+        ("aws_subnet.public[0].id", True),
+        ("aws_subnet.public_a.id", True),
+        ("module.vpc.public_subnets[0]", True),
+        ("module.vpc.private_subnets[0] # not module.vpc.public_subnets", False),
+        ("aws_subnet.private[0].id", False),
+        ("var.subnet", False),
+    ],
+)
+def test_subnets_that_terraform_calls_public_are_told(nodelint: Run, tmp_path: Path, subnet: str, told: bool) -> None:
+    text = f"""\
+resource "kubectl_manifest" "class" {{
+  yaml_body = yamlencode({{
+    apiVersion = "karpenter.k8s.aws/v1"
+    kind       = "EC2NodeClass"
+    metadata   = {{ name = "default" }}
+    spec = {{
+      role                       = "nodes"
+      amiSelectorTerms           = [{{ alias = "al2023@latest" }}]
+      securityGroupSelectorTerms = [{{ id = "sg-0123456789abcdef0" }}]
+      subnetSelectorTerms = [
+        {{
+          id = {subnet}
+        }}
+      ]
+    }}
+  }})
+}}
+"""
+    (tmp_path / "main.tf").write_text(text, encoding="utf-8")
+    said = nodelint("check", "--select", "public-nodes", "--format", "concise", "main.tf", cwd=tmp_path).stdout
+    assert ("[public-nodes]" in said) == told, said
