@@ -21,6 +21,7 @@ from nodelint.build import read_inventory
 from nodelint.commands import echo_json
 from nodelint.edits import line_diff
 from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.resolve.node_size import NodeSizes
 from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Target, lint
@@ -558,3 +559,24 @@ def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatc
     assert len(asked) <= len(twin.catalog.names)
     prices = {name: price for price, name in twin.list_prices(twin.candidates)}
     assert prices == {name: price_in(twin, name, "us-east-1") for name in twin.catalog.names_in(twin.candidates)}
+
+
+def test_requests_are_not_held_against_each_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    (its_pool,) = objects(Source.from_text("p.yaml", pool()))
+    assert isinstance(its_pool, NodePool)
+    resolution = Context([its_pool], TARGET).resolution(its_pool)
+    view, types = resolution.catalog, resolution.candidates
+    sizes = NodeSizes(None, resolution.images, view)
+    requests = [
+        {}, {"cpu": 0, "absent": 0}, {"absent": 1}, {"cpu": 1 << 80},
+        *({"cpu": n * 10**9, "memory": n * 2**31 * 10**9, "nvidia.com/gpu": n % 2 * 10**9} for n in range(40)),
+    ]  # fmt: skip
+    fewer = view.types_of(view.names_in(types)[::3])
+    expected = [
+        view.types_of(name for name in view.names_in(types) if sizes.of_type(name).holds(asked)) for asked in requests
+    ]
+    assert len({len(found) for found in expected}) > 3
+    assert [sizes.holding(asked, fewer) for asked in requests] == [found & fewer for found in expected]
+    assert [sizes.holding(asked, types) for asked in requests] == expected
+    monkeypatch.setattr(NodeSizes, "of_type", None)
+    assert [sizes.holding(asked, fewer) for asked in requests] == [found & fewer for found in expected]

@@ -6,6 +6,7 @@ the AWS provider, and `Fits` of pkg/utils/resources of core, 1.0.0 to 1.14.1, ov
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 
@@ -65,7 +66,8 @@ class NodeSizes:
         self._soft = self._family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
         self._sizes: dict[str, NodeSize] = {}
         self._written: dict[str, dict[str, str]] = {}
-        self._judged: dict[frozenset[tuple[str, int]], tuple[TypeSet, TypeSet]] = {}
+        self._sized, self._usable = NONE, NONE
+        self._steps: dict[str, tuple[list[int], list[TypeSet]]] = {}
         self._brought: Mapping[str, Resources] = {}
         self._in_effect = False
 
@@ -77,7 +79,8 @@ class NodeSizes:
         if not brought:
             return self
         twin = copy(self)
-        twin._sizes, twin._written, twin._judged, twin._in_effect = {}, {}, {}, in_effect
+        twin._sizes, twin._written, twin._steps, twin._in_effect = {}, {}, {}, in_effect
+        twin._sized, twin._usable = NONE, NONE
         twin._brought = {name: dict(_read_amounts(capacity)) for name, capacity in brought.items()}
         return twin
 
@@ -125,12 +128,32 @@ class NodeSizes:
 
     def holding(self, requests: Resources, types: TypeSet) -> TypeSet:
         """The types of a set whose nodes have room for requests."""
-        key = frozenset(requests.items())
-        judged, holding = self._judged.get(key, (NONE, NONE))
-        if new := types - judged:  # pools of one class ask the same of nearly the same types
-            holding |= self._types_meeting(lambda size: size.holds(requests), new)
-            self._judged[key] = judged | new, holding
-        return types & holding
+        if new := types - self._sized:
+            # A node that has less than nothing of a resource holds no pod (`NodeSize.holds`).
+            self._usable |= self._types_meeting(lambda size: size.holds({}), new)
+            self._sized |= new
+            self._steps.clear()
+        holding = types & self._usable
+        for resource, amount in requests.items():
+            amounts, having = self._steps.get(resource) or self._order_by(resource)
+            at = bisect_left(amounts, amount)
+            holding &= having[at] if at < len(having) else NONE
+        return holding
+
+    def _order_by(self, resource: str) -> tuple[list[int], list[TypeSet]]:
+        """The amounts of a resource in ascending order, each with the types that have it or more.
+
+        Many workloads ask for many amounts: none of them is held against each type.
+        """
+        by_amount: dict[int, list[str]] = {}
+        for name in self._view.names_in(self._sized):
+            by_amount.setdefault(self.of_type(name).allocatable.get(resource, 0), []).append(name)
+        amounts, having, types = sorted(by_amount), [], NONE
+        for amount in reversed(amounts):
+            types |= self._view.types_of(by_amount[amount])
+            having.append(types)
+        found = self._steps[resource] = amounts, having[::-1]
+        return found
 
     def within(self, limits: Resources, types: TypeSet) -> TypeSet:
         """The types of a set whose nodes may have no more than limits allow, resource by resource."""
