@@ -15,9 +15,8 @@ from nodelint.edits import NotEditable, apply
 from nodelint.edits.hcl import change_literal, is_literal
 from nodelint.model.finding import Edit, Span
 from nodelint.source import Node, Source, SourceText, reread
-from nodelint.source.terraform.tffill import ENDS
 
-_WRITTEN = (*ENDS, ".tfvars", ".hcl")
+_WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
 """Files whose literals are edited; values of YAML and JSON files are not."""
 
 

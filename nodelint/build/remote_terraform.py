@@ -9,7 +9,8 @@ from nodelint.build.built import Unbuilt
 from nodelint.build.remote_values import FIELD, HOLDER, NOT_HERE
 from nodelint.source import Source
 from nodelint.source.terraform.hcltree import HclExpression
-from nodelint.source.terraform.tffill import TerraformBlock, TerraformFile
+from nodelint.source.terraform.tffill import TerraformBlock
+from nodelint.source.terraform.tfjson import read_file
 from nodelint.tuples import NamedTuple
 
 _ENDS = (".tf", ".tofu")
@@ -35,7 +36,7 @@ def find_remote_inputs(files: Sequence[Source]) -> Iterator[Unbuilt]:
     for source in files:
         if not source.path.endswith(_ENDS) or re.search(_NAMES_HOLDER, source.text) is None:
             continue
-        file = TerraformFile(source)
+        file = read_file(source)
         for block in file.blocks:
             if "karpenter" not in source.text[block.start : block.end].lower():
                 continue

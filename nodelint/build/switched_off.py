@@ -11,10 +11,8 @@ from nodelint.model.manifest import Object
 from nodelint.source import Source
 from nodelint.source.templates.charts import chart_of
 from nodelint.source.terraform.tfeval import EvaluationLimit
-from nodelint.source.terraform.tffill import TerraformBlock, TerraformFile, has_no_instance
+from nodelint.source.terraform.tffill import ENDS, TerraformBlock, TerraformFile, has_no_instance
 from nodelint.source.terraform.tfvalues import Modules
-
-_ENDS = (".tf", ".tofu")
 
 _PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
 _NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\s*{_PATH}", re.M)
@@ -35,7 +33,7 @@ def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iter
     for obj in objects:
         at = span_of(written_place(obj.node))
         path = os.path.abspath(at.source.path)
-        file = modules.file(path) if path.endswith(_ENDS) else None
+        file = modules.file(path) if path.endswith(ENDS) else None
         block = _find_block(file, at.start) if file is not None else None
         try:
             if file is not None and block is not None:

@@ -318,7 +318,9 @@ def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
 
     What is switched off on both sides is compared: whoever applies it may switch it on.
     """
-    if not any(path.endswith((".tf", ".tofu")) for path in (*read.found.seen, *other.found.seen)):
+    if not any(
+        path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")) for path in (*read.found.seen, *other.found.seen)
+    ):
         return frozenset()
     from nodelint.build.switched_off import find_addresses
 

@@ -12,7 +12,7 @@ from nodelint.source import Source
 from nodelint.source.files.discover import CHART
 from nodelint.source.files.safe_read import repository
 
-_TERRAFORM = (".tf", ".tofu", ".tftpl", ".tpl")
+_TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json", ".tftpl", ".tpl")
 _OF_MODULES_ELSEWHERE = (".tfvars", ".tfvars.json", ".hcl")
 
 

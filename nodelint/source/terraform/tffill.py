@@ -23,7 +23,8 @@ from nodelint.tuples import NamedTuple
 if TYPE_CHECKING:
     from nodelint.source.text import Source
 
-ENDS = (".tf", ".tofu")
+JSON_ENDS = (".tf.json", ".tofu.json")
+ENDS = (".tf", ".tofu", *JSON_ENDS)
 """Of Terraform's own files."""
 MOST_INSTANCES = 200
 """Instances of one block that are built."""
@@ -102,13 +103,17 @@ def fill_template(evaluator: Evaluator) -> Filled | None:
 
 
 class TerraformBlock(NamedTuple):
-    """A block of a file: its first word and its names, the words of its body, where it begins and ends."""
+    """A block of a file: its first word and its names, the words of its body, where it begins and ends.
+
+    In JSON it begins and ends with its body, an object.
+    """
 
     kind: str
     names: tuple[str, ...]
     tokens: tuple[Token, ...]
     start: int
     end: int
+    body: HclExpression | None = None
 
 
 def blocks_of(words: Text) -> Iterator[TerraformBlock]:
@@ -144,6 +149,10 @@ class BlockAttribute(NamedTuple):
 
 def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute]:
     """What a block sets, and what the blocks within it set; a value that cannot be read is left out."""
+    if block.body is not None:
+        for key, value in zip(block.body.parts[::2], block.body.parts[1::2], strict=True):
+            if isinstance(key.value, str):
+                yield BlockAttribute(key.value, value, 0)
     tokens = block.tokens
     index = depth = 0
     while index < len(tokens):
@@ -175,10 +184,10 @@ def _behind_value(tokens: Sequence[Token], index: int) -> int:
 class TerraformFile:
     """A file of a module: its words and its blocks."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, words: Text, blocks: tuple[TerraformBlock, ...]) -> None:
         self.source = source
-        self.words = Text(source.text, 0, len(source.text))
-        self.blocks = tuple(blocks_of(self.words))
+        self.words = words
+        self.blocks = blocks
 
     def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
         """What a block itself sets."""
@@ -205,6 +214,7 @@ class FileFiller:
         self.used: Origins = set()
         self.writer = FillWriter(evaluator)
         self.declares = False
+        self.is_json = self.writer.source.path.endswith(JSON_ENDS)
 
     def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
         """The file with some of its blocks filled in. Raises `EvaluationLimit`."""
@@ -215,6 +225,9 @@ class FileFiller:
             given = list(attributes_of(self.words, block))
             outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
             given_names = instances(outer, self.evaluator)[:MOST_INSTANCES]
+            is_list = block.body is not None and len(given_names) > 1
+            if is_list:
+                writer.add("[", block.start)
             for n, names in enumerate(given_names):
                 writer.at = block.start
                 for attribute in given:
@@ -222,13 +235,17 @@ class FileFiller:
                         self.emit(attribute.value, self.evaluator.inside(names))
                 writer.copy_to(block.end)
                 if n + 1 < len(given_names):
-                    writer.add("\n", block.end)
+                    writer.add("," if is_list else "\n", block.end)
+            if is_list:
+                writer.add("]", block.end)
         writer.copy_to(len(writer.source.text))
         return writer.filled()
 
     def emit(self, expression: HclExpression, evaluator: Evaluator) -> None:
         """Write an expression with what is known of it."""
         kind, writer = expression.kind, self.writer
+        if self.is_json and self.reads_manifests(expression):
+            return
         if kind in ("object", "list"):
             if (writer.source.path, expression.start, expression.end) in self.left_out:
                 writer.copy_to(expression.start)
@@ -248,10 +265,20 @@ class FileFiller:
         ):
             self.print(expression, evaluator)
 
+    def reads_manifests(self, expression: HclExpression) -> bool:
+        """Whether a text of JSON is an expression that stands for manifests of a file."""
+        if expression.kind != "template" or not isinstance(expression.value, tuple):
+            return False
+        pieces: Sequence[TemplatePiece] = expression.value[1]
+        inner = pieces[0].expression if len(pieces) == 1 else None
+        return (
+            inner is not None and inner.kind == "call" and inner.value in _LEFT and self.holds_manifests(expression)
+        )
+
     def holds_manifests(self, expression: HclExpression) -> bool:
         """Whether an expression stands for manifests of a file, which are judged there."""
         before = self.words.text[max(0, expression.start - 80) : expression.start].rstrip()
-        name = re.search(r"(?<![\w-])([\w-]++)\s*+=$", before)
+        name = re.search(r"(?<![\w-])([\w-]++)\"?\s*+[=:]$", before)
         return name is None or name[1] not in ("userData", "user_data")
 
     def makes_object(self, expression: HclExpression) -> bool:
@@ -298,7 +325,11 @@ class FileFiller:
             if expression.kind == "call" and expression.value == "merge" and not self.declares:
                 for part in expression.parts:  # what is merged with something unknown is no object by itself
                     self.used.update(_objects_in(evaluator.value(part)))
-            if expression.kind == "call" and expression.value in ("concat", "merge") and not self.declares:
+            if (
+                expression.kind == "call"
+                and expression.value in ("concat", "merge")
+                and not (self.declares or self.is_json)
+            ):
                 self.partly_known(expression, evaluator)
             return
         made = set(_objects_in(value))
@@ -307,7 +338,7 @@ class FileFiller:
         writer = self.writer
         writer.copy_to(expression.start)
         code = writer.code_at(expression.start, expression.end)
-        for text, node in json_pieces(value, _unknown_text):
+        for text, node in json_pieces(value, _unknown_json if self.is_json else _unknown_text):
             writer.add(escaped(text), expression.start, code, node)
         writer.at = expression.end
         self.used |= made
@@ -348,6 +379,11 @@ def _unknown_text(node: Node) -> str:
     """How a value that is not known stands in an object: as it is written, where that is a name."""
     text = node.text if node.end - node.start < 200 else ""
     return text if re.fullmatch(_TRAVERSAL, text) and text not in ("true", "false", "null") else _UNKNOWN
+
+
+def _unknown_json(node: Node) -> str:
+    """How a value that is not known stands in an object of JSON."""
+    return f'"${{{_unknown_text(node)}}}"'
 
 
 def escaped(text: str) -> str:

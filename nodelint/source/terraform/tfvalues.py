@@ -27,6 +27,7 @@ from nodelint.source.terraform.tffill import (
     instances,
 )
 from nodelint.source.terraform.tffunctions import call_function
+from nodelint.source.terraform.tfjson import read_file
 from nodelint.source.terraform.tfnodes import TextNode, empty_default, is_empty, mapping, scalar, sequence, unknown
 from nodelint.source.terraform.tfresources import MANIFESTS, manifest_resource
 from nodelint.source.terraform.tftemplate import Evaluator
@@ -302,7 +303,7 @@ class Modules:
             source = self.source(path)
             if source is None:
                 return None
-            self._files[path] = TerraformFile(source)
+            self._files[path] = read_file(source)
         return self._files[path]
 
     def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:

@@ -1,0 +1,117 @@
+"""Terraform in its JSON syntax is read as its twin in HCL: the same findings, at the values of the JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+Run = Callable[..., CompletedProcess[str]]
+Root = dict[str, dict[str, Any]]
+
+
+def make_pool(types: object, name: str = "default") -> dict[str, Any]:
+    line = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name},
+        "spec": {"template": {"spec": {"nodeClassRef": reference, "requirements": [line]}}},
+    }
+
+
+def make_resource(manifest: object, **more: object) -> dict[str, Any]:
+    return {"resource": {"kubernetes_manifest": {"pool": {**more, "manifest": manifest}}}}
+
+
+def variable(default: object, **more: object) -> dict[str, Any]:
+    return {"variable": {"given": {**more, "default": default}}}
+
+
+CALL = {"module": {"pools": {"source": "./pools", "given": ["m5.xlrge"]}}}
+
+# by name: files, each with what its root holds; `m5.xlrge` is no instance type
+ROOTS: dict[str, Root] = {
+    "a variable": {"main": make_resource(make_pool("${var.given}")) | variable(["m5.xlrge"])},
+    "a variable of another file": {
+        "main": make_resource(make_pool("${var.given}")),
+        "variables": variable(["m5.xlrge"], type="list(string)"),
+    },
+    "a local": {"main": make_resource(make_pool(["${local.x}"])) | {"locals": {"x": "m5.xlrge"}}},
+    "a local of a variable": {
+        "main": make_resource(make_pool("${local.x}"))
+        | {"locals": {"x": '${concat(var.given, ["m5.large"])}'}}
+        | variable(["m5.xlrge"])
+    },
+    "an object of a local": {"main": make_resource("${local.x}") | {"locals": {"x": make_pool(["m5.xlrge"])}}},
+    "a set": {
+        "main": make_resource(make_pool(["m5.xlrge"], "${each.key}"), for_each='${toset(["a", "b"])}'),
+    },
+    "a map": {
+        "main": make_resource(make_pool("${each.value.types}", "${each.key}"), for_each="${local.x}")
+        | {"locals": {"x": {"a": {"types": ["m5.xlrge"]}, "b": {"types": ["m5.large", "m5.huge"]}}}},
+    },
+    "a module": {"main": CALL, "pools/main": make_resource(make_pool("${var.given}")) | variable(["m5.large"])},
+    "what is not known": {
+        "main": make_resource(make_pool(["${var.given}", "m5.xlrge"])) | {"variable": {"given": {}}}
+    },
+}
+
+
+def write_hcl(value: object) -> str:
+    """A value of JSON as an expression of HCL."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {write_hcl(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(write_hcl, value)) + "]"
+    if isinstance(value, str) and (code := re.fullmatch(r"\$\{([^$]*)\}", value)) is not None:
+        return code[1]
+    return json.dumps(value)
+
+
+def write_body(body: dict[str, Any]) -> str:
+    lines = (f"  {name} = {value if name == 'type' else write_hcl(value)}\n" for name, value in body.items())
+    return "{\n" + "".join(lines) + "}\n"
+
+
+def write_blocks(root: dict[str, Any]) -> str:
+    text = ""
+    for kind, value in root.items():
+        if kind == "locals":
+            text += f"locals {write_body(value)}"
+        for name, below in value.items() if kind != "locals" else ():
+            bodies = {f'"{name}"': below}
+            if kind == "resource":
+                bodies = {f'"{name}" "{label}"': body for label, body in below.items()}
+            text += "".join(f"{kind} {names} {write_body(body)}" for names, body in bodies.items())
+    return text
+
+
+def check(nodelint: Run, folder: Path, files: dict[str, str]) -> list[dict[str, Any]]:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    found: list[dict[str, Any]] = json.loads(nodelint("check", "--format", "json", ".", cwd=folder).stdout)[
+        "findings"
+    ]
+    return found
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_both_syntaxes_give_the_same_findings(nodelint: Run, tmp_path: Path, name: str) -> None:
+    root = ROOTS[name]
+    hcl = check(nodelint, tmp_path / "hcl", {f"{path}.tf": write_blocks(blocks) for path, blocks in root.items()})
+    files = {f"{path}.tf.json": json.dumps(blocks, indent=2) for path, blocks in root.items()}
+    found = check(nodelint, tmp_path / "json", files)
+    told = [sorted({(f["rule"], f["message"]) for f in side}) for side in (hcl, found)]
+    assert told[0] == told[1]
+    places = [(f["path"], f["start"]["line"]) for f in found if "m5.xlrge" in f["message"]]
+    assert places
+    for path, line in places:
+        assert "m5.xlrge" in files[path].splitlines()[line - 1]
