@@ -41,6 +41,10 @@ _FLUX = "kustomize.toolkit.fluxcd.io"
 """The group of Flux's Kustomizations, which fill in variables."""
 
 
+_ARGO = "argoproj.io/"
+"""The group of Argo CD's Applications, which may patch what they apply."""
+
+
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
@@ -110,6 +114,10 @@ def build(
         from nodelint.build.flux_kustomizations import build_flux
 
         built = build_flux(files, built)
+    if kustomizations and any(_ARGO in source.text for source in files):
+        from nodelint.build.argo_kustomizations import build_argo
+
+        built = build_argo(files, built)
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts
         from nodelint.build.filled_terraform import filled_by_terraform

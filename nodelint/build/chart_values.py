@@ -179,17 +179,21 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
             layers = _flux_layers(root, tree)
             yield os.path.normpath(os.path.join(tree.home, chart)), layers if layers is not None else []
     elif group.startswith(ARGO) and kind is not None:
-        for spec in _application_specs(root, str(kind.value)):
-            several = spec.get("sources")
-            single = spec.get("source")
-            for release in [
-                *(several.items if several is not None else ()),
-                *([single] if single is not None else ()),
-            ]:
-                path, helm = _text(release.get("path")), release.get("helm")
-                if path and helm is not None:
-                    folder = os.path.normpath(os.path.join(tree.home, path))
-                    yield folder, list(_argo_layers(helm, folder, tree))
+        for release in list_sources(root):
+            path, helm = _text(release.get("path")), release.get("helm")
+            if path and helm is not None:
+                folder = os.path.normpath(os.path.join(tree.home, path))
+                yield folder, list(_argo_layers(helm, folder, tree))
+
+
+def list_sources(root: Node) -> Iterator[Node]:
+    """The sources of the Applications that an object is, or makes."""
+    kind = root.get("kind")
+    for spec in _application_specs(root, str(kind.value)) if kind is not None else ():
+        several, single = spec.get("sources"), spec.get("source")
+        yield from several.items if several is not None else ()
+        if single is not None:
+            yield single
 
 
 def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:

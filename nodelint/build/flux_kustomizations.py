@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits
 from nodelint.build.kustomize import BuiltOverlay, make_outcome
+from nodelint.build.kustomize.applied_folder import AppliedFolder, changes_objects, flux_fields
 from nodelint.build.kustomize.files import Files
-from nodelint.build.kustomize.flux import FluxOverlay, changes_objects
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.overlay_releases import lead_through
 from nodelint.build.roots import nodes_of, read
@@ -116,7 +116,8 @@ def _apply_kustomizations(sources: Sequence[Source], overlays: Sequence[Built]) 
 def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | None:
     """What a Kustomization makes of its folder with patches and the like; None where it is not built."""
     at_hand = {os.path.abspath(source.path): source for source in sources}
-    outcome = make_outcome(FluxOverlay(Files(at_hand), kustomization.node, kustomization.folder))
+    node = kustomization.node
+    outcome = make_outcome(AppliedFolder(Files(at_hand), node, kustomization.folder, flux_fields(node)))
     if not isinstance(outcome, BuiltOverlay) or not any(d.root for d in outcome.built.source.documents):
         return None
     return outcome.built._replace(cluster=kustomization.cluster, label=kustomization.label)

@@ -1,4 +1,4 @@
-"""What a Kustomization of Flux does to the folder that it applies: patches, components, names, namespace, labels.
+"""What Flux and Argo CD do to a folder that they apply: patches, components, names, namespace, labels.
 
 https://fluxcd.io/flux/components/kustomize/kustomizations/
 """
@@ -15,7 +15,7 @@ from nodelint.build.kustomize.values import YamlTree, new_text, read_json
 from nodelint.source import Node, Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 
-_SAME = ("patches", "namePrefix", "nameSuffix", "images")
+_SAME = ("patches", "namePrefix", "nameSuffix")
 _OLDER = ("patchesStrategicMerge", "patchesJson6902")
 """Fields of v1beta2 that hold whole objects where kustomize has texts; they are not built."""
 _MOST_FILES = 500
@@ -26,17 +26,53 @@ def changes_objects(root: Node) -> bool:
     spec = root.get("spec")
     if spec is None or any(spec.get(field) is not None for field in _OLDER):
         return False
-    fields = (*_SAME[:-1], "components", "targetNamespace", "commonMetadata")
+    fields = (*_SAME, "components", "targetNamespace", "commonMetadata")
     return any(spec.get(field) is not None for field in fields)
 
 
-class FluxOverlay(Overlay):
-    """What Flux makes of a Kustomization: a kustomization over the one in its folder, or over the files there."""
+def flux_fields(root: Node) -> YamlTree:
+    """The fields of a kustomization that do what a Kustomization of Flux does; `components` from its folder on."""
+    made = YamlTree("mapping", root)
+    spec = read_json(root).get("spec") or YamlTree("mapping")
+    for name in (*_SAME, "components"):
+        if (value := spec.get(name)) is not None:
+            made.put(name, value)
+    if (namespace := spec.get("targetNamespace")) is not None:
+        made.put("namespace", namespace)
+    if (annotations := spec.get("commonMetadata", "annotations")) is not None:
+        made.put("commonAnnotations", annotations)
+    if (labels := spec.get("commonMetadata", "labels")) is not None:
+        pairs = YamlTree("mapping", labels.at)
+        pairs.put("pairs", labels)
+        made.put("labels", YamlTree("sequence", labels.at))
+        made.fields["labels"].value.items = [pairs]
+    return made
 
-    def __init__(self, files: Files, root: Node, folder: str) -> None:
+
+def argo_fields(kustomize: Node) -> YamlTree:
+    """The same of what an Application of Argo CD says of kustomize for one of its sources.
+
+    https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
+    """
+    made = YamlTree("mapping", kustomize)
+    value = read_json(kustomize)
+    for name in (*_SAME, "components", "namespace", "commonAnnotations", "commonLabels"):
+        if (field := value.get(name)) is not None:
+            made.put(name, field)
+    return made
+
+
+class AppliedFolder(Overlay):
+    """What a controller makes of a folder: a kustomization over the one in it, or over its files.
+
+    `root` is the object that says so, `fields` what a kustomization of the same effect has beside its resources.
+    """
+
+    def __init__(self, files: Files, root: Node, folder: str, fields: YamlTree) -> None:
         super().__init__(files, os.path.dirname(os.path.abspath(root.source.path)))
         self._root = root
         self._below = folder
+        self._fields = fields
         self._is_read = False
 
     def _read(self, folder: str) -> Kustomization | None:
@@ -57,20 +93,9 @@ class FluxOverlay(Overlay):
             new_text(os.path.relpath(path, self.folder), self._root) for path in self._list_resources()
         ]
         made.put("resources", resources)
-        spec = read_json(self._root).get("spec") or YamlTree("mapping")
-        for name in _SAME:
-            if (value := spec.get(name)) is not None:
-                made.put(name, value)
-        if (namespace := spec.get("targetNamespace")) is not None:
-            made.put("namespace", namespace)
-        if (annotations := spec.get("commonMetadata", "annotations")) is not None:
-            made.put("commonAnnotations", annotations)
-        if (labels := spec.get("commonMetadata", "labels")) is not None:
-            pairs = YamlTree("mapping", labels.at)
-            pairs.put("pairs", labels)
-            made.put("labels", YamlTree("sequence", labels.at))
-            made.fields["labels"].value.items = [pairs]
-        components = spec.get("components")
+        for name, field in self._fields.fields.items():
+            made.put(name, field.value, field.key)
+        components = self._fields.get("components")
         if components is not None:
             below = os.path.relpath(self._below, self.folder)
             made.put("components", YamlTree("sequence", components.at))

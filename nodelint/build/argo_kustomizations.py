@@ -1,0 +1,56 @@
+"""What Applications of Argo CD make of the overlays that they apply: `kustomize` of a source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from nodelint.build.built import Built
+from nodelint.build.chart_values import ARGO, list_sources
+from nodelint.build.kustomize import BuiltOverlay, make_outcome
+from nodelint.build.kustomize.applied_folder import AppliedFolder, argo_fields
+from nodelint.build.kustomize.files import Files
+from nodelint.build.roots import nodes_of
+from nodelint.source import Node, Source
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.safe_read import is_inside, repository
+
+
+def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> list[Built]:
+    """What is built, with what Applications make of it in the place of the overlays that they change."""
+    at_hand = {os.path.abspath(source.path): source for source in sources}
+    made = list(_apply_sources(sources, Files(at_hand)))
+    replaced = {path for result in made for path in result.replaces}
+    left = [overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)]
+    return [*left, *made]
+
+
+def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built]:
+    for source in sources:
+        if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
+            continue
+        home = repository(os.path.dirname(os.path.abspath(source.path)))
+        for root in nodes_of(source) if home is not None else ():
+            for number, part in enumerate(list_sources(root)):
+                result = _apply(root, part, str(home), files)
+                if result is not None:
+                    name = root.find("metadata", "name")
+                    own = f"{os.path.abspath(source.path)}:{name.value if name is not None else ''}:{number}"
+                    yield result._replace(cluster=own, label=source.path)
+
+
+def _apply(root: Node, part: Node, home: str, files: Files) -> Built | None:
+    """What an Application makes of the folder of a source; None where it changes nothing, or is not built."""
+    path, kustomize = part.get("path"), part.get("kustomize")
+    if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
+        return None
+    folder = os.path.normpath(os.path.join(home, path.value.lstrip("/")))
+    if not is_inside(folder, home) or not any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
+        return None
+    fields = argo_fields(kustomize)
+    if not fields.fields:
+        return None
+    outcome = make_outcome(AppliedFolder(files, root, folder, fields))
+    if not isinstance(outcome, BuiltOverlay) or not any(d.root for d in outcome.built.source.documents):
+        return None
+    return outcome.built
