@@ -32,7 +32,7 @@ import re
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 PUBLIC = "kubernetes.io/role/elb"
-REFERENCE = re.compile(r"\baws_subnet\.public(?:_\w+)?|\bmodule\.[\w-]+(?:\[[^\]\n]*\])?\.public_subnets?\b")
+REFERENCE = re.compile(r"\baws_subnet\.public(?:_\w+)?|\bmodule\.[\w-]+(?:\[[^\[\]\n]{0,80}\])?\.public_subnets?\b")
 
 
 @rule(
