@@ -20,6 +20,7 @@ from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
 
+from . import in_process
 from .ec2_front import front, register, server  # noqa: F401
 from .forked import Command
 
@@ -118,7 +119,7 @@ NOW = "2026-09-20T12:00:00Z"
 
 
 @pytest.fixture
-def nodelint(tmp_path: Path, forked: Command) -> Callable[..., subprocess.CompletedProcess[str]]:
+def nodelint(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the command as a user would, in an empty folder, with a cache of its own and no AWS account at hand."""
     ours = ("AWS_", "NODELINT_", "COLUMNS")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
@@ -128,7 +129,7 @@ def nodelint(tmp_path: Path, forked: Command) -> Callable[..., subprocess.Comple
     def run(
         *args: str, stdin: str | None = None, cwd: Path = tmp_path, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return forked.run(args, cwd, {**alone, **(env or {})}, stdin)
+        return in_process.run(args, cwd, {**alone, **(env or {})}, stdin)
 
     return run
 

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, BinaryIO
@@ -28,7 +29,7 @@ from typing import Any, BinaryIO
 import pytest
 
 ROOT = Path(__file__).parent.parent
-_PATIENCE = 120
+PATIENCE = 120
 """Seconds after which a call is ended."""
 
 WARM = """\
@@ -119,9 +120,9 @@ class Command:
         memory: int | None = None,
     ) -> CompletedProcess[str]:
         """Like `subprocess.run` of `python -m nodelint` with these arguments, and with so many bytes of memory."""
-        if not hasattr(os, "fork") or any(name.startswith(("PYTHON", "LC_", "LANG")) for name in _own(env)):
+        if not hasattr(os, "fork") or decided_by_a_start(env):
             assert memory is None
-            return _started(args, cwd, env, stdin)
+            return start(args, cwd, env, stdin)
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write((stdin or "").encode())
             given.seek(0)
@@ -213,12 +214,14 @@ def _receive(connection: socket.socket) -> tuple[Any, list[int]]:
     return json.loads(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)), files
 
 
-def _own(env: Mapping[str, str]) -> list[str]:
-    """The variables that a call has of its own."""
-    return [name for name, value in env.items() if os.environ.get(name) != value]
+def decided_by_a_start(env: Mapping[str, str]) -> bool:
+    """Does a call have a variable of its own that Python reads when it starts?"""
+    own = (name for name, value in env.items() if os.environ.get(name) != value)
+    return any(name.startswith(("PYTHON", "LC_", "LANG")) for name in own)
 
 
-def _started(args: tuple[str, ...], cwd: Path, env: Mapping[str, str], stdin: str | None) -> CompletedProcess[str]:
+def start(args: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str | None) -> CompletedProcess[str]:
+    """Run the command by a Python of its own."""
     return subprocess.run(
         [sys.executable, "-m", "nodelint", *args],
         cwd=cwd,
@@ -226,7 +229,7 @@ def _started(args: tuple[str, ...], cwd: Path, env: Mapping[str, str], stdin: st
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=_PATIENCE,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -289,19 +292,27 @@ def _warmed() -> None:
             text = io.TextIOWrapper(io.BytesIO())
             with redirect_stdout(text), redirect_stderr(text), suppress(SystemExit):
                 called()
-    # What was read of that folder, and when, is not a call's.
-    for name, module in list(sys.modules.items()):
+    forget()
+
+
+def forget() -> None:
+    """Drop what was read of files, and when: it is not the next call's."""
+    for name in list(sys.modules):
         if name.startswith(("nodelint.commands", "nodelint.source", "nodelint.release_evidence", "nodelint.build")):
-            for each in vars(module).values():
-                if hasattr(each, "cache_clear"):
-                    each.cache_clear()
+            for cached in _caches(name):
+                cached.cache_clear()
+
+
+@cache
+def _caches(module: str) -> list[Any]:
+    return [value for value in vars(sys.modules[module]).values() if hasattr(value, "cache_clear")]
 
 
 def _call(files: list[int], args: list[str], cwd: str, env: dict[str, str], memory: int | None) -> None:
     """In the child: become the call."""
     from nodelint.__main__ import main
 
-    signal.alarm(_PATIENCE)
+    signal.alarm(PATIENCE)
     if memory is not None:
         import resource
 

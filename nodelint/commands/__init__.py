@@ -163,24 +163,25 @@ def discovered(paths: Sequence[str], settings: Settings, also: str | None = None
 
 def say_unknown(releases: Iterable[Version]) -> None:
     """Say of releases that are not known how they are judged, and how old the facts are; each once in a run."""
+    for release in releases:
+        _say_unknown(release)
+
+
+@cache
+def _say_unknown(release: Version) -> None:
     from nodelint.model.releases import is_newer, judged_as
 
-    for release in dict.fromkeys(releases):
-        instead = judged_as(release)
-        if instead is None or release in _UNKNOWN_SAID:
-            continue
-        _UNKNOWN_SAID.add(release)
-        if is_newer(release):
-            from nodelint.report.age import GET_NEWER, known_releases_text
+    instead = judged_as(release)
+    if instead is None:
+        return
+    if is_newer(release):
+        from nodelint.report.age import GET_NEWER, known_releases_text
 
-            known = known_releases_text(today())
-            how = f"it is judged as {instead}, and what that would refuse is a warning"
-            say(f"Karpenter {release} is newer than the releases known here ({known}): {how}; {GET_NEWER}")
-        else:
-            say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
-
-
-_UNKNOWN_SAID: set[Version] = set()
+        known = known_releases_text(today())
+        how = f"it is judged as {instead}, and what that would refuse is a warning"
+        say(f"Karpenter {release} is newer than the releases known here ({known}): {how}; {GET_NEWER}")
+    else:
+        say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
 
 
 def session_of(settings: Settings) -> Session:

@@ -1,0 +1,108 @@
+"""The command within the process of the tests: no start of Python, no fork, and nothing left behind.
+
+A call has arguments, a working directory, an environment and streams of its own, as files below the numbers 0 to 2,
+so that programs that it starts write there, too. What calls cache of files and of the time is forgotten after each.
+What needs a process (a signal, a limit, an end) is for `tests.forked`; what a start of Python decides (encodings,
+flags) needs a Python: `run` starts one where the environment of a call has a variable of its own that Python reads.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import IO, Any, NoReturn
+
+from .forked import PATIENCE, decided_by_a_start, forget, start
+
+
+class _Left(BaseException):
+    """The command has ended its process."""
+
+
+def run(args: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str | None = None) -> CompletedProcess[str]:
+    """Like `subprocess.run` of `python -m nodelint` with these arguments."""
+    if decided_by_a_start(env):
+        return start(args, cwd, env, stdin)
+    from nodelint.__main__ import main
+
+    code = 0
+    with ExitStack() as until:
+        given, out, err = (until.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        given.write((stdin or "").encode())
+        given.seek(0)
+        with _streams((given, out, err)), _surroundings(args, cwd, env):
+            try:
+                main()
+            except _Left as ended:
+                code = ended.args[0]
+        return CompletedProcess(["nodelint", *args], code, _text(out), _text(err))
+
+
+def _text(file: IO[bytes]) -> str:
+    """What was written, with the ends of lines that a pipe of text has."""
+    file.seek(0)
+    return file.read().decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+@contextmanager
+def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
+    before = sys.stdin, sys.stdout, sys.stderr
+    for stream in before[1:]:
+        stream.flush()
+    kept = [os.dup(number) for number in range(3)]
+    for number, file in enumerate(files):
+        os.dup2(file.fileno(), number)
+    try:
+        with ExitStack() as until:
+            made = [until.enter_context(open(n, mode, closefd=False)) for n, mode in enumerate("rww")]
+            sys.stdin, sys.stdout, sys.stderr = made
+            yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+        for number, copy in enumerate(kept):
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+@contextmanager
+def _surroundings(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Iterator[None]:
+    """What a process has beside its streams."""
+    process, leave, folder, argv = os.getpid(), os._exit, os.getcwd(), sys.argv
+    environment, thresholds, interrupted = dict(os.environ), gc.get_threshold(), signal.getsignal(signal.SIGINT)
+
+    def left(code: int) -> NoReturn:
+        if os.getpid() != process:  # a fork of the call
+            leave(code)
+        raise _Left(code)
+
+    def stopped(*_: Any) -> NoReturn:
+        raise TimeoutError(f"nodelint {' '.join(args)}: no end in {PATIENCE} seconds")
+
+    os._exit = left  # type: ignore[assignment]
+    sys.argv = ["nodelint", *args]
+    os.environ.clear()
+    os.environ.update(env)
+    alarm = signal.signal(signal.SIGALRM, stopped)
+    signal.alarm(PATIENCE)
+    try:
+        os.chdir(cwd)
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, alarm)
+        signal.signal(signal.SIGINT, interrupted)
+        os._exit = leave
+        sys.argv = argv
+        os.environ.clear()
+        os.environ.update(environment)
+        with suppress(OSError):
+            os.chdir(folder)
+        gc.set_threshold(*thresholds)
+        forget()
