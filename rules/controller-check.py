@@ -187,9 +187,10 @@ def _check_problems(obj: Object, context: Context) -> Findings:
             covers=problem.node.items if problem.node.kind == "sequence" else (),
             note=problem.consequence,
             suggestions=[
-                Suggestion(f"{what}: `{text}`", changes)
-                for what, text in problem.choices
-                if text != problem.suggestion and (changes := edits.if_editable(edits.set_value, problem.node, text))
+                Suggestion(f"{choice.name}: `{choice.value}`", changes)
+                for choice in problem.choices
+                if choice.value != problem.suggestion
+                and (changes := edits.if_editable(edits.set_value, choice.node or problem.node, choice.value))
             ]
             or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None)
             or _ways(obj, problem, context),

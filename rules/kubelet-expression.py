@@ -1,6 +1,6 @@
 r"""A CEL expression in kubelet settings that does not compile, or yields no usable number for an instance type.
 
-From the next minor version of Karpenter on, `maxPods` and the values of `kubeReserved` and `systemReserved` may be
+From Karpenter 1.15.0 on, `maxPods` and the values of `kubeReserved` and `systemReserved` may be
 expressions over an instance type: `vcpus`, `memory_mib`, `default_enis`, `ips_per_eni`, `max_pods` and
 `instance_type`. The API server does not look at them. The controller works each one out for every instance type of
 the region, whether a pool uses it or not; where one ends in an error or yields a negative number, the class is not
@@ -8,20 +8,31 @@ ready and nothing is launched with it. A number counts in the unit of its field:
 
 Integers and doubles do not mix in CEL: `memory_mib * 0.01` does not compile, `double(memory_mib) * 0.01` does.
 
+A number in quotes is an expression, too. The feature gate NodeClassCEL is off by default; without it no class with an
+expression is ready.
+
+```yaml bad frame=class karpenter=1.15.1
+spec.kubelet.maxPods: "110"
+```
+
+```yaml good frame=bad karpenter=1.15.1
+spec.kubelet.maxPods: 110
+```
+
 nodelint works expressions out for the types that the class's pools can launch, and, where facts tell what the region
 offers, for all of those.
 
-```yaml bad frame=class karpenter=next
+```yaml bad frame=class karpenter=1.15.1
 spec.kubelet.kubeReserved:
   cpu: max(60, vcpus * 30)
   memory: memory_mib * 0.01
 ```
 
-```yaml good frame=bad karpenter=next
+```yaml good frame=bad karpenter=1.15.1
 spec.kubelet.kubeReserved.memory: double(memory_mib) * 0.01
 ```
 
-```yaml bad frame=class+pool karpenter=next
+```yaml bad frame=class+pool karpenter=1.15.1
 spec.kubelet:
   maxPods: (default_enis - 3) * (ips_per_eni - 1) + 2
   systemReserved:
@@ -31,7 +42,7 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}
 ```
 
-```yaml good frame=bad karpenter=next
+```yaml good frame=bad karpenter=1.15.1
 spec.kubelet.maxPods: max(default_enis - 3, 1) * (ips_per_eni - 1) + 2
 spec.kubelet.systemReserved.memory: max(max_pods - 20, 10) * 8
 ```
@@ -82,14 +93,29 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield _finding(expression.node, f"`{expression.field}` does not compile: {error}")
     if written_expressions and sound:
         gate = context.settings(node_class).gate("NodeClassCEL")
+        plain = [expression for expression in written_expressions if expression.text.strip().isdecimal()]
         if gate is None:
-            yield Skip(written_expressions[0].node, GATE)
+            yield from map(_number_in_quotes, plain)
+            if len(plain) < len(written_expressions):
+                yield Skip(written_expressions[0].node, GATE)
         elif not gate:
             message = "the class holds an expression, and the feature gate NodeClassCEL is off"
             turn_on = "set `settings.awsFeatureGates.nodeClassCEL: true` in the values of Karpenter's chart"
             yield Finding(at=written_expressions[0].node, message=message, note=OFF, help=turn_on)
             return
         yield from _evaluated(node_class, context)
+
+
+def _number_in_quotes(expression: expressions.Expression) -> Finding:
+    """A number that is written as text: Karpenter takes it for an expression, which needs a gate that is off by default."""
+    changes = edits.if_editable(edits.set_value, expression.node, int(expression.text))
+    return Finding(
+        at=expression.node,
+        message=f"`{expression.field}` is a string: Karpenter reads it as an expression",
+        severity="warning",
+        note="the class is ready only where the feature gate NodeClassCEL is on; it is off by default",
+        suggestions=[Suggestion(f"write the number {int(expression.text)}", changes)] if changes else [],
+    )
 
 
 def _finding(node: Node, message: str) -> Finding:

@@ -285,7 +285,7 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     slip = _slip(core, resolution)
     count = len(last.without)
     remain = f"{messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
-    hint = f"without `{_render_effect(last, 40)}`, {remain}" if count else None
+    hint = f"without `{_render_effect(last, 40)}`, {remain}" if count and len(core) > 2 else None
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
@@ -298,21 +298,45 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
         also=[Also(_key(line), f"`{_render_effect(line, 60)}`") for line in others],
         covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
         help=hint,
-        suggestions=[] if changes else _other_architectures(core, resolution),
+        suggestions=[] if changes else [*_with_other_values(core, resolution), *_without_a_line(core, resolution)],
     )
 
 
-def _other_architectures(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
-    """The values of a label of few values with which types come back: the other architecture."""
+def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
+    """Values of a requirement with which types come back, where they are few: the other architecture, one category.
+
+    Of a label that has few values at all they take the place of those that are written, else they join them.
+    """
     found = []
     for line in core:
-        if line.key not in (keys.ARCH, keys.OS, keys.CAPACITY_TYPE) or line.operator != "In" or not line.known:
+        at = line.at
+        if line.operator != "In" or not line.known or not isinstance(at, manifest.RequirementLine):
             continue
         left = resolution.left_without(line)
         values = [value for value, bits in sorted(resolution.catalog.values(line.key).items()) if bits & left]
-        if values and isinstance(line.at, manifest.RequirementLine) and line.at.node.get("values") is not None:
-            changes = edits.if_editable(edits.set_values, line.at.values_node, values)
-            found += [Suggestion(f"{labels.name_of(line.key)} {', '.join(values)}", changes)] if changes else []
+        if not 0 < len(values) <= MOST_VALUES or at.node.get("values") is None:
+            continue
+        alone = line.key in (keys.ARCH, keys.OS, keys.CAPACITY_TYPE)
+        changes = edits.if_editable(edits.set_values, at.values_node, values if alone else [*line.values, *values])
+        name = f"{labels.name_of(line.key)} {', '.join(values)}"
+        found += [Suggestion(name if alone else f"add {name}", changes)] if changes else []
+    return found
+
+
+MOST_VALUES = 3
+"""More values than these are no slip."""
+
+
+def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
+    """One of two requirements that exclude each other, taken out; each with what remains."""
+    found = []
+    for line in reversed(core) if len(core) == 2 else ():
+        count = len(resolution.left_without(line))
+        if not count or not isinstance(line.at, manifest.RequirementLine):
+            continue
+        changes = edits.if_editable(edits.remove, line.at.node)
+        name = f"take out `{_render_effect(line, 40)}`: {messages.counted(count, 'instance type')} left"
+        found += [Suggestion(name, changes)] if changes else []
     return found
 
 

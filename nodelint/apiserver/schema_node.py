@@ -128,7 +128,14 @@ class SchemaNode:
                     child, at = child.items, at + "[]"
                 if child.has_fields:
                     pending.append((child, at))
+                for field in child._once_closed() if child.preserve else ():
+                    found.setdefault(field, []).append(at)
         return found
+
+    def _once_closed(self) -> Iterator[str]:
+        """The fields that an open map had in releases before, whose API server knew them by name."""
+        for earlier in (self.raw.get("x-karpenter-before") or {}).values():
+            yield from _settled(earlier, self._root, None).get("properties") or ()
 
     @property
     def fields(self) -> list[str]:

@@ -15,6 +15,9 @@ from nodelint.tuples import NamedTuple
 LINES = 20
 """Lines of a fix that are shown; `--diff` shows all."""
 
+_ABOVE = 6
+"""Lines above a block that goes which are looked at: it is shown from its first line on."""
+
 # A line that would fill more rows is shown around what changes.
 _ROWS = 6
 
@@ -64,7 +67,9 @@ def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
     from nodelint.edits.line_diff import fewest
 
     # Only what lies between the first and the last edit can differ: their lines and one on either side.
-    start = source.text.rfind("\n", 0, max(0, source.text.rfind("\n", 0, min(e.start for e in edits)))) + 1
+    start = min(e.start for e in edits)
+    for _ in range(_ABOVE if len(edits) == 1 and not edits[0].text else 2):
+        start = source.text.rfind("\n", 0, max(0, start - 1)) + 1
     end = max(e.end for e in edits)
     for _ in range(2):
         end = source.text.find("\n", end) + 1 or len(source.text)
@@ -75,11 +80,29 @@ def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
     for tag, i1, i2, j1, j2 in fewest(old, new):
         if tag == "equal":
             continue
+        if i1 == i2 or j1 == j2:
+            up = _slide(old, i1, i2) if j1 == j2 else _slide(new, j1, j2)
+            i1, i2, j1, j2 = i1 - up, i2 - up, j1 - up, j2 - up
         paired = i2 - i1 == j2 - j1
         for i in range(i1, i2):
             yield _Line(first + i, "-", old[i], *_differs(old[i], new[j1 + i - i1] if paired else ""))
         for j in range(j1, j2):
             yield _Line(first + j, "+", new[j], *_differs(new[j], old[i1 + j - j1] if paired else ""))
+
+
+def _slide(lines: Sequence[str], start: int, end: int) -> int:
+    """How many lines up the same change reads best: where lines that go or come begin with the least indent."""
+    best, best_indent = 0, _indent(lines[start])
+    for up in range(1, start + 1):
+        if lines[start - up] != lines[end - up]:
+            break
+        if (indent := _indent(lines[start - up])) < best_indent:
+            best, best_indent = up, indent
+    return best
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip()) if line.strip() else len(line) + 1_000  # nothing begins with a blank line
 
 
 def _differs(line: str, other: str) -> tuple[int, int]:

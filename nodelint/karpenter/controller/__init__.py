@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.data import table
 from nodelint.karpenter.controller.auto_mode import auto_mode_label, every_type_has, lifetime
 from nodelint.karpenter.controller.launching import node_class
-from nodelint.karpenter.controller.problem import ControllerProblem
+from nodelint.karpenter.controller.problem import Choice, ControllerProblem
 from nodelint.karpenter.controller.syntax import is_one_step, label_value_fault, qualified_name_fault, seconds
 from nodelint.model.manifest import (
     EC2NodeClass,
@@ -291,7 +291,7 @@ def _schedule(node: Node, written: str) -> Iterator[ControllerProblem]:
             "error",
             _NO_DISRUPTION,
             error.suggestion,
-            error.choices,
+            tuple(Choice(*choice) for choice in error.choices),
         )
         return
     if isinstance(schedule, cron.Schedule) and not schedule.comes_round:

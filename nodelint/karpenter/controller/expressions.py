@@ -1,6 +1,6 @@
 """CEL expressions in spec.kubelet: `maxPods`, and the values of `kubeReserved` and `systemReserved`.
 
-The facts are those of the AWS provider's main branch: pkg/cel/environment.go, and `buildCELVars`, `pods` and
+The facts are those of the AWS provider 1.15.0: pkg/cel/environment.go, and `buildCELVars`, `pods` and
 `ENILimitedPods` of pkg/providers/instancetype/types.go. An expression yields an int or a double, whose fraction
 is dropped; neither it nor `maxPods` may come out negative for any instance type of the region.
 """

@@ -7,14 +7,22 @@ from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 
+class Choice(NamedTuple):
+    """A value that may have been meant, and what it is in words; `node` is where it goes, else the problem's place."""
+
+    name: str
+    value: str | int
+    node: Node | None = None
+
+
 class ControllerProblem(NamedTuple):
     """One thing that admission lets through and that does not work.
 
     `node` is the tightest place. `kind` is a slug that identifies the problem, so that a rule which
     explains one of them better can win. `consequence` is what happens at run time, in words that do
     not depend on the value. `suggestion` is the text that should stand at the place, where it is plain;
-    `choices` are texts of which only the author knows which, each after what it is in words. `wanted` is the JSON
-    type that the value should have and has not.
+    `choices` are values of which only the author knows which. `wanted` is the JSON type that the value should have
+    and has not.
     """
 
     node: Node
@@ -23,5 +31,5 @@ class ControllerProblem(NamedTuple):
     severity: Severity
     consequence: str
     suggestion: str | None = None
-    choices: tuple[tuple[str, str], ...] = ()
+    choices: tuple[Choice, ...] = ()
     wanted: str = ""

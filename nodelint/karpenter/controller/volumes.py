@@ -5,13 +5,14 @@ The limits are those of the EBS User Guide (`data/volumes.json`).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from math import ceil
 
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
-from nodelint.karpenter.controller.problem import ControllerProblem
+from nodelint.karpenter.controller.problem import Choice, ControllerProblem
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.messages import short
 from nodelint.source import Node
@@ -105,13 +106,16 @@ def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[Co
             requested[field] = node.value
             continue
         message = f"a `{kind}` volume has {least:,} to {most:,} {unit}, not {node.value:,}"
-        yield _unlaunchable(node, message, "volume-range")
+        nearest = Choice("the least", least) if node.value < least else Choice("the most", most)
+        yield _unlaunchable(node, message, "volume-range", nearest)
     iops, size = ebs.get("iops"), _gib(ebs)
     if iops is not None and "iops" in requested and size is not None:
         most = max(limits["iopsPerGiB"] * size, limits["iops"][0])
         if requested["iops"] > most:
             message = f"a `{kind}` volume of {size:,.4g} GiB has at most {most:,.0f} IOPS, not {requested['iops']:,}"
-            yield _unlaunchable(iops, message, "volume-range")
+            larger = f"{math.ceil(requested['iops'] / limits['iopsPerGiB'])}Gi"
+            ways = (Choice("the most for this size", int(most)), Choice("a larger volume", larger, ebs.get("volumeSize")))
+            yield _unlaunchable(iops, message, "volume-range", *ways)
     throughput = ebs.get("throughput")
     if throughput is not None and "throughput" in requested and (iops is None or "iops" in requested):
         have = requested.get("iops", limits["iops"][0])
@@ -120,7 +124,10 @@ def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[Co
             message = (
                 f"a `{kind}` volume with {have:,} IOPS has at most {most:,.0f} MiB/s, not {requested['throughput']:,}"
             )
-            yield _unlaunchable(throughput, message, "volume-range")
+            ways = (Choice("the most for these IOPS", int(most)),)
+            if iops is not None:
+                ways += (Choice("more IOPS", math.ceil(requested["throughput"] / limits["throughputPerIops"]), iops),)
+            yield _unlaunchable(throughput, message, "volume-range", *ways)
 
 
 def _gib(ebs: Node) -> float | None:
@@ -130,5 +137,5 @@ def _gib(ebs: Node) -> float | None:
     return None if found is None else int(found[1]) * _GIB[found[2]]
 
 
-def _unlaunchable(node: Node, message: str, kind: str) -> ControllerProblem:
-    return ControllerProblem(node, message, kind, "error", _NO_LAUNCH)
+def _unlaunchable(node: Node, message: str, kind: str, *choices: Choice) -> ControllerProblem:
+    return ControllerProblem(node, message, kind, "error", _NO_LAUNCH, choices=choices)
