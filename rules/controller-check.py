@@ -126,6 +126,7 @@ from nodelint.api import (
     RequirementLine,
     RuleCheck,
     Suggestion,
+    apiserver,
     controller,
     edits,
     fixes,
@@ -213,7 +214,15 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
         return remedies.list_suggestions([(f"evict after 2m of {', '.join(periods)}", added)])
     if problem.severity != "error" or problem.suggestion is not None:
         return []
-    return remedies.drop_refused(obj, problem.node, partial(controller.check, release=context.karpenter))
+    if problem.kind == "selector-id" and (ways := remedies.selected_by_name(obj, problem.node)):
+        return remedies.list_suggestions(ways)
+    return remedies.drop_refused(obj, problem.node, partial(_judge, context=context))
+
+
+def _judge(obj: Object, context: Context) -> "list[controller.ControllerProblem | apiserver.SchemaProblem]":
+    """What either of the two has against an object: what pleases the controller must not offend the API server."""
+    refusals = apiserver.check(obj, release=context.karpenter, schemas=context.schemas)
+    return [*controller.check(obj, release=context.karpenter), *refusals]
 
 
 def _dropped(name: str, node: Node | None) -> list[Suggestion]:

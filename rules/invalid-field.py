@@ -38,8 +38,10 @@ from nodelint.api import (
     apiserver,
     edits,
     fixes,
+    gvk,
     images,
     manifest,
+    messages,
     remedies,
     rule,
 )
@@ -65,7 +67,9 @@ def check(obj: Object, context: Context) -> Findings:
                 reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _as_item(problem)
                 changes = reshaped or _suggested_edits(problem)
                 ways = [] if terms else _choices(obj, problem, context, bool(changes))
-                shown = any(way.name.startswith("select by ") for way in ways)  # that is the example, complete
+                shown = any(
+                    way.name.startswith(("select by ", "use EC2NodeClass ")) for way in ways
+                )  # that is the example, complete
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
@@ -108,7 +112,9 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
     if name in _TERMS and (problem.missing is not None or (node.kind == "sequence" and not node.items)):
         return remedies.list_suggestions(remedies.missing_terms(obj, name, context.objects))
     if problem.missing is not None:
-        return remedies.list_suggestions(_missing_values(problem.missing, holder)) if holder is not None else []
+        return (
+            remedies.list_suggestions(_missing_values(problem.missing, holder, context)) if holder is not None else []
+        )
     if fixed:
         return []
     number = isinstance(node.value, int) and not problem.wanted
@@ -125,9 +131,22 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
         ways.insert(0, ("drop it: no weight is the least", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
         ways.append((f"limit cpu to {node.value} cores", edits.if_editable(edits.replace, node, {"cpu": node.value})))
+    if problem.path == "metadata.name" and isinstance(node.value, str):
+        name = re.sub(r"[^a-z0-9.-]+", "-", node.value.lower()).strip("-.")[:253]
+        ways.append(
+            (f"name it `{messages.short(name, 40)}`", edits.if_editable(edits.set_value, node, name) if name else [])
+        )
+    if node.value == "" and "SelectorTerms[" in problem.path and ".tags[" in problem.path:
+        ways.append(("any value of the tag: `*`", edits.if_editable(edits.set_value, node, "*")))
+        return remedies.list_suggestions(ways)
+    if problem.path.endswith("].id"):
+        ways += remedies.selected_by_name(obj, node)
     judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
     return remedies.list_suggestions(ways) or remedies.drop_refused(obj, node, judge)
 
+
+MOST_CLASSES = 3
+"""Of more classes none is plainly meant."""
 
 _TERMS = ("subnetSelectorTerms", "securityGroupSelectorTerms")
 _USUAL: dict[str, tuple[str, ...]] = {
@@ -137,8 +156,18 @@ _USUAL: dict[str, tuple[str, ...]] = {
 }
 
 
-def _missing_values(missing: str, holder: Node) -> list[tuple[str, list[Edit]]]:
+def _missing_values(missing: str, holder: Node, context: Context) -> list[tuple[str, list[Edit]]]:
     """What may stand in a field that is missing, where it is one of a few."""
+    if missing == "nodeClassRef":
+        names = sorted(name for name in context.defined_classes if isinstance(name, str))
+        reference = {"group": gvk.AWS_GROUP, "kind": gvk.CLASS_KIND}
+        return [
+            (
+                f"use EC2NodeClass `{name}`",
+                edits.if_editable(edits.add_key, holder, missing, reference | {"name": name}),
+            )
+            for name in (names if len(names) <= MOST_CLASSES else ())
+        ]
     if missing == "amiSelectorTerms":
         return [
             (f"the images of {images.family_title(name)}", _alias(holder, name))

@@ -107,7 +107,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _number_in_quotes(expression: expressions.Expression) -> Finding:
-    """A number that is written as text: Karpenter takes it for an expression, which needs a gate that is off by default."""
+    """A number that is written as text: Karpenter takes it for an expression, which needs a gate."""
     changes = edits.if_editable(edits.set_value, expression.node, int(expression.text))
     return Finding(
         at=expression.node,

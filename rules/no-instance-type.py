@@ -298,8 +298,29 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
         also=[Also(_key(line), f"`{_render_effect(line, 60)}`") for line in others],
         covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
         help=hint,
-        suggestions=[] if changes else [*_with_other_values(core, resolution), *_without_a_line(core, resolution)],
+        suggestions=[] if changes else _ways(core, resolution),
     )
+
+
+def _ways(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
+    """What leaves some types: one list of two, other values, or one requirement less."""
+    merged = _merged(core)
+    ways = merged or _with_other_values(core, resolution)
+    return [*ways, *_without_a_line(core, resolution)]
+
+
+def _merged(core: list[resolve.LineEffect]) -> list[Suggestion]:
+    """Two lists of values for one label as one list, which is what each was meant to add to."""
+    first, second = (line.at for line in core[:2])
+    if len(core) != 2 or core[0].key != core[1].key or any(line.operator != "In" or not line.known for line in core):
+        return []
+    if not isinstance(first, manifest.RequirementLine) or not isinstance(second, manifest.RequirementLine):
+        return []
+    values = list(dict.fromkeys((*core[0].values, *core[1].values)))
+    joined = edits.if_editable(edits.set_values, first.values_node, values)
+    gone = edits.if_editable(edits.remove, second.node)
+    name = f"one requirement: {labels.name_of(core[0].key)} {messages.short(', '.join(values), 40)}"
+    return [Suggestion(name, [*joined, *gone])] if joined and gone else []
 
 
 def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:

@@ -34,6 +34,7 @@ spec.consolidation.enabled: true
 ```
 """
 
+import re
 from functools import partial
 
 from nodelint.api import (
@@ -103,6 +104,8 @@ def check(obj: Object, context: Context) -> Findings:
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
     """Doing without a field; where it stands in the right place too, with either of the two values."""
     name, parent = str(problem.node.value), problem.node.parent
+    if name == "instanceTypes" and isinstance(obj, NodePool) and parent is not None:
+        return remedies.list_suggestions(_types_as_requirement(parent, problem.node))
     if name == "nodeSelector" and isinstance(obj, NodePool) and parent is not None:
         return remedies.list_suggestions(_as_requirements(parent, problem.node))
     there = obj.node.find(*problem.belongs.split("."), name) if problem.belongs else None
@@ -149,6 +152,8 @@ def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context
 def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
     """A field that stands in the wrong place goes to where v1 has it."""
     name, at = problem.node.value, tuple(problem.path.split("."))
+    if problem.belongs and "[]" in problem.belongs and not problem.node.shared:
+        return _moved_within_item(obj, problem, context)
     if problem.node.shared or problem.node.parent is not obj.node.find(*at[:-1]):
         return []
     if name == "kubelet" and isinstance(obj, NodePool):
@@ -159,6 +164,34 @@ def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     if any(step.endswith("[]") for step in home):
         return []
     return convert.settled(obj, at, home if home == at[:-1] else (*home, at[-1]))
+
+
+def _moved_within_item(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
+    """Fields of a list's item go a level deeper in the same item: `volumeType` beside `ebs`, or without it."""
+    item, (home, _, deeper) = problem.node.parent, str(problem.belongs).rpartition(".")
+    if item is None or re.sub(r"\[\d+\]", "[]", problem.path.rpartition(".")[0]) != home:
+        return []
+    inner = item.get(deeper)
+    alike = [other for other in context.problems(obj) if other.belongs == problem.belongs]
+    names = [str(other.node.value) for other in alike if other.node.parent is item]
+    fields = {entry.name: entry.value.value for entry in item.entries if entry.name in names}
+    values = {name: value for name, value in fields.items() if name and isinstance(value, str | int | bool)}
+    if inner is not None:
+        name = str(problem.node.value)
+        if inner.kind != "mapping" or inner.get(name) is not None or name not in values:
+            return []
+        added = edits.if_editable(edits.add_key, inner, name, values[name])
+        dropped = edits.if_editable(edits.remove, problem.node)
+        return [*dropped, *added] if dropped and added else []
+    if len(values) != len(names):
+        return []
+    first, *others = (entry for entry in item.entries if entry.name in values)
+    steps = [
+        edits.if_editable(edits.set_key, first.key, deeper),
+        edits.if_editable(edits.replace, first.value, values),
+        *(edits.if_editable(edits.remove, entry.key) for entry in others),
+    ]
+    return [edit for step in steps for edit in step] if all(steps) else []
 
 
 def _indented(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
@@ -254,6 +287,20 @@ def _of_seconds(problem: apiserver.SchemaProblem) -> list[Edit]:
     renamed = edits.if_editable(edits.set_key, problem.node, meant)
     written = edits.if_editable(edits.set_value, value, f"{value.value}s")
     return [*renamed, *written] if renamed and written else []
+
+
+def _types_as_requirement(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:
+    """A list of instance types, as other tools have it, as a requirement of the pool; or without it."""
+    dropped = edits.if_editable(edits.remove, field)
+    names, requirements = spec.get(str(field.value)), spec.get("requirements")
+    items = names.items if names is not None else []
+    types = [item.value for item in items if isinstance(item.value, str)]
+    ways = [(f"drop `{field.value}`", dropped)]
+    if not dropped or not types or len(types) != len(items) or requirements is None or requirements.style == "flow":
+        return ways
+    item = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}
+    added = edits.if_editable(edits.insert_items, requirements, len(requirements.items), [item])
+    return [("write it as a requirement", [*added, *dropped] if added else []), *ways]
 
 
 def _as_requirements(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:

@@ -10,7 +10,7 @@ spec.limits:
 ```
 """
 
-from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, messages, resolve, rule
+from nodelint.api import Context, Edit, Finding, Findings, NodePool, edits, messages, remedies, resolve, rule
 
 
 @rule(
@@ -36,4 +36,21 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=limit.at.key_node,
             message=f"the limit `{messages.short(limit.resource)}` has no effect: nodes have no such resource{meant}",
             edits=changes,
+            suggestions=[] if changes else remedies.list_suggestions(_ways(pool, limit, limits)),
         )
+
+
+_FIELDS = ("weight", "replicas")
+"""Fields of a NodePool that are numbers, as limits are."""
+
+
+def _ways(pool: NodePool, limit: resolve.Limit, limits: list[resolve.Limit]) -> list[tuple[str, list[Edit]]]:
+    """Doing without the limit, or setting the field of the pool that has its name."""
+    spec, name, value = pool.node.get("spec"), limit.resource, limit.at.node
+    block = value.parent if len(limits) == 1 and value.parent is not None else value
+    gone = edits.if_editable(edits.remove, block)
+    ways = [(f"drop `{messages.short(name, 30)}`", gone)]
+    if name in _FIELDS and spec is not None and spec.get(name) is None and isinstance(value.value, int):
+        moved = edits.if_editable(edits.add_key, spec, name, value.value, "template")
+        ways.insert(0, (f"set `{name}` of the pool", [*gone, *moved] if gone and moved else []))
+    return ways

@@ -9,7 +9,7 @@ spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, 
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, remedies, rule
 
 
 @rule(
@@ -38,7 +38,16 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not near:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
         message = f"the files that were read define no EC2NodeClass `{ref.name}`"
-        yield Finding(at=node, message=message, help=f"they define {others}")
+        ways = [
+            (f"use `{name}`", edits.if_editable(edits.set_value, node, name))
+            for name in (sorted(names) if len(names) <= MOST_CLASSES else ())
+        ]
+        yield Finding(
+            at=node,
+            message=message,
+            help=f"they define {others}" if len(names) > MOST_CLASSES else None,
+            suggestions=remedies.list_suggestions(ways),
+        )
         return
     yield Finding(
         at=node,
@@ -46,3 +55,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         edits=edits.if_editable(edits.set_value, node, near[0]),
         also=[Also(classes[near[0]].name_node, f"`{near[0]}` is defined here")],
     )
+
+
+MOST_CLASSES = 3
+"""Of more classes none is plainly meant."""

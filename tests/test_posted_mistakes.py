@@ -303,6 +303,57 @@ MISTAKES |= {
     "a pool without a spec (aws 5689)": [(POOL[POOL.index("spec:") :], "")],
 }
 
+EBS = "  blockDeviceMappings:\n    - deviceName: /dev/xvda\n"
+VOLUME = "      ebs:\n        volumeSize: 20Gi\n        encrypted: true\n        volumeType: gp3\n"
+TERM = "    - tags:\n        karpenter.sh/discovery: prod\n  sec"
+CAPACITY = "karpenter.sh/capacity-type\n          operator: In\n          values: "
+MISTAKES |= {
+    "a setting of the kubelet in the class": [("  role:", "  maxPods: 110\n  role:")],
+    "fields of a volume beside it": [("  role:", f"{EBS}{VOLUME}      iops: 4000\n  role:")],
+    "fields of a volume without it": [
+        ("  role:", f"{EBS}      volumeSize: 50Gi\n      volumeType: gp3\n      encrypted: true\n  role:")
+    ],
+    "more IOPS than the size allows": [("  role:", f"{EBS}{VOLUME}        iops: 20000\n  role:")],
+    "more throughput than the IOPS allow": [
+        ("  role:", f"{EBS}{VOLUME}        iops: 3000\n        throughput: 2000\n  role:")
+    ],
+    "fewer IOPS than there are": [("  role:", f"{EBS}{VOLUME}        iops: 300\n  role:")],
+    "two bounds that exclude each other": [
+        (ARCH, _line("instance-cpu", "Gt", '["8"]')[0][1] + _line("instance-cpu", "Lt", '["9"]')[0][1][len(ARCH) :])
+    ],
+    "both capacity types, a requirement each": [
+        (ARCH, f"{ARCH}        - key: {CAPACITY}[on-demand]\n        - key: {CAPACITY}[spot]\n")
+    ],
+    "a type of another category": [
+        (ARCH, ARCH + _line("instance-category", "In", "[c, a]")[0][1][len(ARCH) :]),
+        (
+            "      nodeClassRef",
+            "        - key: node.kubernetes.io/instance-type\n          operator: In\n"
+            "          values: [t3.medium]\n      nodeClassRef",
+        ),
+    ],
+    "a name with an underscore": [("  name: default\nspec:\n  template", "  name: My_pool\nspec:\n  template")],
+    "no class": [("      nodeClassRef:\n" + REF + "        name: default\n", "")],
+    "a subnet by its name": [(TERM, "    - id: private-subnet-1\n  sec")],
+    "an image by its name": [("    - alias: al2023@v20250807\n", "    - id: golden-image\n  amiFamily: AL2023\n")],
+    "a tag without a value": [(TERM, "    - tags:\n        karpenter.sh/discovery: ''\n  sec")],
+    "types as a list": [
+        ("      requirements:\n", "      instanceTypes: [m5.large, m5.xlarge]\n      requirements:\n")
+    ],
+    "a weight among the limits": [("    cpu: 1000\n", "    cpu: 1000\n    weight: 50\n")],
+    "one limit that is none": [("    cpu: 1000\n", "    pod-eni: 50\n")],
+    "a NodeConfig without its apiVersion": [
+        (
+            "  role:",
+            "  userData: |\n    kind: NodeConfig\n    spec:\n      featureGates: {FastImagePull: true}\n  role:",
+        )
+    ],
+    "a setting of Bottlerocket by half its name": [
+        ("  role:", '  userData: |\n    [settings.kubernetes]\n    allowed-unsafe-sysctl = ["net.core.somaxconn"]\n  role:'),
+        BOTTLEROCKET,
+    ],
+}
+
 
 def source_of(name: str) -> Source:
     text = f"{POOL}---\n{CLASS}"

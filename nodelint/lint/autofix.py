@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from nodelint.edits import apply
 from nodelint.lint.context import Context
@@ -12,7 +12,8 @@ from nodelint.lint.fix_bisection import find_breaking_fixes
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import served
+from nodelint.model.manifest import Object, served
+from nodelint.model.releases import Version
 from nodelint.source import Source, SourceText, reread, reread_document
 from nodelint.tuples import NamedTuple
 
@@ -229,12 +230,10 @@ def why_broken(
             return "the file would no longer parse"
         # What both texts share is as faulty in the one as in the other.
         same = {id(document) for document in old.documents}.intersection(map(id, new.documents))
-        fresh = _schema_faults(new, target, same) - _schema_faults(old, target, same)
-        gone = [
-            o
-            for o in objects(old)
-            if any(not served(o, object_target.karpenter) for object_target in target.for_object(o))
-        ]
+        rewritten = [obj for obj in objects(new) if id(obj.document) not in same]
+        targets = _release_targets([*objects(old), *rewritten], target)
+        fresh = _schema_faults(new, targets, same) - _schema_faults(old, targets, same)
+        gone = [o for o in objects(old) if any(not served(o, release) for release in targets)]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
     return _why_twins(before, after, texts)
@@ -265,14 +264,19 @@ def _names(source: SourceText) -> Counter[tuple[str, object]]:
     return Counter((obj.kind, obj.name) for obj in objects(source) if obj.version == "v1")
 
 
-def _schema_faults(source: SourceText, target: Target, but: Set[int]) -> Counter[str]:
+def _release_targets(objs: Sequence[Object], target: Target) -> dict[Version, Target]:
+    """The releases that some objects are judged for: the text before a fix and after it are held to the same ones."""
+    return {chosen.karpenter: chosen for obj in objs for chosen in target.for_object(obj)}
+
+
+def _schema_faults(source: SourceText, targets: Mapping[Version, Target], but: Set[int]) -> Counter[str]:
     """What the API server would say of the objects, but for those of some documents (by `id`), and how often."""
     found: Counter[str] = Counter()
     for obj in objects(source):
         if id(obj.document) in but:
             continue
-        for object_target in target.for_object(obj):
-            if served(obj, object_target.karpenter):
-                context = Context([obj], object_target)
+        for release, release_target in targets.items():
+            if served(obj, release):
+                context = Context([obj], release_target)
                 found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")
     return found

@@ -14,6 +14,7 @@ from nodelint.edits import add_key, apply, if_editable, remove, replace, set_val
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
+from nodelint.model.messages import short
 from nodelint.source import UNKNOWN, Node, reread
 from nodelint.source.yaml.scalars import resolve
 
@@ -135,6 +136,24 @@ def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) ->
     written = role.value if role is not None and isinstance(role.value, str) else ""
     if (named_so := re.fullmatch(rf"{ROLE_PREFIX}([\w-]+)", written)) is not None:
         yield "of the cluster in the name of the role, as Karpenter's guide tags it", {DISCOVERY: named_so[1]}
+
+
+_NAMED_SELECTORS = ("ami", "securityGroup", "subnet")
+"""Selectors whose terms may ask for a name; EC2 keeps that of a subnet in a tag."""
+
+
+def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
+    """A selector term whose `id` holds a name, as the term for that name; none where it may be an id."""
+    term, value = at.parent, at.value
+    spec = obj.node.get("spec")
+    if term is None or spec is None or not isinstance(value, str) or re.fullmatch(r"\w+-[0-9a-f]{8,17}|\s*", value):
+        return []
+    for selector in _NAMED_SELECTORS:
+        if term.parent is not None and term.parent is spec.get(f"{selector}SelectorTerms") and len(term.entries) == 1:
+            named: Plain = {"tags": {"Name": value}} if selector == "subnet" else {"name": value}
+            written = f"tags: {{Name: {value}}}" if selector == "subnet" else f"name: {value}"
+            return [(f"select by name: `{short(written, 50)}`", if_editable(replace, term, named))]
+    return []
 
 
 def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:

@@ -8,7 +8,10 @@ from nodelint.tuples import NamedTuple
 
 
 class Choice(NamedTuple):
-    """A value that may have been meant, and what it is in words; `node` is where it goes, else the problem's place."""
+    """A value that may have been meant, and what it is in words.
+
+    `node` is where it goes; None for the place of the problem.
+    """
 
     name: str
     value: str | int

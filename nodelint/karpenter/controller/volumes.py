@@ -114,7 +114,10 @@ def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[Co
         if requested["iops"] > most:
             message = f"a `{kind}` volume of {size:,.4g} GiB has at most {most:,.0f} IOPS, not {requested['iops']:,}"
             larger = f"{math.ceil(requested['iops'] / limits['iopsPerGiB'])}Gi"
-            ways = (Choice("the most for this size", int(most)), Choice("a larger volume", larger, ebs.get("volumeSize")))
+            ways = (
+                Choice("the most for this size", int(most)),
+                Choice("a larger volume", larger, ebs.get("volumeSize")),
+            )
             yield _unlaunchable(iops, message, "volume-range", *ways)
     throughput = ebs.get("throughput")
     if throughput is not None and "throughput" in requested and (iops is None or "iops" in requested):
@@ -124,10 +127,11 @@ def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[Co
             message = (
                 f"a `{kind}` volume with {have:,} IOPS has at most {most:,.0f} MiB/s, not {requested['throughput']:,}"
             )
-            ways = (Choice("the most for these IOPS", int(most)),)
+            choices = [Choice("the most for these IOPS", int(most))]
             if iops is not None:
-                ways += (Choice("more IOPS", math.ceil(requested["throughput"] / limits["throughputPerIops"]), iops),)
-            yield _unlaunchable(throughput, message, "volume-range", *ways)
+                enough = math.ceil(requested["throughput"] / limits["throughputPerIops"])
+                choices.append(Choice("more IOPS", enough, iops))
+            yield _unlaunchable(throughput, message, "volume-range", *choices)
 
 
 def _gib(ebs: Node) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import UserDataProblem
 from nodelint.karpenter.userdata.settings import find_key
-from nodelint.model.messages import did_you_mean, short
+from nodelint.model.messages import nearest_name, short
 from nodelint.model.releases import Version
 
 TYPE_CHECKING = False
@@ -53,10 +53,12 @@ def _sysctl_faults(settings: dict[str, Any], text: str) -> Iterator[UserDataProb
 
 def _dropped(key: str, since: str | None, text: str, release: Version, known: list[str]) -> UserDataProblem:
     start, end = find_key(text, ("settings", "kubernetes", key))
-    meant = did_you_mean(key, known, 0.85) if since is None else ""
-    message = f"Karpenter {release} drops settings.kubernetes.{short(key, 45)}{meant}"
+    meant = nearest_name(key, known, 0.85) if since is None else None
+    hint = f", did you mean `{meant}`?" if meant is not None else ""
+    message = f"Karpenter {release} drops settings.kubernetes.{short(key, 45)}{hint}"
+    new = meant if text[start:end] == key else None  # not a key in quotes, or of several parts
     note = "it writes `settings.kubernetes` anew, with the settings that it knows alone"
-    return UserDataProblem(start, end, message, note, help=f"upgrade to Karpenter {since}" if since else None)
+    return UserDataProblem(start, end, message, note, new, f"upgrade to Karpenter {since}" if since else None)
 
 
 def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -53,15 +53,20 @@ def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
         node = root.get(key)
         if node is None:
             at = root.entries[0].key if root.entries else root
-            yield UserDataProblem(
-                part.start + at.start, part.start + at.end, f"a NodeConfig begins with `{key}: {wanted}`", _NO_JOIN
-            )
+            line = f"{key}: {wanted}\n{root.source.text[at.start : at.end]}"
+            in_front = line if at.kind == "scalar" and root.style != "flow" and not _column(at) else None
+            message = f"a NodeConfig begins with `{key}: {wanted}`"
+            yield UserDataProblem(part.start + at.start, part.start + at.end, message, _NO_JOIN, in_front)
             return
         if node.value is not UNKNOWN and node.value != wanted:
             message = f"nodeadm does not know the {key} `{short(str(node.value), 30)}`: use `{wanted}`"
             yield UserDataProblem(part.start + node.start, part.start + node.end, message, _NO_JOIN, wanted)
             return
     yield from _fields(root, facts["fields"], "", part.start)
+
+
+def _column(node: Node) -> int:
+    return node.start - node.source.text.rfind("\n", 0, node.start) - 1
 
 
 def _fields(node: Node, known: dict[str, Any], path: str, base: int) -> Iterator[UserDataProblem]:
