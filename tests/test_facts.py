@@ -382,3 +382,36 @@ def test_diff_says_where_the_images_of_a_pool_are_not_known(nodelint: Run, tmp_p
     said = nodelint("snapshot", "diff", "a.json", "b.json", ".").stdout
     assert "    ? web (pools.yaml:3), EC2NodeClass default  cannot be told: not every image is known" in said
     assert nodelint("snapshot", "diff", "a.json", "b.json", "missing.yaml").returncode == 2
+
+
+def test_rules_without_facts_are_counted_where_nothing_is_found_and_named_on_request(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    rules = ("--select", "missing-role,empty-selector,wildcard-value")
+    waiting = "2 rules wait for facts from AWS"
+    named = "`nodelint refresh` asks for: empty-selector, missing-role."
+    put(tmp_path, ACCOUNT)
+    clean = nodelint("check", *rules)
+    assert waiting in clean.stdout
+    assert named not in clean.stdout
+    assert named in nodelint("check", *rules, "--verbose").stdout
+    (tmp_path / "pool.yaml").write_text(POOL_OF_ANY)
+    found = nodelint("check", *rules)
+    assert "error[wildcard-value]" in found.stdout
+    assert waiting not in found.stdout
+    assert named in nodelint("check", *rules, "-v").stdout
+    both = nodelint("check", "-v", "-q")
+    assert (both.returncode, both.stderr) == (2, "nodelint: --quiet leaves out what --verbose adds: one of them\n")
+
+
+POOL_OF_ANY = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: any}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: ["*"]}
+"""

@@ -349,7 +349,10 @@ MISTAKES |= {
         )
     ],
     "a setting of Bottlerocket by half its name": [
-        ("  role:", '  userData: |\n    [settings.kubernetes]\n    allowed-unsafe-sysctl = ["net.core.somaxconn"]\n  role:'),
+        (
+            "  role:",
+            '  userData: |\n    [settings.kubernetes]\n    allowed-unsafe-sysctl = ["net.core.somaxconn"]\n  role:',
+        ),
         BOTTLEROCKET,
     ],
 }

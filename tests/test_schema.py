@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -808,6 +809,18 @@ def test_a_rule_that_was_not_judged_is_a_skip(check: Callable[..., Report]) -> N
     assert [s.reason for s in report.skipped if s.rule == "refused-combination"] == [
         "a field that it needs is missing or has the wrong type: with `replicas` the only limit is `nodes`"
     ]
+
+
+def test_skips_that_begin_alike_are_one_line(
+    tmp_path: Path, nodelint: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    wrong = re.sub(r"securityGroupSelectorTerms:.*", "securityGroupSelectorTerms: [sg-0123456789abcdef0]", CLASS)
+    assert wrong != CLASS
+    (tmp_path / "class.yaml").write_text(wrong)
+    folded = [line for line in nodelint("check").stdout.splitlines() if line.startswith("Skipped")]
+    listed = [line for line in nodelint("check", "--verbose").stdout.splitlines() if line.startswith("Skipped")]
+    assert len(folded) == 1 < len(listed)
+    assert f"; and {len(listed) - 1} more (refused-combination)." in folded[0]
 
 
 def test_a_list_may_have_as_many_entries_as_the_schema_says():

@@ -160,3 +160,45 @@ def test_a_fix_of_any_rule_lands_in_the_text_that_terraform_fills_in(
         request = LintRequest(target_of(case.bad), rules, alone(case.rule))
         found = {source.path: source.text for source in fix(sources, request, unsafe=True, judge=judge).sources}
         assert found == wanted or (found == files and case.rule.name in NOT_LED), case.rule.name
+
+
+MODULE = """\
+resource "helm_release" "karpenter" {
+  name    = "karpenter"
+  chart   = "oci://public.ecr.aws/karpenter/karpenter"
+  version = "1.8.2"
+}
+
+resource "kubectl_manifest" "pool" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: gpu}
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+          requirements: []
+      limits:
+        gpu: ${var.limit}
+      disruption:
+        consolidateAfter: 20m
+        expireAfter: 720h
+  YAML
+}
+"""
+EKS = 'module "eks" {\n  source          = "terraform-aws-modules/eks/aws"\n  cluster_version = "VERSION"\n}\n'
+
+
+def test_an_error_that_stays_does_not_keep_a_fix_back_where_clusters_differ(tmp_path: Path, nodelint: Run) -> None:
+    """Staging uses the module; production, as near to its file, states another version of Kubernetes."""
+    module = 'module "karpenter" {\n  source = "../karpenter"\n  limit  = 4\n}\n'
+    files = {
+        "karpenter/main.tf": MODULE,
+        "staging/main.tf": EKS.replace("VERSION", "1.33") + module,
+        "production/main.tf": EKS.replace("VERSION", "1.34"),
+    }
+    write(tmp_path, files)
+    nodelint("check", "--fix", "--select", "unknown-limit", ".", cwd=tmp_path)
+    expected = files | {"karpenter/main.tf": MODULE.replace("        gpu:", "        nvidia.com/gpu:")}
+    assert texts(tmp_path, files) == expected

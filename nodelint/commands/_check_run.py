@@ -18,6 +18,7 @@ from nodelint.commands import (
     say,
     say_unknown,
     settings_of,
+    stop,
     unreadable,
 )
 from nodelint.commands._flags import FactFlags
@@ -68,6 +69,7 @@ def check(
     outputs: Sequence[Output],
     output: str | None,
     quiet: bool,
+    verbose: bool,
     statistics: bool,
     require_facts: bool,
     fail_on_unjudged: bool,
@@ -82,13 +84,12 @@ def check(
     settings = settings_of(flags)
     found = discovered(paths or (".",), settings)
     writing = (fixing or unsafe_fixes) and not diff
+    words = _read_words(quiet, verbose)._replace(karpenter_named=settings.karpenter_named, statistics=statistics)
     # Standard output then carries what standard input brought, fixed.
-    words = OutputOptions(settings.karpenter_named, writing, writing and "-" in paths, quiet, statistics=statistics)
+    words = words._replace(writing=writing, to_stderr=writing and "-" in paths)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
     built = rendered(paths, found, settings)
     if not found.sources and (built is None or not built.builds) and not _takes_from_elsewhere(found):
-        if words.to_stderr:
-            _write(found, None)
         _nothing(run)
     ready = judging(found, fact_flags, settings, paths, built)
     if show == "files":
@@ -110,6 +111,13 @@ def check(
     say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
     _tell(run, report, ready.target.facts, ready.file, applied, refused)
     _end(run, report)
+
+
+def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
+    """How much the text of a run says. Ends the run where the flags contradict."""
+    if quiet and verbose:
+        stop("--quiet leaves out what --verbose adds: one of them")
+    return OutputOptions(quiet=quiet, verbose=verbose)
 
 
 _NO_SETTINGS = ("live", "aws_profile", "max_age")
@@ -221,6 +229,8 @@ def _less_known(
 
 def _nothing(run: _Run) -> NoReturn:
     """End a run that met nothing of Karpenter's, without loading what judges it."""
+    if run.words.to_stderr:
+        _write(run.found, None)
     if run.outputs == [Output("text")]:
         if run.words.quiet:
             unreadable(run.found)

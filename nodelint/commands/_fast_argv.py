@@ -24,7 +24,9 @@ _SWITCHES = {
     "--diff": "diff",
     "--quiet": "quiet",
     "--statistics": "statistics",
+    "--verbose": "verbose",
     "-q": "quiet",
+    "-v": "verbose",
 }
 
 _VALUES = {
@@ -42,7 +44,7 @@ _CHOICES = {
 
 _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("fixing", "unsafe_fixes", "diff", "quiet", "live", "require_facts", "fail_on_unjudged"), False),
-    "statistics": False,
+    **dict.fromkeys(("statistics", "verbose"), False),
     "show": None,
     **dict.fromkeys(("outputs", "rules", "select", "ignore", "include", "exclude"), ()),
     **dict.fromkeys(("output", "profile", "crds", "fail_on", "baseline", "snapshot", "region", "aws_profile")),

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         outputs: Sequence[Output]
         output: str | None
         quiet: bool
+        verbose: bool
         statistics: bool
         require_facts: bool
         fail_on_unjudged: bool

@@ -21,6 +21,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--output",
             "--statistics",
             "--quiet",
+            "--verbose",
             "--color",
             "--show-files",
             "--show-settings",

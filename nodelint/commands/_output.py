@@ -124,6 +124,7 @@ class OutputOptions(NamedTuple):
     writing: bool = False
     to_stderr: bool = False
     quiet: bool = False
+    verbose: bool = False
     split: Split | None = None
     older: Older | None = None
     statistics: bool = False
@@ -202,7 +203,15 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
     if words.quiet:
         return "\n".join(parts).rstrip("\n")
     summary = summary_text(
-        report, run.files, run.facts, words.karpenter_named, run.applied, run.refused, words.writing, run.unread
+        report,
+        run.files,
+        run.facts,
+        words.karpenter_named,
+        run.applied,
+        run.refused,
+        fixing=words.writing,
+        unread=run.unread,
+        verbose=words.verbose,
     )
     *last, verdict = summary.split("\n")
     aged = old_facts_text(run.facts.date if run.facts is not None else None, today())

@@ -53,6 +53,9 @@ Exit codes:
     help="Print the settings of flags and configuration; judge nothing.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and nothing else.")
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Name all that was not judged, and the rules that wait for facts."
+)
 @colour_option
 @judging_options
 @click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Report
 
 _MOST_LINES = 5
+_MOST_FIELDS = 2
 _MOST_LETTERS = 60
 """Of what is written in the place of a value that is not known."""
 
@@ -128,34 +129,34 @@ def _not_judged(report: Report) -> Iterator[tuple[str, int, str, str]]:
             yield skip.path, line, skip.object.label if skip.object is not None else "", skip.reason
 
 
-def coverage_lines(coverage: Coverage) -> list[str]:
-    """A line for each object that is judged in part, and for what could not be built.
+def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
+    """A line for each object that is judged in part, and for what could not be built; all of them if `verbose`.
 
     Of an object it names the fields that are not known, and what stands there.
     """
+    most_fields, most_lines = (None, None) if verbose else (_MOST_FIELDS, _MOST_LINES)
     lines: dict[str, None] = {}
     for obj in coverage.in_part:
         fields = [field for field in coverage.unknown if field.object is obj and field.decides]
         shown = []
-        for field in fields[:2]:
+        for field in fields[:most_fields]:
             path, line = field.place
             what = f"is `{field.written}`" if field.written else field.reason
             shown.append(f"{field.field} {what} ({path}:{line})")
-        more = f" and {counted(len(fields) - 2, 'more field')}" if len(fields) > 2 else ""
+        left = len(fields) - len(shown)
+        more = f" and {counted(left, 'more field')}" if left else ""
         lines[printable(f"Not known: {obj.label}: {', '.join(shown)}{more}.")] = None
-    shown_lines = list(lines)[:_MOST_LINES]
-    if len(lines) > _MOST_LINES:
-        rest = counted(len(lines) - _MOST_LINES, "more object")
-        shown_lines.append(f"Not known: fields of {rest}; --format json lists them.")
-    return shown_lines + _unbuilt_lines(coverage.unbuilt)
+    shown_lines = list(lines)[:most_lines]
+    if len(lines) > len(shown_lines):
+        rest = counted(len(lines) - len(shown_lines), "more object")
+        shown_lines.append(f"Not known: fields of {rest}; --verbose lists them.")
+    return shown_lines + _unbuilt_lines(coverage.unbuilt, most_lines)
 
 
-def _unbuilt_lines(unbuilt: Sequence[Unbuilt]) -> list[str]:
-    lines = [
-        printable(f"Overlay: {overlay.path}:{overlay.line}: {overlay.reason}.") for overlay in unbuilt[:_MOST_LINES]
-    ]
-    if len(unbuilt) > _MOST_LINES:
-        lines.append(f"Overlay: {counted(len(unbuilt) - _MOST_LINES, 'more remark')}; --format json lists them.")
+def _unbuilt_lines(unbuilt: Sequence[Unbuilt], most: int | None) -> list[str]:
+    lines = [printable(f"Overlay: {overlay.path}:{overlay.line}: {overlay.reason}.") for overlay in unbuilt[:most]]
+    if len(unbuilt) > len(lines):
+        lines.append(f"Overlay: {counted(len(unbuilt) - len(lines), 'more remark')}; --verbose lists them.")
     return lines
 
 

@@ -8,7 +8,7 @@ from nodelint.ec2.facts import NO_SNAPSHOT
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
 from nodelint.printable import printable
-from nodelint.report.coverage import cover, coverage_lines
+from nodelint.report.coverage import Coverage, cover, coverage_lines
 from nodelint.report.releases import assumed, judged, objects_text, target_lines, versions_text
 from nodelint.report.skipped import Unread, in_part_text, unjudged_text, unread_lines
 from nodelint.tuples import NamedTuple
@@ -42,8 +42,12 @@ def summary_text(
     refused: Sequence[tuple[Result, str]] = (),
     fixing: bool = False,
     unread: Sequence[Unread] = (),
+    verbose: bool = False,
 ) -> str:
-    """What was left out, and why; the last line has the counts and what a fix would do."""
+    """What was left out, and why; the last line has the counts and what a fix would do.
+
+    A `verbose` one names all that was left out, and the rules that wait for facts.
+    """
     from nodelint.report.text import place
 
     lines = []
@@ -54,35 +58,37 @@ def summary_text(
     nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)
     if not report.objects and not report.results and not report.unjudged and not nothing_built:
         lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
-        return "\n".join([*lines, *_skips(report.skipped), *_wants(report.skipped), *unread_lines(unread)])
+        return "\n".join(
+            [*lines, *_skips(report.skipped, verbose), *_wants(report.skipped, verbose), *unread_lines(unread)]
+        )
     target, stated = _targets(report, karpenter_named)
-    where = f"{objects_text(report)} in {counted(files, 'file')}"
-    judged_for = f"{where}, for {target}"
-    found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
-    if report.number_of("info"):
-        found.append(f"{report.number_of('info')} info")
     coverage = cover(report)
-    unjudged = unjudged_text(report, unread, coverage.in_part)
-    if found:
-        outcome = f"Found {', '.join(found)} in {judged_for}"
-        if coverage.in_part:
-            outcome += f"; {in_part_text(coverage.in_part)}"
-    elif not judged(report):
-        outcome = f"Nothing judged: {where}"
-    elif unjudged:
-        outcome = f"No findings; {unjudged}: {judged_for}"
-    else:
-        outcome = f"All good: {judged_for}"
+    outcome = _outcome(report, f"{objects_text(report)} in {counted(files, 'file')}", target, unread, coverage)
     further = [] if fixing else [_fixable(report.results)]
-    further.append(_unasked(report.skipped))
-    lines += _skips(report.skipped)
-    lines += coverage_lines(coverage)
-    lines += _wants(report.skipped)
+    if not report.results:  # what qualifies that all is good
+        further.append(_unasked(report.skipped))
+    lines += _skips(report.skipped, verbose)
+    lines += coverage_lines(coverage, verbose)
+    lines += _wants(report.skipped, verbose)
     lines += unread_lines(unread)
     if facts and facts.snapshot:
         lines.append(f"Facts: {_describe_snapshot(facts.snapshot)}; {facts.types:,} instance types of {facts.date}.")
     lines += stated
     return "\n".join([*lines, "; ".join(filter(None, [outcome, *further])) + "."])
+
+
+def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], coverage: Coverage) -> str:
+    """What was found `where`, or that nothing was and how far that goes."""
+    found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
+    if report.number_of("info"):
+        found.append(f"{report.number_of('info')} info")
+    if found:
+        text = f"Found {', '.join(found)} in {where}, for {target}"
+        return f"{text}; {in_part_text(coverage.in_part)}" if coverage.in_part else text
+    if not judged(report):
+        return f"Nothing judged: {where}"
+    unjudged = unjudged_text(report, unread, coverage.in_part)
+    return f"{f'No findings; {unjudged}' if unjudged else 'All good'}: {where}, for {target}"
 
 
 def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
@@ -105,7 +111,9 @@ def _fixable(results: Sequence[Result]) -> str:
     return ", ".join(ways)
 
 
-def _few(names: Sequence[str]) -> str:
+def _few(names: Sequence[str], whole: bool = False) -> str:
+    if whole:
+        return ", ".join(names)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -133,8 +141,11 @@ def missing_lines(skipped: Sequence[Skipped]) -> list[str]:
     return [f"{line}; wanted by {', '.join(names)}" for line, names in lines.items()]
 
 
-def _skips(skipped: Sequence[Skipped]) -> Iterator[str]:
-    """One line for each reason, with the rules and objects that it kept from being judged."""
+def _skips(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
+    """One line for each reason, with the rules and objects that it kept from being judged.
+
+    Reasons that begin alike, up to a colon, and are about the same objects share a line unless it is `verbose`.
+    """
     groups: dict[str, tuple[list[str], list[str]]] = {}
     several = len({s.path for s in skipped if s.path}) > 1
     for skip in skipped:
@@ -148,22 +159,34 @@ def _skips(skipped: Sequence[Skipped]) -> Iterator[str]:
             rules.append(skip.rule)
         if where not in places:
             places.append(where)
+    lines: dict[tuple[str, str, str], list[str]] = {}
     for reason, (rules, places) in groups.items():
+        start = reason if verbose else reason.partition(": ")[0]
         what = f" ({', '.join(rules)})" if rules else ""
-        yield printable(f"Skipped: {_few(places)}: {reason}{what}.")
+        lines.setdefault((_few(places, verbose), start, what), []).append(reason)
+    for (where, _, what), reasons in lines.items():
+        more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+        yield printable(f"Skipped: {where}: {reasons[0]}{more}{what}.")
+
+
+def _without_facts(skipped: Sequence[Skipped]) -> list[str]:
+    """The rules that wait for facts from AWS, where the run was given none."""
+    return sorted({skip.rule for skip in skipped if skip.rule and not skip.path and skip.reason == NO_SNAPSHOT})
 
 
 def _unasked(skipped: Sequence[Skipped]) -> str:
-    """How many rules wait for facts from AWS, where the run was given none."""
-    rules = {skip.rule for skip in skipped if skip.rule and not skip.path and skip.reason == NO_SNAPSHOT}
+    """How many they are."""
+    rules = _without_facts(skipped)
     return f"{counted(len(rules), 'rule')} wait for facts from AWS (nodelint refresh)" if rules else ""
 
 
-def _wants(skipped: Sequence[Skipped]) -> Iterator[str]:
-    """What kept rules from judging anything, other than that nobody asked AWS."""
+def _wants(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
+    """What kept rules from judging anything; that nobody asked AWS, only where it is to be `verbose`."""
     unjudged: dict[str, list[str]] = {}
     for skip in skipped:
         if skip.rule and not skip.path and skip.reason != NO_SNAPSHOT:
             unjudged.setdefault(skip.reason, []).append(skip.rule)
     for reason, names in unjudged.items():
-        yield printable(f"Not checked, facts from AWS are missing: {_few(names)}: {reason}.")
+        yield printable(f"Not checked, facts from AWS are missing: {_few(names, verbose)}: {reason}.")
+    if verbose and (rules := _without_facts(skipped)):
+        yield f"Not checked without facts from AWS, which `nodelint refresh` asks for: {', '.join(rules)}."
