@@ -26,23 +26,31 @@ class _Left(BaseException):
     """The command has ended its process."""
 
 
-def run(args: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str | None = None) -> CompletedProcess[str]:
-    """Like `subprocess.run` of `python -m nodelint` with these arguments."""
+def run(
+    args: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str | None = None, *, merged: bool = False
+) -> CompletedProcess[str]:
+    """Like `subprocess.run` of `python -m nodelint` with these arguments; `merged` as with `stderr=STDOUT`."""
     if decided_by_a_start(env):
+        assert not merged
         return start(args, cwd, env, stdin)
-    from nodelint.__main__ import main
-
-    code = 0
     with ExitStack() as until:
         given, out, err = (until.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write((stdin or "").encode())
         given.seek(0)
-        with _streams((given, out, err)), _surroundings(args, cwd, env):
-            try:
-                main()
-            except _Left as ended:
-                code = ended.args[0]
+        code = call(args, cwd, env, [file.fileno() for file in (given, out, out if merged else err)])
         return CompletedProcess(["nodelint", *args], code, _text(out), _text(err))
+
+
+def call(args: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]) -> int:
+    """The exit code of a call whose standard streams are these files."""
+    from nodelint.__main__ import main
+
+    with _streams(files), _surroundings(args, cwd, env):
+        try:
+            main()
+        except _Left as ended:
+            return int(ended.args[0])
+    raise AssertionError("the command came back")
 
 
 def _text(file: IO[bytes]) -> str:
@@ -52,13 +60,13 @@ def _text(file: IO[bytes]) -> str:
 
 
 @contextmanager
-def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
+def _streams(files: Sequence[int]) -> Iterator[None]:
     before = sys.stdin, sys.stdout, sys.stderr
     for stream in before[1:]:
         stream.flush()
     kept = [os.dup(number) for number in range(3)]
     for number, file in enumerate(files):
-        os.dup2(file.fileno(), number)
+        os.dup2(file, number)
     try:
         with ExitStack() as until:
             made = [until.enter_context(open(n, mode, closefd=False)) for n, mode in enumerate("rww")]

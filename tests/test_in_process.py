@@ -32,7 +32,7 @@ def test_a_call_says_what_a_process_of_its_own_says(tmp_path: Path, forked: Comm
     environment = {**os.environ, "NODELINT_NOW": NOW, "NODELINT_CACHE_DIR": str(tmp_path / "cache")}
     calls = [*FIRST_RUNS, ["check", "overlay"], ["check", "--karpenter-version", "1.99.0"], ["check", "--no-such"]]
     said = []
-    for old, new in (("", ""), ("spot", "on-demand"), ("karpenter.sh/v1", "karpenter.sh/v1beta1")):
+    for old, new in (("", ""), ("[spot, on-demand]", "[on-demand]")):
         for name, text in FILES.items():
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
@@ -42,7 +42,7 @@ def test_a_call_says_what_a_process_of_its_own_says(tmp_path: Path, forked: Comm
             there = forked.run(tuple(args), tmp_path, environment)
             assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
             said.append(here.stdout + here.stderr)
-    assert len(set(said)) > len(said) * 2 / 3, "files and time make a difference"
+    assert len(set(said)) > len(said) * 3 / 4, "files and time make a difference"
 
 
 def test_nothing_is_left_behind(nodelint: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from . import in_process
 from .conftest import NOW, ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,15 +26,7 @@ def _without_width() -> dict[str, str]:
 
 def run(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     _, *args = shlex.split(command)
-    return subprocess.run(
-        [sys.executable, "-m", "nodelint", *args],
-        cwd=cwd,
-        env={**_without_width(), "NODELINT_CACHE_DIR": os.devnull, "NODELINT_NOW": NOW},
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    return in_process.run(args, cwd, {**_without_width(), "NODELINT_CACHE_DIR": os.devnull, "NODELINT_NOW": NOW})
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])

@@ -7,6 +7,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -83,11 +84,17 @@ def _written(base: dict[str, Any], path: tuple[str, ...], value: Any) -> str:
         holder[:] = [value]
     else:
         holder[path[-1]] = value
-    return str(yaml.safe_dump(obj))
+    return str(yaml.dump(obj, Dumper=yaml.CSafeDumper))
 
 
 def _lint(text: str, release: Version) -> Report:
     return lint([Source.from_text("web.yaml", text)], LintRequest(Target(release), RULES))
+
+
+@cache
+def _errors_left(text: str, release: Version) -> Counter[tuple[str, str]]:
+    """The errors of a text: what is offered makes the same one of many."""
+    return _errors(_lint(text, release))
 
 
 def _errors(report: Report) -> Counter[tuple[str, str]]:
@@ -123,4 +130,4 @@ def _offers(result: Result) -> Iterator[tuple[str, list[Edit]]]:
 
 def _settles(text: str, edits: list[Edit], result: Result, report: Report, release: Version) -> bool:
     key = (result.rule.name, result.finding.message)
-    return _errors(_lint(apply(text, edits), release))[key] < _errors(report)[key]
+    return _errors_left(apply(text, edits), release)[key] < _errors(report)[key]

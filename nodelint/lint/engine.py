@@ -205,19 +205,19 @@ def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Re
 
 
 def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
-    """The rules that look at objects: those that report, and those that may explain better what these find."""
-    silent_too = {other for name in reporting for other in _explaining(rules[name], rules)}
-    return [rules[name] for name in rules if name in reporting | silent_too]
+    """The rules that look at objects: those that report, and those that may explain better what these find.
 
-
-def _explaining(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[str]:
-    """The rules that silence this one even where they do not report themselves.
-
-    Those of a less strict group do not: a profile without them would lose the mistake.
+    Such a rule silences one that reports even where it does not report itself. One of a less strict group does not: a
+    profile without it would lose the mistake.
     """
-    for name in rule.gives_way_to:
-        if name in rules and GROUPS.index(rules[name].group) <= GROUPS.index(rule.group):
-            yield name
+    running = {
+        other
+        for name in reporting
+        for other in (name, *rules[name].gives_way_to)
+        if other in reporting
+        or (other in rules and GROUPS.index(rules[other].group) <= GROUPS.index(rules[name].group))
+    }
+    return [rules[name] for name in rules if name in running]
 
 
 def _not_looked_at(objects: Sequence[Object]) -> Iterator[Skipped]:
