@@ -39,9 +39,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     first = messages.short(str(terms[0].id), 24)
     shown = f"`{first}`" if len(terms) == 1 else f"`{first}` and {len(terms) - 1} more"
     node = terms[0].node.get("id") or terms[0].node
+    example = images.family_example(alias, context.kubernetes) if alias else None
     yield Finding(
         at=node,
         message=f"{shown}: an image pinned by id gets no patches, and is of one region only",
         also=[Also(term.node, "pinned by id") for term in terms[1:]],
-        help=f"an alias holds in every region: `alias: {images.family_example(alias)}`" if alias else None,
+        help=f"an alias holds in every region: `alias: {example}`" if example else None,
     )

@@ -46,15 +46,17 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         tag = next((tag for tag in tags if _tag_text(tag) in elsewhere), None)
         if tag is None or term.name:
             continue
-        same = elsewhere[_tag_text(tag)]
+        same, block = elsewhere[_tag_text(tag)], term.node.key("tags")
         family = node_class.ami_family
         alias = next((name for name in images.families() if images.ami_family_of(name) == family), None)
+        example = images.family_example(alias, context.kubernetes) if alias else None
         yield Finding(
             at=tag.key_node,
             message=f"`{tag.key}` is the tag of subnets and security groups here: images rarely have it",
+            covers=[block] if block is not None else (),
             also=[Also(same.key_node, "the same tag")],
             note="without an image the class never becomes ready",
-            help=f"use `alias: {images.family_example(alias)}` for the published images" if alias else None,
+            help=f"use `alias: {example}` for the published images" if example else None,
         )
 
 

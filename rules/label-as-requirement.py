@@ -6,8 +6,8 @@ amd64` leaves no arm64 type. Karpenter sets these labels on each node anyway, wi
 Readers look for them under `requirements`; and unlike a requirement, a label is part of the hash, so that a change
 replaces nodes that would still fit.
 
-Where the label takes away values that a requirement of the same key names, it is a warning, else it is mentioned.
-The fix moves it to the requirements.
+Where the label takes away values that a requirement of the same key names, it is a warning, else it is mentioned:
+in the strict profile alone where a requirement has this value and no other. The fix moves it to the requirements.
 
 ```yaml bad frame=pool
 spec.template.metadata.labels:
@@ -65,6 +65,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             names = messages.short(", ".join(lost), 24)
             message = f"the label {shown} excludes {names}, which a requirement allows"
         severity: Severity | None = None if lost else "info"
+        written = any(line.known_texts == (label.value,) for line in lines)
         yield Finding(
             at=label.key_node,
             message=messages.first_fitting(message, f"the label {shown} also acts as a requirement"),
@@ -72,6 +73,8 @@ def check(pool: NodePool, context: Context) -> Findings:
             edits=[] if lost else edits.if_editable(_moved, pool, label, key, bool(lines)),
             also=[Also(line.node, "the requirement of the same key") for line in lines],
             help="remove the label: Karpenter sets it itself" if lines else "write it as a requirement",
+            # Beside a requirement of this value alone the label changes nothing but the hash.
+            strict=written and not lost,
         )
 
 

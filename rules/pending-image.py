@@ -85,6 +85,7 @@ GONE = ("disabled", "deregistered")
     on=EC2NodeClass,
     group="hazard",
     fix="unsafe",
+    gives_way_to=["image-discovery-tag"],
     subject="images",
     source=[
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:173",

@@ -181,10 +181,13 @@ def _check_default(obj: Object, context: Context) -> Findings:
         entry = next((e for e in node.parent.entries if e.value is node), None) if node.parent is not None else None
         field = f"`{entry.name}`" if entry is not None and entry.name is not None else "a tag"
         name = ".".join(step for step in use.path[1:] if step != "*")
+        null_tag = ".tags." in path and not node.text.startswith(("'", '"'))
         yield Finding(
             at=Span(source, node.start, node.end),
-            message=f"{field} is empty by default: the object is refused until `{name}` is set",
+            message=f"{field} is empty by default: "
+            f"{'the API server drops it' if null_tag else 'the object is refused'} until `{name}` is set",
             also=[Also(default, "the chart's default") for default in defaults[:1]],
+            note="the term then selects by the other tags, or all that there is" if null_tag else None,
             help="let the chart say so: `required` stops with a message where a value is empty",
         )
 

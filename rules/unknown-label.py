@@ -141,6 +141,12 @@ def _a_value_of(item: pool_requirements.PoolRequirement, key: str, context: Cont
 
 
 def _message(written: str, near: str) -> str:
+    if written.startswith("eks.amazonaws.com/"):
+        return messages.first_fitting(
+            f"`{written}` is of EKS Auto Mode's domain, Karpenter's label is `{near}`",
+            f"`{messages.short(written, 40)}`: use `{near}`, the domain is EKS Auto Mode's",
+            f"the domain is EKS Auto Mode's, Karpenter's label is `{near}`",
+        )
     return messages.first_fitting(
         f"`{written}` is not a label of instance types, did you mean `{near}`?",
         f"`{written}` does not exist, use `{near}`",

@@ -78,7 +78,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     if node is None or alias.version != "latest" or alias.family not in images.families() or node.value is UNKNOWN:
         return
-    example = images.family_example(alias.family)
+    example = images.family_example(alias.family, context.kubernetes)
     if example.endswith("@latest"):
         return  # the Windows aliases have no other version
     version = questions.latest_version(alias.family, context.karpenter, context.kubernetes, context.facts)

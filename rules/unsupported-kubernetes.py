@@ -40,7 +40,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     kubernetes, chosen = context.kubernetes, context.chosen
     if kubernetes is None or releases.is_newer(context.karpenter):
         return
-    if chosen is not None and (chosen.later or chosen.assumed):  # nobody says that this release runs
+    if chosen is not None and not chosen.is_stated:  # nobody says that this release runs
         return
     supported = releases.supported(context.karpenter)
     if kubernetes in supported:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from click.testing import CliRunner
 
+from nodelint.cli import cli as main
+from nodelint.ec2.questions import alias_families
+from nodelint.karpenter.images import family_example
 from nodelint.lint.engine import Report
-from nodelint.model.releases import Version, behaves
+from nodelint.model.releases import KubernetesVersion, Version, behaves
 
 from .manifests import nodeclass, nodepool
 
@@ -229,3 +234,67 @@ def test_a_policy_of_v1beta1_has_its_own_name(check: Check) -> None:
     text += "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 30s}\n"
     (result,) = check(text, karpenter="1.9.0", select=["default-disruption"]).results
     assert result.finding.help is not None and "WhenEmptyOrUnderutilized" not in result.finding.help
+
+
+EKS_MODULE, ADD_ONS = "terraform-aws-modules/eks/aws//modules/karpenter", "aws-ia/eks-blueprints-addons/aws"
+
+
+@pytest.mark.parametrize(
+    ("module", "lines", "chart", "told"),
+    [
+        (EKS_MODULE, ['version = "21.1.5"'], "1.7.0", "move to version 21.2.0"),
+        (EKS_MODULE, ['version = "~> 21.1.0"'], "1.8.3", "move to version 21.2.0"),
+        (EKS_MODULE, ['version = "20.37.2"', "enable_v1_permissions = true"], "1.8.3", "move to version 21.2.0"),
+        (EKS_MODULE, ['version = "~> 20.8"'], "1.8.3", "move to version 21.2.0 of the module or newer"),
+        (EKS_MODULE, ['version = "~> 20.8"'], "1.6.5", "set `enable_v1_permissions = true`, or move to version 21"),
+        (EKS_MODULE, ['version = "~> 20.23.0"'], "1.6.5", "= true` with version 20.24.0 or newer, or"),
+        (EKS_MODULE, ['version = "20.8.4"'], "1.6.5", "= true` with version 20.24.0 or newer, or"),
+        (ADD_ONS, ['version = "1.22.0"', "enable_karpenter = true"], "1.7.0", "move to version 1.23.0"),
+        (EKS_MODULE, ['version = "21.1.5"'], "1.6.5", None),
+        (EKS_MODULE, ['version = "21.2.0"'], "1.7.0", None),
+        (EKS_MODULE, ['version = "~> 21.1"'], "1.7.0", None),
+        (EKS_MODULE, ['version = "~> 20"'], "1.7.0", None),
+        (EKS_MODULE, ['version = ">= 20.0"'], "1.7.0", None),
+        (EKS_MODULE, ['version = "21.1.5"', "iam_policy_statements = local.more"], "1.7.0", None),
+        (EKS_MODULE, ['version = "21.1.5"', "create_iam_role = false"], "1.7.0", None),
+        (ADD_ONS, ['version = "1.22.0"'], "1.7.0", None),
+        (ADD_ONS, ['version = "~> 1.16"', "enable_karpenter = true"], "1.7.0", None),
+    ],
+)
+def test_a_module_grants_what_its_version_grants(
+    here: Path, module: str, lines: list[str], chart: str, told: str | None
+) -> None:
+    body = "\n".join(f"  {line}" for line in [f'source = "{module}"', *lines])
+    release = (
+        f'resource "helm_release" "k" {{\n  name = "karpenter"\n  chart = "karpenter"\n  version = "{chart}"\n}}\n'
+    )
+    (here / "main.tf").write_text(f'module "karpenter" {{\n{body}\n}}\n{release}')
+    (here / "pool.yaml").write_text(nodepool())
+    run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "controller-permissions"])
+    helps = [finding["help"] for finding in json.loads(run.stdout)["findings"]]
+    assert [told in text for text in helps] == [True] if told else helps == []
+
+
+def test_a_module_for_which_nobody_states_a_release_lists_profiles_or_not(here: Path) -> None:
+    (here / "main.tf").write_text(f'module "karpenter" {{\n  source = "{EKS_MODULE}"\n  version = "21.1.5"\n}}\n')
+    (here / "pool.yaml").write_text(nodepool())
+    run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "controller-permissions"])
+    assert json.loads(run.stdout)["findings"] == []
+
+
+@pytest.mark.parametrize("kubernetes", [None, *alias_families()["al2023"]["first"]])
+def test_an_alias_that_is_named_as_an_example_has_an_image(kubernetes: str | None) -> None:
+    version = KubernetesVersion.parse(kubernetes) if kubernetes else None
+    newest = alias_families()["al2023"]["first"][kubernetes or "1.36"]
+    assert family_example("al2023", version).partition("@")[2] >= newest
+
+
+@pytest.mark.parametrize(("values", "told"), [("[spot]", None), ("[spot, on-demand]", "warning"), (None, "info")])
+def test_a_label_beside_a_requirement_of_the_same_value_changes_nothing(
+    check: Check, values: str | None, told: str | None
+) -> None:
+    text = nodepool(f"key: karpenter.sh/capacity-type, operator: In, values: {values}" if values else "")
+    text = text.replace("  template:\n", "  template:\n    metadata: {labels: {karpenter.sh/capacity-type: spot}}\n")
+    report = check(text)
+    assert [severity for severity, _ in found(report, "label-as-requirement")] == ([told] if told else [])
+    assert found(check(text, select=["label-as-requirement"]), "label-as-requirement")

@@ -9,6 +9,7 @@ from nodelint.caching import cached_property
 from nodelint.lint.object_relations import ObjectRelations
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, served
 from nodelint.model.partial_objects import adds, supplies
+from nodelint.model.releases import NEWEST
 
 TYPE_CHECKING = False
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from nodelint.lint.target import Target
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.releases import Version
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.release_evidence.settings import ControllerFacts
     from nodelint.source import Node
@@ -83,6 +85,14 @@ class Context(ObjectRelations):
     def chosen(self) -> Chosen | None:
         """The releases that files state for the object, and where; None where no file does."""
         return self._target.chosen
+
+    def stated_releases(self, obj: Object) -> tuple[Version, ...]:
+        """The releases of Karpenter that a flag or files state for an object; none where the newest is assumed."""
+        return tuple(
+            target.karpenter
+            for target in self._target.for_object(obj)
+            if (target.karpenter != NEWEST if target.chosen is None else target.chosen.is_stated)
+        )
 
     @cached_property
     def catalog(self) -> Catalog:

@@ -33,6 +33,11 @@ class Chosen(NamedTuple):
         return Chosen(self.karpenter, self.kubernetes)
 
     @property
+    def is_stated(self) -> bool:
+        """Whether a file, a flag or the configuration states that this release runs."""
+        return not self.assumed and not self.later
+
+    @property
     def later(self) -> bool:
         """Whether this is a later release than the one that a file states, which served kinds that are gone."""
         return self.karpenter_from is not None and self.karpenter_from.karpenter < OLDEST < self.karpenter.last

@@ -58,9 +58,13 @@ def ended(ami_family: str) -> tuple[str, str, str | None] | None:
     return None
 
 
-def family_example(family: str) -> str:
-    """An alias of the family in a form that its releases take, such as `al2023@v20250403`."""
-    example: str = alias_families()[family]["example"]
+def family_example(family: str, kubernetes: KubernetesVersion | None = None) -> str:
+    """An alias of the family in a form that its releases take, and with an image for the Kubernetes version.
+
+    That is the newest version that is known, such as `al2023@v20260714`; of a family without one, any.
+    """
+    version = newest_known(family, kubernetes) or (kubernetes and first_for(family, kubernetes))
+    example: str = f"{family}@{version}" if version else alias_families()[family]["example"]
     return example
 
 
