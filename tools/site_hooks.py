@@ -23,13 +23,17 @@ def on_config(config: Any) -> None:
     if project.HOME is not None:
         config.repo_url = project.HOME
         config.repo_name = "/".join(project.HOME.split("/")[-2:])
-    config.nav = [_section(entry) if str(entry).endswith("/") else entry for entry in config.nav]
+    config.nav = [_expand(entry) for entry in config.nav]
 
 
-def _section(folder: str) -> dict[str, list[Any]]:
+def _expand(entry: Any) -> Any:
+    """An entry whose page is a folder, with the pages of the folder."""
+    if not isinstance(entry, dict):
+        return entry
+    ((title, folder),) = entry.items()
+    if not str(folder).endswith("/"):
+        return entry
     pages = sorted((DOCS / folder).glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
-    title = folder.removesuffix("/")
-    title = title.upper() if len(title) == 2 else title.capitalize()
     return {title: _by_subject() if folder == "rules/" else [folder + page.name for page in pages]}
 
 
