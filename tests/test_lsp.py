@@ -320,6 +320,15 @@ def test_of_very_many_findings_the_gravest_are_shown(editor: Editor, repository:
     assert editor.codes(uri) == ["duplicate-name"]
 
 
+def test_a_reminder_stands_in_each_text_that_is_open(editor: Editor, repository: Path) -> None:
+    (repository / "nodelint.yaml").write_text("profile: strict\n", encoding="utf-8")
+    uris = []
+    for name in ("a", "b"):
+        (repository / f"{name}.yaml").write_text(POOL.replace("general", name), encoding="utf-8")
+        uris.append(editor.open(repository / f"{name}.yaml"))
+    assert all("default-disruption" in editor.codes(uri) for uri in uris)
+
+
 def test_a_template_is_judged_with_the_values_of_its_chart(editor: Editor, repository: Path) -> None:
     (repository / "templates").mkdir()
     (repository / "Chart.yaml").write_text("apiVersion: v2\nname: pools\nversion: 1.0.0\n", encoding="utf-8")

@@ -60,7 +60,7 @@ def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[
         place = os.path.relpath(os.path.abspath(result.span.source.path), os.path.abspath(side.root))
         return result.rule.name == "yaml-syntax" or (place not in paths and id(built) not in unread.of_builds)
 
-    return [result for result in report.results if is_comparable(result)] if paths else [*report.results]
+    return [result for result in report.places if is_comparable(result)] if paths else report.places
 
 
 def _by_place(side: Read) -> dict[str, Source]:

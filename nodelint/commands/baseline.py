@@ -90,8 +90,8 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
         replace(path, baseline.write(written, root, known_findings).encode())
     except OSError as error:
         stop(f"{path}: not written: {error_reason(error)}")
-    total = len(written.results) + len(known_findings)
-    new = "" if prune else f"{len(parts.new.results):,} new, "
+    total = len(written.places) + len(known_findings)
+    new = "" if prune else f"{len(parts.new.places):,} new, "
     changed = f"{new}{len(parts.gone):,} gone"
     echo(printable(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}"))
     sys.exit(CLEAN)

@@ -342,6 +342,7 @@ def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: 
     """The findings that one side alone has."""
     from nodelint.commands._not_compared import comparable_results
     from nodelint.lint.fingerprints import fingerprints
+    from nodelint.lint.results import once_in_a_run
     from nodelint.report.plan_json import Findings
 
     results = [comparable_results(report, side, unread) for report, side in zip(reports, sides, strict=True)]
@@ -353,10 +354,11 @@ def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: 
     gone = [result for mark, result in old.items() if mark not in new]
     # An object that has moved to another file takes its findings with it.
     come_marks, gone_marks = (fingerprints(results, located=False) for results in (come, gone))
-    return Findings(
-        tuple(result for mark, result in zip(come_marks, come, strict=True) if mark not in gone_marks),
-        tuple(result for mark, result in zip(gone_marks, gone, strict=True) if mark not in come_marks),
+    new_places, old_places = (
+        [result for mark, result in zip(marks, found, strict=True) if mark not in others]
+        for marks, found, others in ((come_marks, come, gone_marks), (gone_marks, gone, come_marks))
     )
+    return Findings(tuple(once_in_a_run(new_places)), tuple(once_in_a_run(old_places)))
 
 
 def _fails(plan: Plan, findings: Findings, gate: str) -> bool:

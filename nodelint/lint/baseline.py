@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field, fingerprints, relative
+from nodelint.lint.results import once_in_a_run
 from nodelint.tuples import NamedTuple
 
 FORMAT = 1
@@ -59,7 +60,7 @@ def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> 
     `keep` are entries of an older baseline that the run has not judged (`Split.unjudged`).
     """
     entries = {entry.fingerprint: entry for entry in keep}
-    for result, mark in zip(report.results, fingerprints(report.results, root), strict=True):
+    for result, mark in zip(report.places, fingerprints(report.places, root), strict=True):
         label = result.object.label if result.object else ""
         path = relative(result.span.source.path, root)
         entries[mark] = KnownFinding(path, label, field(result), result.rule.name, result.finding.message, mark)
@@ -102,9 +103,10 @@ def split(
     a file that cannot be parsed is not judged, and so never counts as fixed.
     """
     have = {entry.fingerprint for entry in baseline}
-    marks = _known_marks(report.results, root, have)
-    new = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark not in have)
-    known = tuple(r for r, mark in zip(report.results, marks, strict=True) if mark in have)
+    places = report.places
+    marks = _known_marks(places, root, have)
+    new = once_in_a_run(r for r, mark in zip(places, marks, strict=True) if mark not in have)
+    known = tuple(r for r, mark in zip(places, marks, strict=True) if mark in have)
 
     within = [relative(path, root) for path in paths]
     skipped = {(skip.rule, skip.path and relative(skip.path, root)) for skip in report.skipped}
@@ -123,7 +125,7 @@ def split(
     gone = tuple(entry for entry in missing if judged(entry))
     unjudged = tuple(entry for entry in missing if not judged(entry))
     known_findings = tuple(entry for entry in baseline if entry not in gone)
-    return Split(report._replace(results=new), known, gone, unjudged, known_findings)
+    return Split(report._replace(results=tuple(new)), known, gone, unjudged, known_findings)
 
 
 def _known_marks(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:

@@ -13,7 +13,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, Skipped, once_in_a_run, unique
+from nodelint.lint.results import Result, Skipped, each_place, once_in_a_run, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.lint.target import Target
@@ -99,6 +99,11 @@ class Report(NamedTuple):
     unjudged: int = 0
     seen: tuple[Object, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
+
+    @property
+    def places(self) -> list[Result]:
+        """The results, each place on its own where one of them stands for several."""
+        return list(each_place(self.results))
 
     def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)

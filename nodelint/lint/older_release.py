@@ -53,7 +53,7 @@ def older(
     places = {_place(obj) for obj in short[:_MOST]}
     ours = [source for source in sources if any(path == source.path for path, _ in places)]
     others = [*(source for source in sources if source not in ours), *request.context_sources]
-    known = {_key(result) for result in report.results}
+    known = {_key(result) for result in report.places}
 
     def find_more(names: frozenset[str], release: Version) -> list[Result]:
         def choose(obj: Object) -> tuple[Chosen, ...] | str:
@@ -63,7 +63,7 @@ def older(
         lint_request = LintRequest(
             report.target._replace(choose=choose), request.rules, request.selection._replace(select=names), others
         )
-        found = lint(ours, lint_request).results
+        found = lint(ours, lint_request).places
         return [
             result for result in found if result.severity != "info" and result.object and _key(result) not in known
         ]

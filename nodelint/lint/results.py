@@ -27,6 +27,7 @@ class Result(NamedTuple):
 
     Where its object was judged for several releases, `holds` are those that it holds for; `on` names them where
     they are not all. `through` are further places at which a comment silences it: those that take its value in.
+    `alike` is what was said of each place, its own first, where one line stands for several.
     """
 
     rule: Rule
@@ -35,6 +36,7 @@ class Result(NamedTuple):
     holds: tuple[Chosen, ...] = ()
     on: str = ""
     through: tuple[Span, ...] = ()
+    alike: tuple[Result, ...] = ()
 
     @property
     def message(self) -> str:
@@ -166,17 +168,17 @@ def _without_values(message: str) -> str:
     return re.sub(r"(\*[ ,]*)+", "*", re.sub(values, "*", message))
 
 
-_MOST_PLACES = 10
-"""Places of others that one line for all names."""
+def each_place(results: Iterable[Result]) -> Iterator[Result]:
+    """What was said of each place, where one line stands for several, too; `once_in_a_run` undone."""
+    for result in results:
+        yield from result.alike or (result,)
 
 
 def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
     count = len({id(other.object) for other in others} - {id(first.object)})
-    if not count:
-        return first
-    places = [Also(other.finding.at, "here, too") for other in others[:_MOST_PLACES]]
+    places = [Also(other.finding.at, "here, too") for other in others]
     finding = first.finding
-    message = f"{finding.message} ({count} more alike)"
+    message = f"{finding.message} ({count} more alike)" if count else finding.message
     alike = [other.finding.edits for other in others if other.safety == first.safety]
     return first._replace(
         finding=finding._replace(
@@ -184,7 +186,8 @@ def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
             edits=[*finding.edits, *(edit for edits in alike for edit in edits)],
             suggestions=[_join(offer, others) for offer in finding.suggestions],
             also=[*finding.also, *places],
-        )
+        ),
+        alike=(first, *others),
     )
 
 

@@ -197,7 +197,7 @@ class View:
     @cached_property
     def _by_source(self) -> dict[int, list[engine.Result]]:
         found: dict[int, list[engine.Result]] = {}
-        for result in self.report.results:
+        for result in self.report.places:
             found.setdefault(id(result.finding.at.source), []).append(result)
         return found
 

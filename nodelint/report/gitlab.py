@@ -19,8 +19,8 @@ _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 def render(report: Report, run: Run) -> str:
     """A JSON list with one entry for each finding and each file that could not be read."""
-    marks = fingerprints(report.results, run.root)
-    rows = [_row(result, mark, run) for result, mark in zip(report.results, marks, strict=True)]
+    marks = fingerprints(report.places, run.root)
+    rows = [_row(result, mark, run) for result, mark in zip(report.places, marks, strict=True)]
     for path, why in run.unreadable:
         shown = shown_path(path, run.root)
         rows.append(

@@ -40,8 +40,8 @@ def render(report: Report, run: Run) -> str:
     """A log with one run. A skip, an unreadable file, a refused fix and a fault are its notifications."""
     rules = sorted({result.rule.name: result.rule for result in report.results}.values(), key=lambda r: r.name)
     index = {rule.name: number for number, rule in enumerate(rules)}
-    marks = fingerprints(report.results, run.root)
-    pairs = zip(report.results, marks, strict=True)
+    marks = fingerprints(report.places, run.root)
+    pairs = zip(report.places, marks, strict=True)
     log = {
         "$schema": _SCHEMA,
         "version": "2.1.0",

@@ -110,11 +110,16 @@ def _entry(
         yield from _headline(result, look, f" ({entry.extent})" if entry.extent and not number else "")
     colour = _COLOURS[first.severity]
     marks = [Mark(result.span, own=True, colour=colour) for result in entry.first_line]
-    marks += [Mark(also.span, also.message) for also in first.finding.also if also.span.source is first.span.source]
+    further_marks = [
+        Mark(also.span, also.message) for also in first.finding.also if also.span.source is first.span.source
+    ]
+    marks += further_marks[:_PARTS]
     margin = max(len(str(mark.span.source.position(mark.span.start).line)) for mark in marks)
     for result in entry.first_line:
         yield f"{' ' * margin}{look.style('-->', fg='blue')} {place(result.span)}"
     yield from excerpt(first.span.source, marks, look)
+    if len(further_marks) > _PARTS:
+        yield f"  … and {counted(len(further_marks) - _PARTS, 'more place')} in this file; --format json lists all"
     yield from _elsewhere(first, look)
     if first.finding.note:
         yield from wrap_labelled("note", first.finding.note, look, fg="cyan")

@@ -1,0 +1,128 @@
+"""A reminder is one line of a report for people; whatever works by places has each of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nodelint.cli import cli as main
+from nodelint.lint.engine import LintRequest, Report, Selection, lint
+from nodelint.lint.results import each_place, once_in_a_run
+from nodelint.lint.rule import Rule
+from nodelint.lint.target import Target
+from nodelint.model.releases import NEWEST
+from nodelint.source import Source
+
+from .manifests import nodeclass, nodepool
+
+NAMES = [f"p{number}" for number in range(14)]
+REMINDERS = ("default-disruption", "no-limits", "unencrypted-volume")
+VOLUMES = (
+    "blockDeviceMappings:",
+    "  - {deviceName: /dev/xvda, ebs: {volumeSize: 50Gi, volumeType: gp3}}",
+    "  - {deviceName: /dev/xvdb, ebs: {volumeSize: 50Gi, volumeType: gp3}}",
+)
+
+
+def texts(names: list[str]) -> dict[str, str]:
+    """A pool and a class in a file for each name; the class has two volumes that are not encrypted."""
+    classes = {name: nodeclass(*VOLUMES).replace("name: default", f"name: {name}", 1) for name in names}
+    return {f"{name}.yaml": f"{nodepool(name=name)}---\n{classes[name]}" for name in names}
+
+
+def report_of(rules: dict[str, Rule], names: list[str], select: tuple[str, ...] = REMINDERS) -> Report:
+    sources = [Source.from_text(path, text) for path, text in texts(names).items()]
+    return lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset(select))))
+
+
+def test_one_line_has_all_places(rules: dict[str, Rule]) -> None:
+    report = report_of(rules, NAMES)
+    assert sorted(result.rule.name for result in report.results) == sorted(REMINDERS)
+    for result in report.results:
+        places = 28 if result.rule.name == "unencrypted-volume" else 14
+        assert len(result.alike) == places
+        assert {place.span for place in result.alike} == {result.span, *(also.span for also in result.finding.also)}
+    assert once_in_a_run(each_place(report.results)) == list(report.results)
+
+
+def test_what_is_merged_is_what_each_object_has_alone(rules: dict[str, Rule]) -> None:
+    together = {
+        (r.rule.name, r.span.source.path, r.span.start, r.finding.message) for r in report_of(rules, NAMES).places
+    }
+    alone = {
+        (r.rule.name, r.span.source.path, r.span.start, r.finding.message)
+        for name in NAMES
+        for r in report_of(rules, [name]).places
+    }
+    assert together == alone
+
+
+def written(names: list[str], folder: Path) -> None:
+    for path, text in texts(names).items():
+        (folder / path).write_text(text)
+
+
+def check(*args: str) -> str:
+    return CliRunner().invoke(main, ["check", "--select", ",".join(REMINDERS), "--color", "never", *args]).stdout
+
+
+@pytest.mark.parametrize(
+    ("form", "mark"),
+    [
+        ("github", "title=nodelint no-limits"),
+        ("gitlab", '"check_name": "no-limits"'),
+        ("sarif", '"ruleId": "no-limits"'),
+        ("jsonl", '"rule": "no-limits"'),
+        ("junit", '<testcase name="no-limits '),
+    ],
+)
+def test_a_format_of_places_names_each(here: Path, form: str, mark: str) -> None:
+    written(NAMES[:12], here)
+    assert check("--format", form).count(mark) == 12
+
+
+def test_json_lists_each_place(here: Path) -> None:
+    written(NAMES, here)
+    for finding in json.loads(check("--format", "json"))["findings"]:
+        assert {finding["path"], *(place["path"] for place in finding["related"])} == {f"{n}.yaml" for n in NAMES}
+
+
+def test_a_baseline_knows_places_and_not_lines(here: Path) -> None:
+    written(NAMES[:2], here)
+    baseline = ["baseline", "--select", ",".join(REMINDERS)]
+    assert CliRunner().invoke(main, baseline).exit_code == 0
+    assert "All good" in check("--baseline", "nodelint.baseline.json")
+    written(["aa", "zz"], here)
+    said = check("--baseline", "nodelint.baseline.json", "--format", "json")
+    findings = json.loads(said)["findings"]
+    assert sorted(finding["rule"] for finding in findings) == sorted(REMINDERS)
+    for finding in findings:
+        assert {finding["path"], *(place["path"] for place in finding["related"])} == {"aa.yaml", "zz.yaml"}
+    (here / "p0.yaml").unlink()
+    assert "p1.yaml" not in check("--baseline", "nodelint.baseline.json")
+
+
+def test_a_plan_has_what_a_new_object_adds(here: Path) -> None:
+    written(NAMES[:1], here)
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *command], check=True, cwd=here)
+    written(NAMES[:2], here)
+    said = CliRunner().invoke(main, ["plan", "--against", "HEAD", "--format", "json", "--profile", "strict"]).stdout
+    new = [finding["rule"] for finding in json.loads(said)["findings"]["new"]]
+    assert {"default-disruption", "no-limits", "unencrypted-volume"} <= set(new)
+
+
+def test_a_comment_silences_its_own_place(here: Path) -> None:
+    written(NAMES[:2], here)
+    quiet = texts(NAMES[:1])["p0.yaml"].replace("metadata:", "# nodelint: ignore[no-limits] a test\nmetadata:", 1)
+    (here / "p0.yaml").write_text(quiet)
+    found = [f for f in json.loads(check("--format", "json"))["findings"] if f["rule"] == "no-limits"]
+    assert [(finding["path"], finding["related"]) for finding in found] == [("p1.yaml", [])]
