@@ -14,7 +14,9 @@ import re
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
@@ -25,11 +27,11 @@ USES = ("compile", "match", "search", "fullmatch", "sub", "subn", "split", "find
 MOST = 2.5
 """By how much CPU may grow where a text is twice as long."""
 
-_LONG = 1 << 13
-"""Characters. Quadratic work on them takes a multiple of `_LEAST`."""
+_LONG = 1 << 12
+"""Characters. Quadratic work on them takes a multiple of half of `_LEAST`."""
 _LEAST = 0.006
-"""Seconds of CPU below which nothing is the matter."""
-_ENOUGH = 0.5
+"""Seconds of CPU below which nothing is the matter of twice as many."""
+_ENOUGH = 0.2
 
 
 class Use(NamedTuple):
@@ -233,9 +235,14 @@ def _within(items: Any, character: str) -> bool:
         if operation is sre.CATEGORY:
             name = str(about).lower()
             kind = r"\d" if "digit" in name else r"\s" if "space" in name else r"\w"
-            if bool(re.match(kind, character)) != ("not" in name):
+            if (character in _of_kind(kind)) != ("not" in name):
                 return True
     return False
+
+
+@cache
+def _of_kind(kind: str) -> frozenset[str]:
+    return frozenset(re.findall(kind, _TRIED))
 
 
 # -- times
@@ -245,7 +252,7 @@ def applied(use: Use) -> Callable[[str], object]:
     compiled = re.compile(use.pattern, use.flags)
     if use.use in ("match", "search", "fullmatch"):
         return getattr(compiled, use.use)  # type: ignore[no-any-return]
-    return lambda text: sum(1 for _ in compiled.finditer(text))
+    return lambda text: deque(compiled.finditer(text), maxlen=0)
 
 
 class TooLong(Exception):
@@ -279,7 +286,7 @@ def growth(do: Callable[[str], object], start: str, pump: str, end: str) -> tupl
             total, rounds = total + seconds(do, text), rounds + 1
         return total / rounds
 
-    if cost(_LONG) < _LEAST:
+    if cost(_LONG) < _LEAST / 2:
         return None
     for size in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192):
         if (many := cost(size)) < _LEAST:

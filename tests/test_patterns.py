@@ -12,7 +12,7 @@ from .conftest import ROOT
 from .patterns import MOST, USES, sources, texts
 
 FILES = [str(path.relative_to(ROOT)) for path in sources() if "re." in path.read_text(encoding="utf-8")]
-GROUPS = [FILES[n::8] for n in range(8)]
+GROUPS = [FILES[n::4] for n in range(4)]
 
 
 @pytest.mark.parametrize("files", GROUPS, ids=lambda files: files[0])
