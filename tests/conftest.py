@@ -42,6 +42,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+def pytest_sessionfinish() -> None:
+    """Nor is what is left then looked through, five times, by pytest."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def rules() -> dict[str, Rule]:
     return load(bundled())

@@ -261,7 +261,7 @@ def _load() -> None:
     import importlib
 
     import boto3
-    import jsonschema  # noqa: F401 - checks the texts of many formats by grammars, which take a second to load
+    import jsonschema  # noqa: F401
 
     from .ec2_front import quick
 

@@ -99,12 +99,13 @@ def test_the_lens_counts_as_explain_does(nodelint: Nodelint, tmp_path: Path, rul
     compared = 0
     for number, text in enumerate(example.text for rule in rules.values() for example in examples(rule.page)):
         if "kind: NodePool" in text and "karpenter.sh/v1\n" in text and number % 4 == 0:
-            (tmp_path / f"{number}.yaml").write_text(text, encoding="utf-8")
-    for path in tmp_path.glob("*.yaml"):
+            (tmp_path / str(number)).mkdir()
+            (tmp_path / str(number) / "a.yaml").write_text(text, encoding="utf-8")
+    for path in tmp_path.glob("*/a.yaml"):
         buffer = Buffer(path.as_uri(), 1, path.read_text(encoding="utf-8"), "utf-16")
-        state = State({buffer.uri: buffer}, (str(tmp_path),), 1)
+        state = State({buffer.uri: buffer}, (str(path.parent),), 1)
         (view,) = Project(lambda: datetime(2026, 9, 20, tzinfo=UTC)).views(state)
-        lines = nodelint("explain", path.name).stdout.splitlines()
+        lines = nodelint("explain", path.name, cwd=path.parent).stdout.splitlines()
         names = [line.split()[1] for line in lines if line.startswith("NodePool ")]
         counts = [re.sub(r"^=> (?:at most )?([\w,]+) .*", r"\1", line) for line in lines if line.startswith("=> ")]
         said = dict(zip(names, counts, strict=False)) if len(names) == len(counts) == len({*names}) else {}
