@@ -113,11 +113,11 @@ def _is_plain(key: str, text: str, context: Context) -> bool:
 
 
 def _dead(key: str, value: str, context: Context) -> bool:
+    if labels.can_have(key, value, context.catalog) is False:
+        return True
     if catalog.elsewhere(requirement.normalize(key), value, context.catalog):
         # Retired, or sold in a region that nobody has asked: the resolution says that it is not known.
         return False
-    if labels.can_have(key, value, context.catalog) is False:
-        return True
     # A name of a zone or region is unknowable, but none is in capitals.
     return labels.nearest_value(key, value, context.catalog) not in (None, value)
 

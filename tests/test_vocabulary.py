@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,11 +25,12 @@ from nodelint.karpenter.labels import (
     unit_of,
 )
 from nodelint.karpenter.pool_requirements import requirements_of
-from nodelint.karpenter.spelling import one_slip
+from nodelint.karpenter.spelling import CloseNames, Words, one_slip
 from nodelint.model.documents import objects
 from nodelint.model.keys import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import Version
+from nodelint.model.requirement import well_known
 from nodelint.source import Source
 
 CATALOG = Catalog.bundled()
@@ -303,3 +306,23 @@ def test_a_slip_keeps_the_digits() -> None:
     assert not one_slip("m5.large", "m6.large")
     assert not one_slip("m5", "c5")
     assert natural("m5.2xlarge") < natural("m5.12xlarge")
+
+
+NAMES = sorted({key.rpartition("/")[2] for key in well_known(Version.parse("1.14.1"))})
+SLIPS = st.tuples(
+    st.sampled_from(NAMES), st.integers(0, 30), st.integers(0, 3), st.text("aceg-n\xe9", max_size=4)
+).map(lambda slip: slip[0][: slip[1]] + slip[3] + slip[0][slip[1] + slip[2] :])
+
+
+@given(SLIPS, st.sampled_from([0.5, 0.6, 0.8]))
+def test_the_closest_name_is_the_one_that_difflib_finds_among_all(text: str, cutoff: float) -> None:
+    found = get_close_matches(text, NAMES, 1, cutoff)
+    assert CloseNames(NAMES).closest(text, cutoff) == (found[0] if found else None)
+
+
+@pytest.mark.parametrize("words", [("large", "xlarge", "xl"), ("metal", "metal-24xl", "metal-48xl"), ("a", "ab")])
+def test_an_abbreviation_stands_for_the_one_word_that_it_begins(words: tuple[str, ...]) -> None:
+    for head in {word[:end] for word in words for end in range(2, len(word) + 2)}:
+        begun = [word for word in words if word.startswith(head)]
+        near = Words(words).nearest(head, abbreviated=True)
+        assert near == (begun[0] if len(begun) == 1 else Words(words).nearest(head, abbreviated=False))

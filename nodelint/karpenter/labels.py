@@ -17,7 +17,7 @@ from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.pool_requirements import (
     PoolRequirement,
 )
-from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
+from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, CloseNames, Words, distance, squash
 from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
@@ -28,6 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+
+_MOST_ANSWERS = 1 << 18
+"""Values of a key for which what they were meant to be is kept."""
 
 EVERYTHING = ("*", "**", ".*")
 """Patterns that were meant to stand for every value."""
@@ -139,6 +142,16 @@ def _homes(catalog: Catalog) -> dict[str, list[str]]:
 
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
     """The value of a key that a slip was meant to be; None where it is one, nothing is near, or several are."""
+    # Several rules ask the same of each value.
+    answers: dict[str, str | None] = catalog.remembered(("nearest", key), dict)
+    if value not in answers:
+        if len(answers) >= _MOST_ANSWERS:
+            answers.clear()
+        answers[value] = _nearest_value(key, value, catalog)
+    return answers[value]
+
+
+def _nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
     choices = known_values(key, catalog)
     synonym = _facts()["synonyms"].get(key, {}).get(value.lower())
     if synonym is not None:
@@ -218,16 +231,19 @@ def _near_key(written: str, release: Version) -> NearKey | None:
         return NearKey(meant[0], True) if len(meant) == 1 else None
     if not kin:
         return None
-    from difflib import get_close_matches
-
-    loose = get_close_matches(name, [name_of(key) for key in served], 1, cutoff=0.8)
-    return NearKey(next(key for key in served if name_of(key) == loose[0]), False) if loose else None
+    loose = _close_names(release).closest(name, cutoff=0.8)
+    return None if loose is None else NearKey(next(key for key in served if name_of(key) == loose), False)
 
 
 @cache
 def _served(release: Version) -> tuple[str, ...]:
     """The well-known keys of a release that people write."""
     return tuple(sorted(well_known(release) - {"karpenter.sh/nodepool"}))
+
+
+@cache
+def _close_names(release: Version) -> CloseNames:
+    return CloseNames(map(name_of, _served(release)))
 
 
 @cache

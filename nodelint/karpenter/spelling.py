@@ -11,6 +11,9 @@ LEAST_FOR_A_GUESS = 4
 _MOST_KEPT = 10_000
 """Answers that are kept: a slip is often repeated, in one pool after another."""
 
+_LONGEST_NAME = 63
+"""Letters of the name of a label, as Kubernetes has it."""
+
 _NO_DIGIT = re.compile(r"\D").sub
 _NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]").sub
 
@@ -18,7 +21,7 @@ _NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]").sub
 class Words:
     """Words to choose from, with an index of those that may be near a text."""
 
-    __slots__ = ("_by_digits", "_by_squashed", "_known", "words")
+    __slots__ = ("_by_digits", "_by_squashed", "_known", "_one_begun", "words")
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(dict.fromkeys(words))
@@ -28,6 +31,7 @@ class Words:
             self._by_squashed.setdefault(squash(word), []).append(word)
             self._by_digits.setdefault(digits(word), []).append(word)
         self._known: dict[tuple[str, bool], str | None] = {}
+        self._one_begun: dict[str, str | None] | None = None
 
     def same(self, text: str) -> list[str]:
         """The words that differ from a text in case and separators alone."""
@@ -44,10 +48,8 @@ class Words:
 
     def _nearest(self, text: str, abbreviated: bool) -> str | None:
         word = text.strip().lower().replace("_", "-")
-        if abbreviated and len(word) > 1:
-            begun = [choice for choice in self.words if choice.startswith(word)]
-            if len(begun) == 1:
-                return begun[0]
+        if abbreviated and len(word) > 1 and (begun := self._begun_by(word)) is not None:
+            return begun
         if len(word) < LEAST_FOR_A_GUESS:
             return None
         most = 1 if len(word) < 7 else 2
@@ -60,6 +62,51 @@ class Words:
             elif far == nearest and far <= most:
                 best.append(choice)
         return best[0] if len(best) == 1 else None
+
+    def _begun_by(self, head: str) -> str | None:
+        """The one word that a text begins; None where there are none or several."""
+        if self._one_begun is None:
+            found: dict[str, str | None] = {}
+            for word in self.words:
+                for end in range(2, len(word) + 1):
+                    found[word[:end]] = None if word[:end] in found else word
+            self._one_begun = found
+        return self._one_begun.get(head)
+
+
+class CloseNames:
+    """Names of ASCII letters to choose from, which may be farther away than a slip or two."""
+
+    __slots__ = ("_bits", "_names")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+        self._bits = [_letter_bits(name) for name in self._names]
+
+    def closest(self, text: str, cutoff: float) -> str | None:
+        """The name that difflib finds closest, its ratio `cutoff` or more."""
+        bits, size = _letter_bits(text), len(text)
+        close = [
+            name
+            for name, known in zip(self._names, self._bits, strict=True)
+            # As many letters in common, in whatever order, as difflib's ratio can count: it never exceeds that.
+            if 2.0 * (bits & known).bit_count() / (size + len(name)) >= cutoff
+        ]
+        if not close:
+            return None
+        from difflib import get_close_matches
+
+        return next(iter(get_close_matches(text, close, 1, cutoff)), None)
+
+
+def _letter_bits(text: str) -> int:
+    """The letters of a text, each a bit of its own; the second `a` is another letter than the first."""
+    bits = 0
+    for letter in set(text):
+        if letter.isascii():  # no name holds another
+            for nth in range(min(text.count(letter), _LONGEST_NAME)):
+                bits |= 1 << (nth * 128 + ord(letter))
+    return bits
 
 
 def distance(a: str, b: str, most: int) -> int:

@@ -20,13 +20,14 @@ def apply_suppressions(
     context: Context,
 ) -> list[Result]:
     """The results that no comment silences, and those about comments; `reporting` are the rules asked for."""
+    about_comments = [rule for rule in running if rule.on is Suppression]
+    if not results and not about_comments:
+        return []
     comments = [comment for source in sources for comment in suppressions(source)]
     scopes = SpanIndex((comment.scope, comment) for comment in comments if comment.scope is not None)
     unsuppressed = [result for result in results if not (comments and _is_suppressed(result, scopes))]
     ran = {rule.name for rule in running if rule.name in reporting}
-    return unsuppressed + _check_suppressions(
-        comments, [rule for rule in running if rule.on is Suppression], context, ran
-    )
+    return unsuppressed + _check_suppressions(comments, about_comments, context, ran)
 
 
 def _is_suppressed(result: Result, scopes: SpanIndex) -> bool:

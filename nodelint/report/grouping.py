@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.lint.results import OccupiedSpans, Result
-from nodelint.model.finding import Edit
+from nodelint.model.finding import Edit, Span
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
 
@@ -68,8 +68,11 @@ def _lines(results: Sequence[Result]) -> list[Line]:
     for result in results:
         edits = result.finding.edits
         # Fixes that can be made together; an edit that several share is made once.
-        apart = all(edit in fixes or not taken.touches(edit.span) for edit in edits)
-        if lines and _alike(lines[-1][-1], result) and apart:
+        if (
+            lines
+            and _alike(lines[-1][-1], result)
+            and all(edit in fixes or not taken.touches(edit.span) for edit in edits)
+        ):
             lines[-1].append(result)
         else:
             lines.append([result])
@@ -89,6 +92,13 @@ def _alike(result: Result, other: Result) -> bool:
         and (result.severity, result.fixable, result.safety) == (other.severity, other.fixable, other.safety)
         and not result.finding.also
         and not other.finding.also
-        and result.span.end <= other.span.start
-        and result.span.source.position(result.span.start).line == other.span.source.position(other.span.start).line
+        and _on_one_line(result.span, other.span)
     )
+
+
+def _on_one_line(span: Span, other: Span) -> bool:
+    """Whether a span of the same text comes behind another one, and begins on the line that this one begins on."""
+    source = span.source
+    if other.start < span.end or source.text.find("\n", span.start, other.start) >= 0:
+        return False
+    return source.position(span.start).line == source.position(other.start).line

@@ -30,8 +30,12 @@ class Limit(NamedTuple):
     amount: int | None
 
 
-def limits(pool: NodePool) -> Iterator[Limit]:
+def limits(pool: NodePool) -> Sequence[Limit]:
     """The limits of a pool, in the order written, less those whose resource is a placeholder."""
+    return pool.once("limits", (), lambda: tuple(_read_limits(pool)))
+
+
+def _read_limits(pool: NodePool) -> Iterator[Limit]:
     for entry in labels(pool.find_field("spec", "limits")):
         if isinstance(entry.key, str):
             yield Limit(entry, entry.key, quantities.quantity_of(entry.node))
