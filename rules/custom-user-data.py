@@ -35,7 +35,7 @@ spec.amiFamily: Custom
 spec.amiSelectorTerms:
   - id: ami-0a1b2c3d4e5f60718
 spec.userData: |
-  /etc/eks/bootstrap.sh main
+  /etc/eks/bootstrap.sh main --kubelet-extra-args '--register-with-taints=karpenter.sh/unregistered:NoExecute'
 ```
 
 A class of the family `Custom` without user data: its nodes do not learn which cluster to join.
@@ -47,7 +47,31 @@ that Karpenter knows, leave `amiFamily` to it.
 ```yaml bad frame=class
 spec.amiFamily: Custom
 ```
+
+User data of the family `Custom` that lets a node join without the taint `karpenter.sh/unregistered`.
+
+Karpenter asks for this taint so that no pod lands on a node before it has the labels and taints of its pool. Of a
+node without it Karpenter logs an error, and pods that the pool's taints should keep away may start there. Some
+releases never register such a node and replace it after 15 minutes: before 1.0.9, 1.1.4 and 1.2.2. For other families
+Karpenter adds the taint itself.
+
+```yaml bad frame=class karpenter=1.14.3
+spec.amiFamily: Custom
+spec.amiSelectorTerms:
+  - id: ami-0a1b2c3d4e5f60718
+spec.userData: |
+  #!/bin/bash
+  /etc/eks/bootstrap.sh main --kubelet-extra-args '--node-labels=team=payments'
+```
+
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  /etc/eks/bootstrap.sh main --kubelet-extra-args '--register-with-taints=karpenter.sh/unregistered:NoExecute'
+```
 """
+
+import re
 
 from nodelint.api import (
     Also,
@@ -59,6 +83,7 @@ from nodelint.api import (
     edits,
     images,
     messages,
+    releases,
     rule,
     run_checks,
     userdata,
@@ -75,12 +100,18 @@ from nodelint.api import (
     subject="user data",
     source=[
         "provider:pkg/providers/amifamily/bootstrap/custom.go@v1.14.1:28",
+        "core:pkg/controllers/nodeclaim/lifecycle/registration.go@v1.14.0:78",
+        "core:pkg/controllers/nodeclaim/lifecycle/registration.go@v1.0.0:67",
         "https://karpenter.sh/docs/concepts/nodeclasses/",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(
-        node_class, context, RuleCheck(_check_bootstrap), RuleCheck(_check_absent, severity="warning")
+        node_class,
+        context,
+        RuleCheck(_check_bootstrap),
+        RuleCheck(_check_absent, severity="warning"),
+        RuleCheck(_check_taint),
     )
 
 
@@ -122,4 +153,33 @@ def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
         help="remove amiFamily: it follows from the alias"
         if known
         else "add userData that joins the cluster, unless the image does that itself",
+    )
+
+
+_TAINT = "karpenter.sh/unregistered"
+_ELSEWHERE = r"\{\{|(?i:kubelet[_-]extra[_-]args|bootstrap[_-](?:extra[_-])?args)\S*[\s=\"']+\$|\beval\b|@file"
+"""What may bring arguments of the kubelet that the text does not show."""
+
+
+def _check_taint(node_class: EC2NodeClass, context: Context) -> Findings:
+    if node_class.ami_family != "Custom":
+        return
+    found = context.images(node_class)
+    data = userdata.read_custom(node_class, found.boots)
+    if data is None or _TAINT in data.text or data.is_windows or re.search(_ELSEWHERE, data.text) or data.faults():
+        return
+    place = next(data.joining(), None)
+    if place is None:
+        return
+    registers = releases.behaves("registers-without-taint", context.karpenter)
+    start, end = place
+    line_end = data.text.find("\n", start)
+    yield Finding(
+        at=data.places.locate(start, end if line_end < 0 else min(line_end, end)),
+        message=f"the node joins without the taint `{_TAINT}`: pods may come before Karpenter's taints"
+        if registers
+        else f"the node joins without the taint `{_TAINT}`: Karpenter {context.karpenter} never registers it",
+        severity="info" if registers else None,
+        note="Karpenter logs an error for each node" if registers else "Karpenter deletes the node after 15 minutes",
+        help=f"let the kubelet register with `{_TAINT}:NoExecute`, as Karpenter does for its own families",
     )

@@ -5,8 +5,8 @@ kind: the first `terraform plan` ends with an error, `depends_on` or not, and so
 `kubectl_manifest` asks when it applies. A root module of its own, a chart for the objects, Argo CD and Flux work,
 too.
 
-The rule looks at the file that installs Karpenter's chart. It is silent for a resource with a `count`, which may be
-switched on later.
+The rule looks at the files of the folder in which Karpenter's chart is installed: Terraform plans them together. It
+is silent for a resource with a `count` or a `for_each`, which may be switched on later.
 
 ```yaml bad
 # file: main.tf
@@ -55,6 +55,7 @@ resource "kubectl_manifest" "pool" {
 ```
 """
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -64,7 +65,7 @@ _RESOURCE = re.compile(r'(?m)^resource[ \t]+("[^"\n]*")[ \t]+"[^"\n]*"[ \t]*\{[ 
 _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter(?:-crd)?"')
 _KIND = re.compile(r'(?m)^[ \t]+"?apiVersion"?\s*[=:]\s*"karpenter\.(?:sh|k8s\.aws)/v1(?:beta1)?"')
 
-_COUNT = re.compile(r"(?m)^[ \t]+count\s*=")
+_COUNT = re.compile(r"(?m)^[ \t]+(?:count|for_each)\s*=")
 
 
 @rule(
@@ -74,24 +75,43 @@ _COUNT = re.compile(r"(?m)^[ \t]+count\s*=")
     source="https://registry.terraform.io/providers/hashicorp/kubernetes/latest/docs/resources/manifest",
 )
 def check(source: Source, context: Context) -> Findings:
-    if '"kubernetes_manifest"' not in source.text or not source.path.endswith((".tf", ".tofu")):
+    if '"kubernetes_manifest"' not in source.text:
         return
-    chart = first = None
-    for begun, block in _find_resources(source.text):
-        if begun[1] == '"helm_release"' and chart is None and _CHART.search(block):
-            chart = begun
-        elif (
-            begun[1] == '"kubernetes_manifest"' and first is None and _KIND.search(block) and not _COUNT.search(block)
-        ):
-            first = begun
-    if chart is not None and first is not None:
+    module = _list_module(source, context)
+    manifests = [(file, at) for file in module for at in _find_manifests(file)]
+    charts = [(file, at) for file in (source, *module) for at in _find_charts(file)]
+    if charts and manifests and manifests[0][0] is source:  # the first of the folder says it for all
+        (_, at), (file, chart) = manifests[0], charts[0]
         yield Finding(
-            at=Span(source, *first.span(1)),
+            at=Span(source, *at),
             message="`kubernetes_manifest` asks for the kind while Terraform plans, before the chart brings its CRDs",
-            also=[Also(Span(source, *chart.span(1)), "the chart that brings them")],
+            also=[Also(Span(file, *chart), "the chart that brings them")],
             note="the first plan fails, `depends_on` or not",
             help="use `kubectl_manifest`, or another root module for the objects",
         )
+
+
+def _list_module(source: Source, context: Context) -> list[Source]:
+    """The files that Terraform plans together with one, it among them."""
+    folder = os.path.dirname(source.path)
+    if not source.path.endswith((".tf", ".tofu")):
+        return []
+    files = (file for file in context.files or (source,) if os.path.dirname(file.path) == folder)
+    return [file for file in files if file.path.endswith((".tf", ".tofu"))]
+
+
+def _find_manifests(source: Source) -> Iterator[tuple[int, int]]:
+    """Where the resources that make Karpenter's objects are named."""
+    for begun, block in _find_resources(source.text):
+        if begun[1] == '"kubernetes_manifest"' and _KIND.search(block) and not _COUNT.search(block):
+            yield begun.span(1)
+
+
+def _find_charts(source: Source) -> Iterator[tuple[int, int]]:
+    """Where the resources that install Karpenter's chart are named."""
+    for begun, block in _find_resources(source.text):
+        if begun[1] == '"helm_release"' and _CHART.search(block):
+            yield begun.span(1)
 
 
 def _find_resources(text: str) -> Iterator[tuple[re.Match[str], str]]:

@@ -298,3 +298,45 @@ def test_a_label_beside_a_requirement_of_the_same_value_changes_nothing(
     report = check(text)
     assert [severity for severity, _ in found(report, "label-as-requirement")] == ([told] if told else [])
     assert found(check(text, select=["label-as-requirement"]), "label-as-requirement")
+
+
+@pytest.mark.parametrize(
+    ("script", "release", "told"),
+    [
+        ("/etc/eks/bootstrap.sh main", "1.0.8", "error"),
+        ("/etc/eks/bootstrap.sh main", "1.2.1", "error"),
+        ("/etc/eks/bootstrap.sh main", "1.2.2", "info"),
+        ("/etc/eks/bootstrap.sh main --kubelet-extra-args '--node-labels=a=b'", "1.14.3", "info"),
+        ("T=karpenter.sh/unregistered\n    /etc/eks/bootstrap.sh main", "1.0.8", None),
+        ('/etc/eks/bootstrap.sh main --kubelet-extra-args "$ARGS"', "1.0.8", None),
+        ("/opt/join.sh main", "1.0.8", None),
+    ],
+)
+def test_a_node_has_to_join_with_the_taint_that_karpenter_asks_for(
+    check: Check, script: str, release: str, told: str | None
+) -> None:
+    text = nodeclass(
+        "amiFamily: Custom", "userData: |", "  #!/bin/bash", f"  {script}", ami="id: ami-0a1b2c3d4e5f60718"
+    )
+    report = check(text, karpenter=release, select=["custom-user-data"])
+    assert [severity for severity, _ in found(report, "custom-user-data")] == ([told] if told else [])
+    own = text.replace("amiFamily: Custom", "amiFamily: AL2")
+    assert not found(check(own, karpenter=release, select=["custom-user-data"]), "custom-user-data")
+
+
+@pytest.mark.parametrize(
+    ("folder", "switch", "told"),
+    [("", "", ["a.tf"]), ("pools/", "", []), ("", "count = 1", []), ("", "for_each = local.pools", [])],
+)
+def test_a_root_module_is_planned_as_a_whole(here: Path, folder: str, switch: str, told: list[str]) -> None:
+    (here / "pools").mkdir()
+    (here / "chart.tf").write_text('resource "helm_release" "k" {\n  chart = "karpenter"\n  name = "karpenter"\n}\n')
+    for name, version in (("a", "v1"), ("b", "v1")):
+        (here / f"{folder}{name}.tf").write_text(
+            f'resource "kubernetes_manifest" "{name}" {{\n  {switch}\n  manifest = {{\n'
+            f'    apiVersion = "karpenter.sh/{version}"\n    kind = "NodePool"\n  }}\n}}\n'
+        )
+    run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "manifest-before-crds"])
+    found = json.loads(run.stdout)["findings"]
+    assert [finding["path"] for finding in found] == told
+    assert all(finding["related"][0]["path"] == "chart.tf" for finding in found)

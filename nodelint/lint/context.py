@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.release_evidence.settings import ControllerFacts
-    from nodelint.source import Node
+    from nodelint.source import Node, Source
 
 
 class Context(ObjectRelations):
@@ -44,7 +44,8 @@ class Context(ObjectRelations):
 
     `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
     `objects` are all that the run has read, the last `context_count` of them only to be referred to. `foreign` are
-    the NodePools of other providers, which only each other see.
+    the NodePools of other providers, which only each other see. `files` are all that the run judges, for a rule about
+    a file as a whole; none for others.
     `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
     `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
     """
@@ -63,6 +64,7 @@ class Context(ObjectRelations):
         super().__init__(objects, target, foreign, context_count)
         self.kubernetes = target.kubernetes
         self.facts = target.facts
+        self.files: Sequence[Source] = ()
         self.rule_names = rule_names
         self.former_names = former_names
         self.strict = strict

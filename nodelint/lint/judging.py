@@ -221,6 +221,7 @@ class ReleaseRun:
             return output._replace(raw=drop_superseded(output.raw))
 
         of_files = RuleOutput([], [], [])
+        self.context.files = sources
         for rule in running:
             if rule.on is Source:
                 for source in sources:

@@ -25,6 +25,7 @@ _OF_VALUES = (
 )
 _RENDERED = r"karpenter-v?(\d+\.\d+\.\d+)"
 _UPSTREAM = "aws/karpenter-provider-aws"
+_BY_IMAGE = "the controller's image"
 
 
 def evidence(source: Source) -> Iterator[Evidence]:
@@ -35,7 +36,7 @@ def evidence(source: Source) -> Iterator[Evidence]:
             weight = DEFAULT if about_crds or elsewhere else STATED
             at = node.source.position(node.start).line
             if found := stated("karpenter", version, node.source.path, at, by, weight):
-                yield found
+                yield found._replace(of_image=by == _BY_IMAGE)
         yield from _kubernetes(root)
 
 
@@ -66,7 +67,7 @@ def _stated(root: Node) -> Iterator[_Stated]:
                 yield from ((at, text, chart, by) for at, text in _resolved(version, root))
         repository, tag = word(node, "repository") or word(node, "image"), node.get("tag")
         if repository and tag is not None and re.fullmatch(_IMAGE, repository):
-            yield tag, _node_text(tag), False, "the controller's image"
+            yield tag, _node_text(tag), False, _BY_IMAGE
         for entry in node.entries:
             if entry.name in ("versions", "chartVersions", "chart_versions", "helm_versions"):
                 listed = _values(entry.value, ("karpenter",))

@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
     """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
 
     `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
-    LOOSE, FOR_READERS or NO_RELEASE.
+    LOOSE, FOR_READERS or NO_RELEASE. `of_image` says that it is the tag of the controller's image, not of a chart.
     """
 
     about: About
@@ -51,6 +51,7 @@ class Evidence(NamedTuple):
     line: int
     by: str
     weight: int = STATED
+    of_image: bool = False
 
     @property
     def place(self) -> str:
@@ -60,7 +61,7 @@ class Evidence(NamedTuple):
     @property
     def installs(self) -> bool:
         """Whether the line says what is installed. An image in values says it only where somebody uses the file."""
-        return "image" not in self.by and self.weight <= DEFAULT
+        return not self.of_image and self.weight <= DEFAULT
 
     @property
     def karpenter(self) -> Version:

@@ -36,15 +36,15 @@ _CONTINUED = r"\\\r?\n"
 def evidence(path: str, text: str) -> Iterator[Evidence]:
     """What the lines of a text state; comments are passed over."""
     joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text) if "helm" in text else text
-    for pattern, by, weight in (
-        (_VARIABLE, "a variable", DEFAULT),
-        (_DEFAULTED, "a variable", DEFAULT),
-        (_IMAGE, "the controller's image", STATED),
-        (_BUILD, "an image of the controller", DEFAULT),
+    for pattern, by, weight, of_image in (
+        (_VARIABLE, "a variable", DEFAULT, False),
+        (_DEFAULTED, "a variable", DEFAULT, False),
+        (_IMAGE, "the controller's image", STATED, True),
+        (_BUILD, "an image of the controller", DEFAULT, True),
     ):
         for match in re.finditer(pattern, text):
             if found := _make_evidence("karpenter", path, text, match, by, weight):
-                yield found
+                yield found._replace(of_image=of_image)
     for command in _helm_commands(joined):
         version = re.compile(_HELM_VERSION).search(joined, *command.span())
         if version is not None and (
