@@ -316,11 +316,17 @@ def _merged(core: list[resolve.LineEffect]) -> list[Suggestion]:
         return []
     if not isinstance(first, manifest.RequirementLine) or not isinstance(second, manifest.RequirementLine):
         return []
-    values = list(dict.fromkeys((*core[0].values, *core[1].values)))
-    joined = edits.if_editable(edits.set_values, first.values_node, values)
-    gone = edits.if_editable(edits.remove, second.node)
+    values, lines = list(dict.fromkeys((*core[0].values, *core[1].values))), second.node.parent
+    if lines is None or first.node.parent is not lines:
+        return []
+    left_lines = [
+        edits.plain_fields(item) | {"values": values} if item is first.node else item.plain()
+        for item in lines.items
+        if item is not second.node
+    ]
+    changes = edits.if_editable(edits.restructure, lines, left_lines)
     name = f"one requirement: {labels.name_of(core[0].key)} {messages.short(', '.join(values), 40)}"
-    return [Suggestion(name, [*joined, *gone])] if joined and gone else []
+    return [Suggestion(name, changes)] if changes else []
 
 
 def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:

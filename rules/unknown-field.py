@@ -176,22 +176,13 @@ def _moved_within_item(obj: Object, problem: apiserver.SchemaProblem, context: C
     names = [str(other.node.value) for other in alike if other.node.parent is item]
     fields = {entry.name: entry.value.value for entry in item.entries if entry.name in names}
     values = {name: value for name, value in fields.items() if name and isinstance(value, str | int | bool)}
-    if inner is not None:
-        name = str(problem.node.value)
-        if inner.kind != "mapping" or inner.get(name) is not None or name not in values:
-            return []
-        added = edits.if_editable(edits.add_key, inner, name, values[name])
-        dropped = edits.if_editable(edits.remove, problem.node)
-        return [*dropped, *added] if dropped and added else []
-    if len(values) != len(names):
+    if len(values) != len(names) or (inner is not None and inner.kind != "mapping"):
         return []
-    first, *others = (entry for entry in item.entries if entry.name in values)
-    steps = [
-        edits.if_editable(edits.set_key, first.key, deeper),
-        edits.if_editable(edits.replace, first.value, values),
-        *(edits.if_editable(edits.remove, entry.key) for entry in others),
-    ]
-    return [edit for step in steps for edit in step] if all(steps) else []
+    below = edits.plain_fields(inner) if inner is not None else {}
+    if any(name in below for name in names):
+        return []
+    others = {name: plain for name, plain in edits.plain_fields(item).items() if name not in (*names, deeper)}
+    return edits.if_editable(edits.restructure, item, others | {deeper: below | values})
 
 
 def _indented(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
@@ -299,8 +290,10 @@ def _types_as_requirement(spec: Node, field: Node) -> list[tuple[str, list[Edit]
     if not dropped or not types or len(types) != len(items) or requirements is None or requirements.style == "flow":
         return ways
     item = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}
-    added = edits.if_editable(edits.insert_items, requirements, len(requirements.items), [item])
-    return [("write it as a requirement", [*added, *dropped] if added else []), *ways]
+    lines = [*(line.plain() for line in requirements.items), item]
+    fields = {name: plain for name, plain in edits.plain_fields(spec).items() if name != field.value}
+    changes = edits.if_editable(edits.restructure, spec, fields | {"requirements": lines})
+    return [("write it as a requirement", changes), *ways]
 
 
 def _as_requirements(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:

@@ -47,10 +47,14 @@ _FIELDS = ("weight", "replicas")
 def _ways(pool: NodePool, limit: resolve.Limit, limits: list[resolve.Limit]) -> list[tuple[str, list[Edit]]]:
     """Doing without the limit, or setting the field of the pool that has its name."""
     spec, name, value = pool.node.get("spec"), limit.resource, limit.at.node
-    block = value.parent if len(limits) == 1 and value.parent is not None else value
-    gone = edits.if_editable(edits.remove, block)
+    block = value.parent
+    if spec is None or block is None:
+        return []
+    gone = edits.if_editable(edits.remove, block if len(limits) == 1 else value)
     ways = [(f"drop `{messages.short(name, 30)}`", gone)]
-    if name in _FIELDS and spec is not None and spec.get(name) is None and isinstance(value.value, int):
-        moved = edits.if_editable(edits.add_key, spec, name, value.value, "template")
-        ways.insert(0, (f"set `{name}` of the pool", [*gone, *moved] if gone and moved else []))
+    if name in _FIELDS and spec.get(name) is None and isinstance(value.value, int):
+        fields, rest = edits.plain_fields(spec), edits.plain_fields(block)
+        del fields["limits"], rest[name]
+        moved = fields | ({"limits": rest} if rest else {}) | {name: value.value}
+        ways.insert(0, (f"set `{name}` of the pool", edits.if_editable(edits.restructure, spec, moved)))
     return ways

@@ -10,11 +10,13 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.caching import cache, cached_property
+from nodelint.cli import cli
 from nodelint.commands._fast_argv import plain
 from nodelint.commands._output import Output
 from nodelint.commands.check import command
@@ -166,7 +168,9 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
 def test_plain_arguments_mean_what_click_makes_of_them(arguments: list[str]) -> None:
     taken = plain(["check", *arguments])
     if taken is not None:
-        params = command.make_context("check", list(arguments)).params
+        # click keeps the help of a command with the names that the first context has for it
+        parent = click.Context(cli, **cli.context_settings)
+        params = command.make_context("check", list(arguments), parent).params
         assert taken == {name: type(taken[name])(value) if value == [] else value for name, value in params.items()}
 
 

@@ -306,7 +306,7 @@ MISTAKES |= {
 EBS = "  blockDeviceMappings:\n    - deviceName: /dev/xvda\n"
 VOLUME = "      ebs:\n        volumeSize: 20Gi\n        encrypted: true\n        volumeType: gp3\n"
 TERM = "    - tags:\n        karpenter.sh/discovery: prod\n  sec"
-CAPACITY = "karpenter.sh/capacity-type\n          operator: In\n          values: "
+CAPACITY = "karpenter.sh/capacity-type\n          operator: In\n          values:"
 MISTAKES |= {
     "a setting of the kubelet in the class": [("  role:", "  maxPods: 110\n  role:")],
     "fields of a volume beside it": [("  role:", f"{EBS}{VOLUME}      iops: 4000\n  role:")],
@@ -322,7 +322,7 @@ MISTAKES |= {
         (ARCH, _line("instance-cpu", "Gt", '["8"]')[0][1] + _line("instance-cpu", "Lt", '["9"]')[0][1][len(ARCH) :])
     ],
     "both capacity types, a requirement each": [
-        (ARCH, f"{ARCH}        - key: {CAPACITY}[on-demand]\n        - key: {CAPACITY}[spot]\n")
+        (ARCH, f"{ARCH}        - key: {CAPACITY} [on-demand]\n        - key: {CAPACITY} [spot]\n")
     ],
     "a type of another category": [
         (ARCH, ARCH + _line("instance-category", "In", "[c, a]")[0][1][len(ARCH) :]),
@@ -410,3 +410,16 @@ def test_of_two_numbers_for_one_comparison_either_is_offered() -> None:
     (found,) = [result for result in results if result.rule.name == "refused-combination"]
     assert [suggestion.name for suggestion in found.finding.suggestions] == ["keep `4`", "keep `8`"]
     assert 'values: ["8"]' in apply(source.text, found.finding.suggestions[1].edits)
+
+
+def test_two_lists_in_block_style_become_one() -> None:
+    """What joins the first list stands right where the second requirement goes."""
+    lists = "".join(f"        - key: {CAPACITY}\n            - {value}\n" for value in ("on-demand", "spot"))
+    text = POOL.replace(ARCH, lists)
+    (finding,) = [
+        result.finding
+        for result in lint([Source.from_text("pool.yaml", text)], LintRequest(Target(NEWEST), RULES)).results
+        if result.rule.name == "no-instance-type"
+    ]
+    joined = lists[: lists.index("        - key", 9)] + "            - spot\n"
+    assert apply(text, finding.suggestions[0].edits) == POOL.replace(ARCH, joined)

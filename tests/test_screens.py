@@ -61,7 +61,7 @@ def test_a_help_with_many_options_has_each_in_one_group(name: str) -> None:
     if isinstance(command, click.Group):
         return
     assert isinstance(command, GroupedCommand)
-    with click.Context(command, info_name=name) as context:
+    with click.Context(command, info_name=name, parent=TOP) as context:
         formatter = context.make_formatter()
         command.format_options(context, formatter)
         text = formatter.getvalue()

@@ -6,9 +6,13 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
+
+from tests.test_posted_mistakes import source_of
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -151,3 +155,97 @@ def test_edit_stands_where_the_value_does(nodelint: Nodelint, tmp_path: Path, fo
         file.write_bytes(before[:start] + way[0]["text"].encode() + before[end:])
         assert not errors(nodelint, tmp_path / form)
         file.write_bytes(before)
+
+
+STRUCTURAL = (
+    "a subnet by its name",
+    "alias of another family",
+    "an alias and a name",
+    "both capacity types, a requirement each",
+    "fields of a volume beside it",
+    "fields of a volume without it",
+    "ids as a list",
+    "images without a family",
+    "labels for requirements",
+    "no class",
+    "no role",
+    "a setting of the kubelet in the class",
+    "two bounds that exclude each other",
+    "a taint as kubectl takes it",
+    "types as a list",
+    "a weight among the limits",
+    "minValues",
+)
+"""Posted mistakes whose edits add, remove or reshape more than a scalar."""
+
+
+def write_posted(folder: Path, form: str, text: str) -> None:
+    """Write two manifests as an overlay's base, as values of a chart, as locals of Terraform, or with a variable."""
+    documents = text.split("---\n")
+    specs = {f"o{n}": document.partition("spec:\n") for n, document in enumerate(documents)}
+    objects = [YAML(typ="safe").load(document) for document in documents]
+    files = {
+        "yaml": {"pool.yaml": text},
+        "overlay": {
+            "base/kustomization.yaml": "resources: [pool.yaml]\n",
+            "base/pool.yaml": text,
+            "prod/kustomization.yaml": "resources: [../base]\ncommonLabels: {team: a}\n",
+        },
+        "chart": {
+            "Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+            "values.yaml": "".join(f"{name}:\n  spec:\n{indent(spec, '  ')}" for name, (_, _, spec) in specs.items()),
+            "templates/pools.yaml": "---\n".join(
+                f"{head}spec:\n  {{{{- toYaml .Values.{name}.spec | nindent 2 }}}}\n"
+                for name, (head, _, _) in specs.items()
+            ),
+        },
+        "terraform": {
+            "main.tf": "locals {\n  objects = {\n"
+            + "".join(f"    o{n} = {json.dumps(value, indent=2)}\n" for n, value in enumerate(objects))
+            + '  }\n}\nresource "kubectl_manifest" "all" {\n  for_each  = local.objects\n'
+            + "  yaml_body = yamlencode(each.value)\n}\n"
+        },
+        "flux": {
+            "apps/pool.yaml": text.replace("discovery: prod", "discovery: ${cluster}"),
+            "cluster.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+            "metadata: {name: a, namespace: flux-system}\nspec:\n  path: ./apps\n  interval: 5m\n  prune: true\n"
+            "  sourceRef: {kind: GitRepository, name: a}\n  postBuild: {substitute: {cluster: prod}}\n",
+        },
+    }
+    for name, written in files[form].items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(written, encoding="utf-8")
+
+
+def outcomes(nodelint: Nodelint, folder: Path) -> dict[str, list[list[str]]]:
+    """Each error with what is left after each of its ways out."""
+    found: dict[str, list[list[str]]] = {}
+    for finding in errors(nodelint, folder):
+        for way in edits(finding):
+            before = {edit["path"]: (folder / edit["path"]).read_bytes() for edit in way}
+            for path, text in before.items():
+                own = sorted((edit for edit in way if edit["path"] == path), key=lambda e: -e["start"]["offset"])
+                for edit in own:
+                    text = text[: edit["start"]["offset"]] + edit["text"].encode() + text[edit["end"]["offset"] :]
+                (folder / path).write_bytes(text)
+            left = sorted(other["message"] for other in errors(nodelint, folder))
+            found.setdefault(finding["message"], []).append(left)
+            for path, text in before.items():
+                (folder / path).write_bytes(text)
+    return found
+
+
+@pytest.mark.parametrize("name", STRUCTURAL)
+def test_a_way_out_does_the_same_in_every_form(nodelint: Nodelint, tmp_path: Path, name: str) -> None:
+    """What adds or removes keys and items is led back to the files, and comes to what it does in plain YAML."""
+    text = source_of(name).text
+    write_posted(tmp_path / "yaml", "yaml", text)
+    plain = outcomes(nodelint, tmp_path / "yaml")
+    assert plain
+    for form in ("overlay", "chart", "terraform", "flux"):
+        write_posted(tmp_path / form, form, text)
+        found = outcomes(nodelint, tmp_path / form)
+        for message, ways in plain.items():
+            assert found.get(message, []), (form, message)
+            assert all(left in ways for left in found[message]), (form, message)

@@ -163,7 +163,7 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
         if origin is None or not origin.exact or isinstance(origin.at, Span) or origin.at.kind != node.kind:
             return None
         try:
-            made += change_value(origin.at, new)
+            made += change_value(origin.at, new, node)
         except NotEditable:
             return None
     return LedEdits(tuple(dict.fromkeys(made))) if made else None

@@ -17,7 +17,8 @@ from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.overlay_releases import lead_through
 from nodelint.build.roots import nodes_of, read
 from nodelint.build.template_source_map import Back, Uses, make_built
-from nodelint.edits import NotEditable, apply
+from nodelint.edits import NotEditable, apply, find_steps, member_at, set_value
+from nodelint.edits.collections import members_of, root_of
 from nodelint.model.finding import Edit
 from nodelint.source import UNKNOWN, Node, Source, SourceText, reread
 from nodelint.source.files import safe_read
@@ -239,22 +240,43 @@ class _FluxBack(Back):
             return None
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
         if len(direct) == len(edits):
-            return LedEdits(direct) if self.overlay is None else self.overlay.lead_edits(direct)
+            return self._lead_further(direct)
         after = reread(self.result, apply(self.result.text, edits))
         if len(after.documents) != len(self.result.documents):
             return None
         made: list[Edit] = []
-        shared = False
+        direct, shared = [], False
         for node, new in find_changes(self.result, after):
             value = self.value(node)
-            if value is None or value.kind != "scalar" or not isinstance(new, str | int) or isinstance(new, bool):
-                return None
             try:
-                made += change_value(value, str(new))  # a variable is a text
+                if node.kind != "scalar":
+                    direct += change_value(self._find_in_template(node), new, node)
+                    continue
+                if value is None or value.kind != "scalar" or not isinstance(new, str | int) or isinstance(new, bool):
+                    return None
+                made += set_value(value, str(new))  # a variable is a text
             except NotEditable:
                 return None
             shared = shared or len(self._uses.get(id(value), ())) > 1
-        return LedEdits(list(dict.fromkeys(made)), shared) if made else None
+        further = self._lead_further(direct) if direct else LedEdits(())
+        if further is None or not (made or direct):
+            return None
+        return LedEdits(list(dict.fromkeys([*made, *further.edits])), shared or further.shared)
+
+    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """Edits of the text with the variables as edits of files."""
+        return LedEdits(edits) if self.overlay is None else self.overlay.lead_edits(edits)
+
+    def _find_in_template(self, node: Node) -> Node:
+        """The list or mapping of the text with the variables that one of the result was: these fill in scalars."""
+        documents = zip(self.result.documents, self.template.documents, strict=False)
+        root = root_of(node)
+        place = next((other.root for own, other in documents if own.root is root), None)
+        for step in find_steps(node):
+            place = member_at(place, step) if place is not None and step < len(members_of(place)) else None
+        if place is None or place.kind != node.kind:
+            raise NotEditable("a variable has a part in it")
+        return place
 
 
 def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _FluxBack | None:

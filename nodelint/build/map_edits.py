@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nodelint.edits import NotEditable, set_value, set_values
+from nodelint.edits import NotEditable, restructure, set_value, set_values
 from nodelint.model.finding import Edit
 from nodelint.source import Node, Source
 
@@ -31,14 +31,44 @@ def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
         yield old, new.plain()
 
 
-def change_value(place: Node, new: object) -> Sequence[Edit]:
-    """Another value in a place. Raises `NotEditable` where it is not one that can be written there."""
+def change_value(place: Node, new: object, built: Node) -> Sequence[Edit]:
+    """Another value in a place that a value was `built` of. Raises `NotEditable` where it cannot be written there."""
     if place.kind == "scalar" and isinstance(new, str | int | float):
         return set_value(place, new)
     texts = isinstance(new, list) and all(isinstance(item, str) for item in new)
     if isinstance(new, list) and texts and place.kind == "sequence" and _in_a_document(place):
         return set_values(place, new)
-    raise NotEditable("it is no value of one line")
+    if not _in_a_document(place):
+        raise NotEditable("it is no value of one line")
+    return restructure(place, _merge_written(new, built.plain(), place.plain()))
+
+
+def _merge_written(new: object, built: object, written: object) -> object:
+    """What a value is to become, with what stays as it is `written`, where something is filled in.
+
+    Raises `NotEditable` where what was built has other keys or items than what is written.
+    """
+    if new == built:
+        return written
+    if isinstance(built, dict) and isinstance(written, dict) and isinstance(new, dict):
+        if built.keys() != written.keys():
+            raise NotEditable("something adds keys to what is written")
+        return {
+            name: _merge_written(value, built[name], written[name]) if name in built else value
+            for name, value in new.items()
+        }
+    if isinstance(built, list) and isinstance(written, list) and isinstance(new, list):
+        if len(built) != len(written):
+            raise NotEditable("something adds items to what is written")
+        left = list(zip(built, written, strict=True))
+        found = []
+        for item in new:
+            same = next((n for n, (own, _) in enumerate(left) if own == item), None)
+            found.append(item if same is None else left.pop(same)[1])
+        if any(own != as_written for own, as_written in left):
+            raise NotEditable("an item goes in which something is filled in")
+        return found
+    return new
 
 
 def _in_a_document(node: Node) -> bool:

@@ -333,7 +333,7 @@ class Back:
             end = self.template.text.index(code.text, code.start) + len(code.text)
             return [Edit(self.template, end, end, " | quote")], False
         uses = {use for part in value.walk() for use in self._uses.get(id(part), ())}
-        return change_value(value, new), len(uses) > 1
+        return change_value(value, new, node), len(uses) > 1
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
         """Whether the files come to a text of the same values, once they are edited."""

@@ -50,12 +50,16 @@ __all__ = [
     "copy_document",
     "dialect_of",
     "difference",
+    "find_steps",
     "if_editable",
     "insert_item",
     "insert_items",
     "listed",
+    "member_at",
+    "plain_fields",
     "remove",
     "replace",
+    "restructure",
     "set_key",
     "set_value",
     "set_values",
@@ -202,7 +206,7 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
     if sequence.kind != "sequence":
         raise NotEditable("there is no list here")
     guard(sequence, structure=True)
-    source, steps = sequence.source, _steps(sequence)
+    source, steps = sequence.source, find_steps(sequence)
     now = [as_text(item) for item in sequence.items]
     if now == list(texts):
         return []
@@ -234,6 +238,35 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
         return []
     within = document_of(sequence)
     return [difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))]
+
+
+def restructure(place: Node, new: object) -> list[Edit]:
+    """Make a mapping or list hold what `new` does, by the fewest edits, as one: for changes that touch each other."""
+    from nodelint.edits.restructuring import Operations, Restructuring
+
+    source, document, steps = place.source, document_of(place), find_steps(place)
+
+    def find(root: Node) -> Node:
+        for step in steps:
+            root = member_at(root, step)
+        return root
+
+    def read_edited(root: Node, made: list[Edit]) -> Node:
+        documents = reread_document(root.source, document.index, apply(root.source.text, made)).documents
+        edited = documents[document.index].root if document.index < len(documents) else None
+        if edited is None:
+            raise NotEditable("the edited text could not be read again")
+        return edited
+
+    assert document.root is not None
+    operations = Operations(set_value, replace, insert_items, add_keys, remove)
+    text = Restructuring(operations, read_edited, find).run(document.root, new).source.text
+    return [difference(source, 0, source.text, text, (document.start, len(source.text) - document.end))]
+
+
+def plain_fields(mapping: Node) -> dict[str, object]:
+    """The plain values of a mapping by their keys: what `restructure` may be given with some of them changed."""
+    return {str(entry.name): entry.value.plain() for entry in mapping.entries}
 
 
 def add_document(document: Document, text: str) -> list[Edit]:
@@ -307,7 +340,7 @@ def copy_document(node: Node) -> str:
 # -- several edits in a row
 
 
-def _steps(node: Node) -> list[int]:
+def find_steps(node: Node) -> list[int]:
     """The way from the root to a node, by the order of what is written."""
     steps: list[int] = []
     while node.parent is not None:
@@ -325,7 +358,12 @@ def _again(node: Node, steps: Sequence[int], text: str) -> Node:
     source = reread_document(node.source, index, text)
     root = source.documents[index].root if index < len(source.documents) else None
     for step in steps:
-        root = members_of(root)[step][1] if root is not None else None
+        root = member_at(root, step) if root is not None else None
     if root is None:
         raise NotEditable("the edited text could not be read again")
     return root
+
+
+def member_at(node: Node, step: int) -> Node:
+    """The member of a list or mapping that a step of `find_steps` leads to."""
+    return members_of(node)[step][1]

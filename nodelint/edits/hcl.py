@@ -271,33 +271,17 @@ def is_literal(node: Node) -> bool:
 
 
 def change_literal(node: Node, value: object) -> list[Edit]:
-    """Another value in the place of a literal: of a scalar a scalar, of a list of texts other texts.
-
-    Raises `NotEditable`.
-    """
+    """Another value in the place of a literal, by the fewest edits. Raises `NotEditable`."""
     own = _read_literal(node.source, node)
     if own is None or own.kind != node.kind:
         raise NotEditable("it is no literal")
     if own.kind == "scalar" and isinstance(value, str | int | float):
         return set_value(own, value)
-    texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if not isinstance(value, list) or not texts or any(not isinstance(item.value, str) for item in own.items):
-        raise NotEditable("it is no value of one line")
-    source, text = own.source, own.source.text
-    from difflib import SequenceMatcher
+    from nodelint.edits.restructuring import Operations, Restructuring
 
-    now = [str(item.value) for item in own.items]
-    steps = SequenceMatcher(None, now, value, autojunk=False).get_opcodes()
-    for kind, a, b, c, d in reversed(steps):
-        shared = min(b - a, d - c) if kind != "equal" else 0
-        if kind == "equal":
-            continue
-        for n in range(shared):
-            own = _apply(own, set_value(own.items[a + n], value[c + n]))
-        if d - c > shared:
-            own = _apply(own, insert_items(own, a + shared, value[c + shared : d]))
-        for n in reversed(range(a + shared, b)):
-            own = _apply(own, remove(own.items[n]))
+    source, text = own.source, own.source.text
+    operations = Operations(set_value, replace, insert_items, add_keys, remove)
+    own = Restructuring(operations, _apply, lambda literal: literal).run(own, value)
     end = len(text) - (len(own.source.text) - own.end)
     if own.source.text == text:
         return []

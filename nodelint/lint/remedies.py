@@ -85,6 +85,8 @@ def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestio
     holder = node.parent
     if holder is None or node.shared:
         return []
+    if obj.partial and len(holder.entries) == 1:  # whether an empty mapping is refused is not judged there
+        return []
     problems = judge(obj) if judge is not None else ()
     if len(problems) > MOST_TRIED and all(problem.node is not node for problem in problems[:MOST_TRIED]):
         return []

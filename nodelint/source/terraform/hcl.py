@@ -169,15 +169,20 @@ class Text:
 
 
 def read_literal(source: SourceText, start: int, end: int) -> Node | None:
-    """The text, number, word or list that begins at `start`; None where that is none, or goes on up to `end`."""
+    """The text, number, word, list or object that begins at `start`.
+
+    None where that is none, or goes on up to `end`.
+    """
     text = source.text
-    if start >= end or not (text[start].isalnum() or text[start] in '"[-'):
+    if start >= end or not (text[start].isalnum() or text[start] in '"[{-'):
         return None
-    bracketed = text[start] == "["
+    bracketed = text[start] in "[{"
     words = Text(text, start, end, bracketed)
     reader = HclReader(source, words.tokens)
     try:
-        found = reader.list(0, 0) if bracketed else reader.literal(0)
+        if bracketed and reader.is_loop(0):
+            return None
+        found = reader.list(0, 0) if text[start] == "[" else reader.object(0, 0) if bracketed else reader.literal(0)
     except HclError:
         return None
     if found is None or found[1] != len(words.tokens):

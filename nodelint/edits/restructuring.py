@@ -1,0 +1,118 @@
+"""A mapping or list that is to hold something else, by the fewest edits: what stays keeps its style and comments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from nodelint.edits.collections import NotEditable
+from nodelint.edits.formatting import Plain
+from nodelint.model.finding import Edit
+from nodelint.source.nodes import Node
+from nodelint.tuples import NamedTuple
+
+
+class Operations(NamedTuple):
+    """The edits of one step, as `nodelint.edits` and the module of a language have them."""
+
+    set_value: Callable[..., list[Edit]]
+    replace: Callable[..., list[Edit]]
+    insert_items: Callable[..., list[Edit]]
+    add_keys: Callable[..., list[Edit]]
+    remove: Callable[..., list[Edit]]
+
+
+_MOST_STEPS = 50
+"""Each step reads the text again; what takes more is no small change."""
+
+
+class Restructuring:
+    """Steps that make a value another one; after each the text is read again.
+
+    `read_edited` gives the root with some edits made, `find` the value in a root.
+    """
+
+    def __init__(
+        self, operations: Operations, read_edited: Callable[[Node, list[Edit]], Node], find: Callable[[Node], Node]
+    ) -> None:
+        self._operations = operations
+        self._read_edited = read_edited
+        self._find = find
+        self._left = _MOST_STEPS
+
+    def run(self, root: Node, new: object) -> Node:
+        """The root in which the value is `new`. Raises `NotEditable`, also where it comes to anything else."""
+        try:
+            root = self._change(root, (), new)
+        except ValueError:  # edits of one step that touch each other
+            raise NotEditable("the edits overlap") from None
+        if self._find(root).plain() != new:
+            raise NotEditable("the edited text holds something else")
+        return root
+
+    def _find_at(self, root: Node, path: tuple[str | int, ...]) -> Node:
+        node = self._find(root)
+        for step in path:
+            found = node.items[step] if isinstance(step, int) else node.get(step)
+            if found is None:
+                raise NotEditable("the edited text could not be read again")
+            node = found
+        return node
+
+    def _edit(self, root: Node, made: list[Edit]) -> Node:
+        self._left -= 1
+        if self._left < 0:
+            raise NotEditable("too much changes")
+        return self._read_edited(root, made)
+
+    def _change(self, root: Node, path: tuple[str | int, ...], new: object) -> Node:
+        node = self._find_at(root, path)
+        if node.plain() == new:
+            return root
+        if node.kind == "scalar" and isinstance(new, str | int | float):
+            return self._edit(root, self._operations.set_value(node, new))
+        if node.kind == "mapping" and isinstance(new, dict):
+            return self._change_mapping(root, path, new)
+        if node.kind == "sequence" and isinstance(new, list):
+            return self._change_sequence(root, path, new)
+        if new is None or isinstance(new, bool):
+            raise NotEditable("it is no value that is written so")
+        return self._edit(root, self._operations.replace(node, new))
+
+    def _change_mapping(self, root: Node, path: tuple[str | int, ...], new: dict[str, Plain]) -> Node:
+        names = [entry.name for entry in self._find_at(root, path).entries]
+        if None in names or len(set(names)) < len(names):
+            raise NotEditable("the keys are not known")
+        before: str | None = None
+        for name, value in new.items():
+            if name in names:
+                root = self._change(root, (*path, name), value)
+            else:
+                mapping = self._find_at(root, path)
+                root = self._edit(root, self._operations.add_keys(mapping, {name: value}, before, before is None))
+            before = name
+        for gone in [str(name) for name in names if name not in new]:
+            root = self._edit(root, self._operations.remove(self._find_at(root, (*path, gone))))
+        return root
+
+    def _change_sequence(self, root: Node, path: tuple[str | int, ...], new: list[Plain]) -> Node:
+        from difflib import SequenceMatcher
+
+        now = [_key(item.plain()) for item in self._find_at(root, path).items]
+        steps = SequenceMatcher(None, now, [_key(item) for item in new], autojunk=False).get_opcodes()
+        for kind, a, b, c, d in reversed(steps):  # from the back: the indices in front stay what they are
+            if kind == "equal":
+                continue
+            shared = min(b - a, d - c)
+            for n in range(shared):
+                root = self._change(root, (*path, a + n), new[c + n])
+            if d - c > shared:
+                items = new[c + shared : d]
+                root = self._edit(root, self._operations.insert_items(self._find_at(root, path), a + shared, items))
+            for index in reversed(range(a + shared, b)):
+                root = self._edit(root, self._operations.remove(self._find_at(root, (*path, index))))
+        return root
+
+
+def _key(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
