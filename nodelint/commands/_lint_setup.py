@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import LintRequest, Report, Target
+    from nodelint.lint.incremental import ResultCaches
     from nodelint.lint.results import Skipped
     from nodelint.session import Session
     from nodelint.source import Source
@@ -184,10 +185,15 @@ def rendered(paths: Sequence[str], found: Discovery, settings: Settings) -> Rend
     return built
 
 
-def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory | None = None) -> Judge:
+def judge_of(
+    rendering: Rendering | None,
+    jobs: int | None,
+    inventory: Inventory | None = None,
+    memory: ResultCaches | None = None,
+) -> Judge:
     """What judges: the engine, over what is built; `jobs` are the processes that do it.
 
-    `inventory` is what was built before, and serves where the files are still the same.
+    `inventory` is what was built before, and serves where the files are still the same. `memory` is that of `lint`.
     """
 
     def judge(sources: Sequence[Source], request: LintRequest) -> Report:
@@ -198,7 +204,7 @@ def judge_of(rendering: Rendering | None, jobs: int | None, inventory: Inventory
             made = inventory
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
-        report = lint(sources, request, jobs=jobs, built=made.built)
+        report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
         return report._replace(skipped=(*report.skipped, *skip_unbuilt(made.unbuilt), *skip_remote(made.remote)))
 
     return judge

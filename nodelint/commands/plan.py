@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import PlanSettingFlags
     from nodelint.drift.cluster import Cluster
     from nodelint.lint.config import Settings
-    from nodelint.lint.engine import Report
+    from nodelint.lint.engine import LintRequest, Report
     from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
     from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
@@ -234,10 +234,30 @@ def _planned(
         plan = plan._replace(workloads=workload_changes(was, new, plan.options, settings))
     add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
-    before = judge_of(was.built, settings.jobs, was.inventory)(was.found.sources, then)
-    after = judge_of(new.built, settings.jobs, new.inventory)(new.found.sources, ready.request)
+    before, after = _judge_sides(was, new, (then, ready.request), settings)
     places = *unread_places((before, after), (was, new), plan.uncompared, unread), *changed_values(was, new)
     return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
+
+
+def _judge_sides(
+    was: Read, new: Read, requests: tuple[LintRequest, LintRequest], settings: Settings
+) -> tuple[Report, Report]:
+    """What `check` says of both sides. What is the same on both is judged once, where that can be told."""
+    from nodelint.plan.twins import match_twins
+
+    then, request = requests
+    twins = None
+    if not (request.target.facts or request.target.choose or then.target.choose):
+        twins = match_twins(*((read.inventory, read.beside, read.root) for read in (was, new)))
+    old_side, new_side = was.found.sources, new.found.sources
+    if twins is None:
+        before = judge_of(was.built, settings.jobs, was.inventory)(old_side, then)
+        return before, judge_of(new.built, settings.jobs, new.inventory)(new_side, request)
+    from nodelint.lint.incremental import ResultCaches
+
+    memory = ResultCaches()
+    after = judge_of(new.built, settings.jobs, new.inventory, memory)(new_side, request)
+    return judge_of(was.built, settings.jobs, was.inventory, memory.carry_over(twins))(old_side, then), after
 
 
 def _own_options(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nodelint.lint.rule import Rule
     from nodelint.lint.target import Target
     from nodelint.lint.templates import Templates
+    from nodelint.release_evidence.settings import ControllerFacts
 
 _T = TypeVar("_T")
 
@@ -132,6 +133,9 @@ class RecordingContext(Context):
     def images(self, node_class: EC2NodeClass) -> ImageSet:
         return self._note("images", node_class, lambda: super(RecordingContext, self).images(node_class))
 
+    def settings(self, obj: Object) -> ControllerFacts:
+        return self._note("settings", obj, lambda: super(RecordingContext, self).settings(obj))
+
     def user_data(self, node_class: EC2NodeClass) -> UserData | None:
         # What is read of user data knows its places, and is read anew; it hangs on nothing but the images.
         self.images(node_class)
@@ -226,6 +230,33 @@ class ResultCache:
             self._compared[pair] = _is_same_identity(old, other), old, other
         return self._compared[pair][0]
 
+    def carry_over(self, twins: Mapping[int, Object]) -> ResultCache:
+        """What holds of other objects that are the same, by the ids of those that were judged.
+
+        A rule that was silent is silent again, unless it is told other things. Those that said something look again:
+        what they say knows its places.
+        """
+        carried = ResultCache()
+        carried._mark = self._mark
+        known: dict[int, object] = {}
+        for cached in self._said.values():
+            twin = twins.get(id(cached.obj))
+            if twin is None:
+                continue
+            again = {*cached.results, *cached.skipped}
+            dependencies: dict[Dependency, tuple[object, set[str]]] = {}
+            for question, (answer, names) in cached.dependencies.items():
+                equivalents = _carry_question(question, answer, twins, known)
+                if equivalents is None:
+                    again |= names
+                    continue
+                for same, expected in equivalents:
+                    dependencies.setdefault(same, (expected, set()))[1].update(names)
+            if again:
+                dependencies[_ASKED_AGAIN] = (_OTHERWISE, again)
+            carried._said[id(twin)] = CachedResults(twin, cached.rules, {}, {}, dependencies, [])
+        return carried
+
     def move(self, moved: Moved) -> None:
         """A source's text has changed: what is said of it is somewhere else now, or has to be said anew."""
         for key, cached in list(self._said.items()):
@@ -242,6 +273,12 @@ class ResultCaches:
     def for_release(self, release: object) -> ResultCache:
         """What is kept for one release."""
         return self._kept.setdefault(release, ResultCache())
+
+    def carry_over(self, twins: Mapping[int, Object]) -> ResultCaches:
+        """What holds of other objects that are the same, by the ids of those that were judged (see `plan.twins`)."""
+        carried = ResultCaches()
+        carried._kept = {release: cache.carry_over(twins) for release, cache in self._kept.items()}
+        return carried
 
     def move(self, moved: Moved) -> None:
         """A source's text has changed."""
@@ -264,6 +301,53 @@ def _rerun_rule(cached: CachedResults, rule: Rule, context: RecordingContext, ru
     for question, answer in noted.items():
         cached.dependencies.setdefault(question, (answer, set()))[1].add(rule.name)
     return faults
+
+
+_RELATIONS = frozenset(
+    {"objects", "classes", "defined_classes", "may_be_named_so", "node_class", "pools", "foreign_group", "duplicates"}
+    | {"interchangeable_pools", "cluster_pools", "definition_elsewhere"}
+)
+"""Questions whose answer is objects, or whether there are any."""
+
+_ASKED_AGAIN = Dependency("objects", None, "asked again")
+_OTHERWISE = object()
+"""What no question is answered with."""
+
+
+def _carry_question(
+    question: Dependency, answer: object, twins: Mapping[int, Object], known: dict[int, object]
+) -> Sequence[tuple[Dependency, object]] | None:
+    """The questions, each with its answer, on which the answer to one rests for other objects that are the same.
+
+    None where that is not known, or where the answer is about an object that has no twin. `known` are answers by the
+    ids of those that were given.
+    """
+    about = None if question.about is None else twins.get(id(question.about))
+    if question.about is not None and about is None:
+        return None
+    if question.name in _RELATIONS:
+        if id(answer) not in known:
+            known[id(answer)] = _carry_answer(answer, twins)
+        expected = known[id(answer)]
+        return None if expected is _OTHERWISE else [(question._replace(about=about), expected)]
+    if question.name in ("problems", "images"):
+        return []
+    if question.name == "resolution":
+        node_class = twins.get(id(getattr(answer, "node_class", None)))
+        return None if node_class is None else [(Dependency("node_class", about), node_class)]
+    return None
+
+
+def _carry_answer(answer: object, twins: Mapping[int, Object]) -> object:
+    if isinstance(answer, Mapping):
+        entries = {key: twins.get(id(value), _OTHERWISE) for key, value in answer.items()}
+        return _OTHERWISE if _OTHERWISE in entries.values() else entries
+    if isinstance(answer, list | tuple):
+        objects = [twins.get(id(value), _OTHERWISE) for value in answer]
+        return _OTHERWISE if _OTHERWISE in objects else objects
+    if isinstance(answer, Object):
+        return twins.get(id(answer), _OTHERWISE)
+    return answer if answer is None or isinstance(answer, bool) else _OTHERWISE
 
 
 def _is_same_identity(old: object, other: object) -> bool:

@@ -243,12 +243,15 @@ class _Planner:
         sides = Sides(
             pair.old, new_pool, old_class, new_class, self.options.facts, self.options.versions, written_class
         )
-        before = self.old.resolution(pair.old) if gap is None else self._resolve(pair.old, None)
+        same_class = new_class is old_class or new_class is None
+        moved = self.options.moved is not None or self.options.facts is not self.options.old_facts
+        if not moved and self._is_unchanged(pair, old_class, written_class):
+            before = self.new.resolution(pair.new)  # which the rules ask for, too
+        else:
+            before = self.old.resolution(pair.old) if gap is None else self._resolve(pair.old, None)
         after: Resolution | None = before
         found = UNTOUCHED
-        same_class = new_class is old_class or new_class is None
-        moved = self.options.moved is not None
-        if new_pool is not pair.old or not same_class or moved or self.options.facts is not self.options.old_facts:
+        if new_pool is not pair.old or not same_class or moved:
             after = self._after(pair.new, pair.old if refused else pair.new, new_class)
             running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(pair.old.name)))
             found = verdict(sides, before, after if not same_class else None, self.options.schemas, running)
@@ -270,6 +273,12 @@ class _Planner:
             never_stored=self._never_stored(pair.old, old_class) if found.replaced != "none" else None,
         )
         return self._rolled(plan._replace(nodes=self._nodes(sides, found)), (pair.old, new_pool))
+
+    def _is_unchanged(self, pool: Pair, old_class: EC2NodeClass | None, written_class: EC2NodeClass | None) -> bool:
+        """Whether a pool and its class are the same on both sides."""
+        node_class = self.now.get(id(old_class))
+        changes = pool.change, node_class.change if node_class is not None else None
+        return changes == ("unchanged", "unchanged") and node_class is not None and node_class.new is written_class
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> UnreadFile | None:
         """What keeps the class of a pool from being compared; None where nothing does."""
