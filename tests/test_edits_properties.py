@@ -22,9 +22,12 @@ from nodelint.edits import (
     add_key,
     apply,
     difference,
+    find_steps,
     insert_item,
+    member_at,
     remove,
     replace,
+    restructure,
     set_key,
     set_value,
     set_values,
@@ -396,6 +399,33 @@ def test_set_values(document, data) -> None:
     edits = set_values(node, new)
     after = check(source, edits, {**value, "values": new})
     assert set_values(read(after).documents[0].root.get("values"), new) == []
+
+
+@given(documents(), values, keys, st.data())
+def test_restructure(document, item, key, data) -> None:
+    """Any mapping or list becomes another by steps: what goes, what changes and what is new."""
+    text, _ = document
+    source = read(text)
+    found = [node for node, _ in nodes(source) if node.kind != "scalar"]
+    assume(found)
+    place = data.draw(st.sampled_from(found))
+    wanted = place.plain()
+    for _ in range(data.draw(st.integers(1, 3))):
+        if isinstance(wanted, dict):
+            gone = data.draw(st.sampled_from([None, *wanted]))
+            wanted = {name: value for name, value in wanted.items() if name != gone} | {key: item}
+        else:
+            number = data.draw(st.integers(0, len(wanted)))
+            wanted = [*wanted[:number], item, *wanted[number + data.draw(st.integers(0, 1)) :]]
+    try:
+        edits = restructure(place, wanted)
+    except NotEditable:
+        return
+    steps = find_steps(place)
+    again = read(apply(text, edits)).documents[0].root
+    for step in steps:
+        again = member_at(again, step)
+    assert again.plain() == wanted
 
 
 @given(documents())

@@ -21,7 +21,7 @@ from nodelint.report.style import TextStyle
 
 from . import in_process
 
-TOP = click.Context(cli, info_name="nodelint")
+TOP = click.Context(cli, info_name="nodelint", **cli.context_settings)
 COMMANDS = cli.list_commands(TOP)
 POOL = """\
 apiVersion: karpenter.sh/v1
