@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from nodelint import edits
 from nodelint.build import read_inventory
 from nodelint.commands import echo_json
+from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
@@ -585,6 +586,32 @@ def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatc
     assert len(asked) <= len(twin.catalog.names)
     prices = {name: price for price, name in twin.list_prices(twin.candidates)}
     assert prices == {name: price_in(twin, name, "us-east-1") for name in twin.catalog.names_in(twin.candidates)}
+
+
+def test_the_cheapest_type_is_found_without_a_look_at_all_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    (its_pool,) = objects(Source.from_text("p.yaml", pool()))
+    assert isinstance(its_pool, NodePool)
+    resolution = Context([its_pool], TARGET).resolution(its_pool)
+    names = resolution.catalog.names_in(resolution.candidates)
+    twin = resolution.with_overlays((), dict.fromkeys(names[7:400:50], ("0.00001",)), {}, ())
+    looks = 0
+    meet = TypeSet.__and__
+
+    def count(left: TypeSet, right: TypeSet) -> TypeSet:
+        nonlocal looks
+        looks += 1
+        return meet(left, right)
+
+    for each in (resolution, twin, resolution):
+        assert each.cheapest_type(each.catalog.types_of([])) is None
+        for start in range(0, len(names), 90):
+            types = each.catalog.types_of(names[start : start + 60])
+            priced = [(price, name) for price, name in each.list_prices(types) if price is not None]
+            looks = 0
+            with monkeypatch.context() as patched:
+                patched.setattr(TypeSet, "__and__", count)
+                assert each.cheapest_type(types) == min(priced, default=None)
+            assert looks < 90
 
 
 def test_requests_are_not_held_against_each_type(monkeypatch: pytest.MonkeyPatch) -> None:

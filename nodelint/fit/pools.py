@@ -206,6 +206,11 @@ class EmptyPool:
                 return taint
         return None
 
+    @cached_property
+    def own_types(self) -> tuple[TypeSet, TypeSet]:
+        """The types that meet its own requirements, and those with such an offer: most pods ask for nothing else."""
+        return self.meeting(self.requirements, self.allowed), self.offered(self.requirements, self.allowed)
+
     def meeting(self, requirements: Iterable[Requirement], types: TypeSet) -> TypeSet:
         """The types whose labels go with requirements, key by key (`Intersects`)."""
         supply = self.resolution.supply

@@ -181,8 +181,10 @@ class _Attempt:
         if clash is not None:
             at = next((expression.node for expression in expressions if normalize(expression.key) == clash), None)
             return PoolVerdict(pool, NONE, _clash_refusal(clash, requirements, pool, at))
-        total = pool.requirements.copy()
-        total.add(*requirements)
+        total = pool.requirements
+        if expressions:
+            total = total.copy()
+            total.add(*requirements)
         found = PoolVerdict(pool, NONE, None)
         for volume in self.volumes or (None,):
             found = self._on_types(total, volume, state.topologies)
@@ -214,6 +216,8 @@ class _Attempt:
     def _too_few(self, types: TypeSet) -> PoolRefusal | None:
         """Whether minValues are not met by the types left, or by the cheapest of them that are handed on."""
         pool, resolution = self.pool, self.pool.resolution
+        if not resolution.min_values:
+            return None
         key = pool.unmet_among(types)
         if key is None:
             most = 600 if pool.release >= MORE_TYPES else resolution.most_launched
@@ -226,8 +230,10 @@ class _Attempt:
     def _filtered(self, requirements: Requirements) -> tuple[TypeSet, PoolRefusal | None]:
         """The types that meet requirements, have room and an offer; else the refusal in the words of core."""
         pool = self.pool
-        meeting = pool.meeting(requirements, pool.allowed)
-        offered = pool.offered(requirements, pool.allowed)
+        if requirements is pool.requirements:
+            meeting, offered = pool.own_types
+        else:
+            meeting, offered = pool.meeting(requirements, pool.allowed), pool.offered(requirements, pool.allowed)
         left, met, fitting, with_offer, in_pairs = NONE, False, False, False, set[str]()
         for group in self.daemons:
             if group.port_taken_from(self.pod) is not None:

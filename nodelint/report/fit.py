@@ -76,10 +76,10 @@ def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
 def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
     """The cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
     resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
-    priced = [(price, name) for price, name in resolution.list_prices(verdict.types) if price is not None]
-    if not priced:
+    found = resolution.cheapest_type(verdict.types)
+    if found is None:
         return None
-    price, name = min(priced)
+    price, name = found
     size = sizes.of_type(name)
     whole = sizes.exact
     return {

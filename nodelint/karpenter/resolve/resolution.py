@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import combinations
 from types import MappingProxyType
@@ -20,6 +20,9 @@ from nodelint.model.releases import KubernetesVersion, Version, has_defect
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
+
+_GROUP = 40
+"""Types of about the same price that are looked at together: there are about as many such groups."""
 
 
 class LineEffect(NamedTuple):
@@ -164,7 +167,8 @@ class Resolution:
     ) -> Resolution:
         """The same with overlays applied to prices and capacity; which types meet the requirements stays."""
         twin = copy(self)
-        twin.__dict__.pop("_prices", None)
+        for price_field in ("_prices", "_by_price"):
+            twin.__dict__.pop(price_field, None)
         twin.overlay_names, twin.settled_overlays = names, settled
         twin.price_changes, twin.overlay_capacity = price_changes, capacity
         return twin
@@ -292,6 +296,26 @@ class Resolution:
         prices = sorted((price, name) for price, name in self.list_prices(types) if price)
         limit = prices[min(most, len(prices)) - 1][0] if prices else 0.0
         return self.catalog.types_of(name for price, name in prices if price <= limit)
+
+    def cheapest_type(self, types: TypeSet) -> tuple[float, str] | None:
+        """The least price of some types, with the first type that has it; None where no price is known."""
+        for types_of_group, group in self._by_price:
+            if types_of_group & types:
+                return next((price, name) for only, price, name in group if only & types)
+        return None
+
+    @cached_property
+    def _by_price(self) -> Sequence[tuple[TypeSet, Sequence[tuple[TypeSet, float, str]]]]:
+        """Each type with its price, the cheapest first, in groups with the set of their types."""
+
+        def order() -> Sequence[tuple[TypeSet, Sequence[tuple[TypeSet, float, str]]]]:
+            prices = zip(self._prices, self.catalog.names, strict=True)
+            known = sorted((price, name) for price, name in prices if price is not None)
+            offers = [(self.catalog.only(name), price, name) for price, name in known]
+            groups = [offers[start : start + _GROUP] for start in range(0, len(offers), _GROUP)]
+            return [(union(only for only, _, _ in group), group) for group in groups]
+
+        return order() if self.price_changes else self.catalog.remembered(("by price", self.region), order)
 
     def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
         """What each of some types costs per hour on demand in the region, in USD, with its name.
