@@ -123,6 +123,9 @@ SHAPES |= {
     "lists": 'a: {{ without .Values.types "m5.large" | toJson }}\nb: {{ rest .Values.types | toJson }}'
     "\nc: {{ reverse .Values.types | toJson }}\nd: {{ slice .Values.types 0 1 | toJson }}",
     "numbers": 'a: {{ mod 7 4 }}\nb: {{ ceil 1.2 }}\nc: {{ round 1.256 2 }}\nd: [{{ seq 1 3 | replace " " ", " }}]',
+    "a choice": 'a: {{ ternary "x" "y" (eq .Values.name "batch") }}\nb: {{ ternary 1 2 (eq .Values.name "z") }}',
+    "a choice by a text": 'a: {{ ternary "x" "y" .Values.name }}\nb: {{ .Values.zone }}',
+    "a percent that ends a form": 'a: {{ printf "%d%" (int .Values.limit) | quote }}\nb: {{ .Values.name }}',
     "digests": "a: {{ sha256sum .Values.name }}\nb: {{ .Values.name | b64enc }}",
 }
 OPEN = {
@@ -139,6 +142,8 @@ OPEN = {
     "what the release gives",
     "lookup",
     "capabilities",
+    "a choice by a text",
+    "a percent that ends a form",
 }
 """What is empty, or cannot be told before the chart is installed: something of it stays code, or a placeholder."""
 

@@ -74,6 +74,7 @@ def rules_said(report: Report) -> list[str]:
         ({"weight": 10}, {"lines": [SPOT]}, ["untainted-weight", "shadowed-pool"]),
         ({"weight": 10, "limits": True}, {}, ["untainted-weight"]),
         ({"weight": 10, "lines": [SPOT]}, {}, ["untainted-weight"]),
+        ({"weight": 10, "lines": [OF_C]}, {}, ["untainted-weight"]),  # it has fewer types
         ({"weight": 10}, {"label": "team: b"}, ["untainted-weight"]),
         ({"weight": 10, "taint": TAINT}, {}, []),
         # spot behind on-demand

@@ -29,7 +29,7 @@ from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version
 from nodelint.report.triage import triage_json, triage_text
 from nodelint.source import Source
 from nodelint.triage import NoLog, Triage, bounded, format_time, triage, with_findings
-from nodelint.triage.causes import causes, recognise, release_of, shape
+from nodelint.triage.causes import Case, Verdict, causes, recognise, release_of, shape
 from nodelint.triage.streams import LONGEST_LINE
 from nodelint.triage.times import instant
 
@@ -149,6 +149,22 @@ def test_where_the_release_is_not_known_what_depends_on_it_cannot_be_told() -> N
     assert "help: Name the release with --karpenter-version." in text
     SCHEMA.validate(triage_json(read, "-"))
     assert verdicts(triage(lines_of(started, failed), Version(1, 6, 8))) == {"no-types-known": "passes"}
+
+
+def test_where_the_release_is_not_known_each_meaning_has_its_releases() -> None:
+    def told(*cases: tuple[str, Verdict, str]) -> tuple[str, str]:
+        written = tuple(Case(releases, None, verdict, means, "") for releases, verdict, means in cases)
+        case = causes()[0]._replace(cases=written).case_of_any_release("unknown")
+        return case.means.removeprefix("It depends on the release, which is not known here. "), case.verdict
+
+    three: tuple[tuple[str, Verdict, str], ...] = (
+        (">=1.7.0", "stays", "now"),
+        ("<1.2.0", "stays", "at first"),
+        ("", "passes", "then"),
+    )
+    assert told(*three) == ("Up to 1.1.10: at first 1.2.0 to 1.6.8: then From 1.7.0 on: now", "unclear")
+    own = "Up to 1.6.8 at first"  # a text that says so itself
+    assert told(three[0], ("<1.7.0", "stays", own)) == (f"{own} From 1.7.0 on: now", "stays")
 
 
 def test_what_goes_on_after_the_start_is_told_once() -> None:

@@ -52,6 +52,7 @@ _MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
 
 # A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
 _SNAPSHOT = b'"nodelint-snapshot"'
+_BEFORE_A_KEY = b"\xef\xbb\xbf{ \t\r\n"
 
 # Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
 _LARGEST = 64 << 20
@@ -430,7 +431,7 @@ def _stdin() -> bytes:
 def _concerns_karpenter(data: bytes) -> bool:
     # A file in UTF-16 has the letters of the mark with zeros between them.
     marked = _is_marked(data) or (data.find(b"\0") >= 0 and _is_marked(data.replace(b"\0", b"")))
-    return marked and _SNAPSHOT not in data[:200]
+    return marked and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
 
 
 def _is_wanted(data: bytes, found: Discovery) -> bool:
