@@ -51,6 +51,14 @@ def test_a_class_is_found_where_a_template_fills_in_its_group(tree: Path) -> Non
     assert "class.yaml" in [s.path for s in discover(["."]).sources]
 
 
+@pytest.mark.parametrize(
+    ("head", "is_snapshot"), [("{\n", True), ("\ufeff{", True), ('{"kind": "NodePool", ', False)]
+)
+def test_a_snapshot_beside_the_manifests_is_none_of_them(tree: Path, head: str, is_snapshot: bool) -> None:
+    (tree / "facts.json").write_text(f'{head}"nodelint-snapshot": 1, "a": "karpenter.sh"}}', encoding="utf-8")
+    assert ("facts.json" in [source.path for source in discover(["."]).sources]) == (not is_snapshot)
+
+
 def test_a_file_that_is_named_is_read_whatever_it_is_called(tree: Path) -> None:
     assert [s.path for s in discover(["a/notes.md", ".hidden"]).sources] == [
         "a/notes.md",

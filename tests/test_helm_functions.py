@@ -124,6 +124,8 @@ SHAPES |= {
     "\nc: {{ reverse .Values.types | toJson }}\nd: {{ slice .Values.types 0 1 | toJson }}",
     "numbers": 'a: {{ mod 7 4 }}\nb: {{ ceil 1.2 }}\nc: {{ round 1.256 2 }}\nd: [{{ seq 1 3 | replace " " ", " }}]',
     "a choice": 'a: {{ ternary "x" "y" (eq .Values.name "batch") }}\nb: {{ ternary 1 2 (eq .Values.name "z") }}',
+    "a choice by what comes through a pipe": 'a: {{ eq .Values.name "batch" | ternary "x" "y" }}',
+    "a choice by a text from a pipe": 'a: {{ .Values.name | ternary "x" "y" }}\nb: {{ .Values.zone }}',
     "a choice by a text": 'a: {{ ternary "x" "y" .Values.name }}\nb: {{ .Values.zone }}',
     "a percent that ends a form": 'a: {{ printf "%d%" (int .Values.limit) | quote }}\nb: {{ .Values.name }}',
     "digests": "a: {{ sha256sum .Values.name }}\nb: {{ .Values.name | b64enc }}",
@@ -143,6 +145,7 @@ OPEN = {
     "lookup",
     "capabilities",
     "a choice by a text",
+    "a choice by a text from a pipe",
     "a percent that ends a form",
 }
 """What is empty, or cannot be told before the chart is installed: something of it stays code, or a placeholder."""

@@ -82,6 +82,17 @@ def concise(nodelint: Run, *args: str) -> list[str]:
     return [line for line in lines if re.match(r"[^ ]+:\d+:\d+: ", line)]
 
 
+def test_a_finding_about_a_name_stands_where_the_patch_has_it(nodelint: Run) -> None:
+    write(
+        overlay(
+            "patches: [path: more.yaml]\n".replace("[path: more.yaml]", "[{path: more.yaml}]"),
+            more=patch("  weigth: 3\n"),
+        )
+    )
+    (line,) = concise(nodelint, "--select", "unknown-field")
+    assert line.startswith("prod/more.yaml:5:3: ")
+
+
 # -- lists that a patch replaces
 
 

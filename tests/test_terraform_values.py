@@ -209,6 +209,7 @@ def filled(text: str, **values: str) -> str:
         ("%{ for i in z ~}\n- ${i}${y}\n%{ endfor ~}\n", "%{ for i in z ~}\n- ${i}z\n%{ endfor ~}\n"),
         ("%{ if x ~}\n  a: 1\n%{ else ~}\n  a: 2\n%{ endif ~}\nb: 2\n", "  a: 1\nb: 2\n"),
         ("a: ${ x ~}\n  b", "a: 1  b"),
+        ('%{ if "true" }a%{ else }b%{ endif }%{ if "false" }c%{ else }d%{ endif }', "ad"),
         ("a:\n  %{~ if x }1%{ endif ~}\n", "a:\n1"),
         ("a: ${upper(y)}", "a: Z"),
     ],
@@ -300,6 +301,8 @@ def test_no_expression_breaks_the_evaluator(words: list[str]) -> None:
     [
         ("merge(m, { b = 2 }, null)", {"a": 1, "b": 2}),
         ("merge(m, z)", UNKNOWN),
+        ("[min(3, 1, 2), max(1, 3, 2)]", [1, 3]),
+        ("[1, provider::aws::trim_iam_role_path(z)]", [1, UNKNOWN]),
         (
             r'replace("- \"key\": 1\n  \"a-b\": 2", "/((?:^|\n)[\\s-]*)\"([\\w-]+)\":/", "$1$2:")',
             "- key: 1\n  a-b: 2",

@@ -203,10 +203,6 @@ def _kind(value: object) -> str:
     return found
 
 
-def _ternary(yes: object, no: object, test: bool) -> object:
-    return yes if test else no
-
-
 def _tpl(text: object, _: object) -> object:
     if "{{" in read_text(text):
         raise Unresolved
@@ -243,7 +239,6 @@ FUNCTIONS: dict[str, Function] = {
     "print": typed("a", printed),
     "required": typed("sa", _required),
     "semverCompare": typed("ss", _semver_compare),
-    "ternary": typed("aab", _ternary),
     "toJson": typed("a", _to_json),
     "toRawJson": typed("a", _to_json),
     "toString": typed("a", printed),

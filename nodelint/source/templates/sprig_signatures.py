@@ -13,7 +13,7 @@ Function = Callable[..., object]
 def typed(takes: str, function: Function) -> Function:
     """A function whose arguments are checked and given as Python's.
 
-    `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number, `b` a truth value,
+    `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number,
     `m` a map as a node, `l` the items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?`
     lets it be left out.
     """
@@ -89,13 +89,6 @@ def _read_number(value: object) -> int | float:
     return scalar
 
 
-def _read_truth(value: object) -> bool:
-    scalar = hold_value(value)
-    if not isinstance(scalar, bool):
-        raise Unresolved
-    return scalar
-
-
 def _read_anything(value: object) -> object:
     if isinstance(value, Unordered):
         raise Unresolved
@@ -106,7 +99,6 @@ _READERS: dict[str, Function] = {
     "s": read_text,
     "i": _read_integer,
     "n": _read_number,
-    "b": _read_truth,
     "m": read_map,
     "l": read_items,
     "a": _read_anything,
