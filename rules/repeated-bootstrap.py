@@ -23,7 +23,7 @@ spec.userData: |
 ```
 """
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, releases, rule
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, edits, releases, remedies, rule
 
 _TAINT = "karpenter.sh/unregistered"
 
@@ -56,6 +56,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             message=f"{call.program} runs twice: this call starts the kubelet, and Karpenter's own comes too late",
             severity=None if fails else "warning",
             edits=edits.if_editable(data.places.replace, *call.lines, "") if call.plain else (),
+            suggestions=[]
+            if call.plain
+            else remedies.list_suggestions(remedies.move_kubelet_flags(node_class, data, call.start, call.end)),
             also=[
                 Also(data.places.locate(endpoint, endpoint + 20), "one cluster's endpoint: Karpenter knows its own")
             ]

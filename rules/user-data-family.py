@@ -52,7 +52,19 @@ spec.userData: |
 import base64
 import re
 
-from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, Node, Suggestion, edits, rule, userdata
+from nodelint.api import (
+    UNKNOWN,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Node,
+    Suggestion,
+    edits,
+    remedies,
+    rule,
+    userdata,
+)
 
 JOINS = "the node joins without it"
 """Karpenter's own part is another one of the archive, and runs whatever becomes of this."""
@@ -97,11 +109,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             else (),
             note=f"{trouble.note}; {JOINS}" if trouble.joins else trouble.note,
             help=trouble.help,
-            suggestions=_ways(node, data, trouble) if trouble.new is None and node is not None else [],
+            suggestions=_ways(node_class, node, data, trouble) if trouble.new is None and node is not None else [],
         )
 
 
-def _ways(node: Node, data: "userdata.UserData", trouble: "userdata.UserDataProblem") -> list[Suggestion]:
+def _ways(
+    node_class: EC2NodeClass, node: Node, data: "userdata.UserData", trouble: "userdata.UserDataProblem"
+) -> list[Suggestion]:
     """User data that the family cannot read at all goes; of a script, a call of what is not there.
 
     What is base64 is written as it was before.
@@ -117,5 +131,6 @@ def _ways(node: Node, data: "userdata.UserData", trouble: "userdata.UserDataProb
     call = data.text[trouble.start : trouble.end]
     if "call fails" not in trouble.message or call.rstrip().endswith("\\") or re.search(r"[;&|)]", call):
         return []
+    moved = remedies.list_suggestions(remedies.move_kubelet_flags(node_class, data, trouble.start, trouble.end))
     changes = edits.if_editable(data.places.replace, trouble.start, trouble.end, ":")
-    return [Suggestion("take the call out: `:` does nothing", changes)] if changes else []
+    return moved or ([Suggestion("take the call out: `:` does nothing", changes)] if changes else [])

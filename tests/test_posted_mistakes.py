@@ -342,6 +342,21 @@ MISTAKES |= {
     ],
     "a weight among the limits": [("    cpu: 1000\n", "    cpu: 1000\n    weight: 50\n")],
     "one limit that is none": [("    cpu: 1000\n", "    pod-eni: 50\n")],
+    "a script of AL2 on AL2023": [
+        (
+            "  role:",
+            "  userData: |\n    #!/bin/bash\n    sysctl -w vm.max_map_count=262144\n"
+            "    /etc/eks/bootstrap.sh prod --kubelet-extra-args '--max-pods=50'\n  role:",
+        )
+    ],
+    "a call of bootstrap.sh that sets something": [
+        (
+            "  role:",
+            "  userData: |\n    #!/bin/bash\n    /etc/eks/bootstrap.sh prod --use-max-pods false \\\n"
+            "      --kubelet-extra-args '--max-pods=58'\n  role:",
+        ),
+        ("al2023@v20250807", "al2@v20240928"),
+    ],
     "a NodeConfig without its apiVersion": [
         (
             "  role:",

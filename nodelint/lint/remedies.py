@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from nodelint.edits import add_key, apply, if_editable, remove, replace, set_value
+from nodelint.edits import add_key, add_keys, apply, if_editable, remove, replace, set_value
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from nodelint.edits.formatting import Plain
+    from nodelint.karpenter.userdata import UserData
     from nodelint.karpenter.userdata.source_map import ScalarPlaces
 
     class Problem(Protocol):
@@ -138,6 +139,32 @@ def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) ->
     written = role.value if role is not None and isinstance(role.value, str) else ""
     if (named_so := re.fullmatch(rf"{ROLE_PREFIX}([\w-]+)", written)) is not None:
         yield "of the cluster in the name of the role, as Karpenter's guide tags it", {DISCOVERY: named_so[1]}
+
+
+def move_kubelet_flags(node_class: Object, data: UserData, start: int, end: int) -> list[tuple[str, list[Edit]]]:
+    """A call of user data, from `start` to `end`, without which its flags about the kubelet go to `spec.kubelet`."""
+    spec, text = node_class.node.get("spec"), data.text
+    begin, stop = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    if spec is None or text[begin:start].strip() or re.search(r"[;&|)]", text[start:end]):
+        return []
+    gone = if_editable(data.places.replace, begin, len(text) if stop < 0 else stop + 1, "")
+    kubelet = spec.get("kubelet")
+    present = {entry.name for entry in kubelet.entries} if kubelet is not None else set()
+    from nodelint.karpenter.userdata.settings import of_flags
+
+    found = [setting for setting in of_flags(text, start, end) if isinstance(setting.value, int)]
+    moved: dict[str, Plain] = {setting.name: setting.value for setting in found if setting.name not in present}
+    if not gone or not moved:
+        return [("take the call out", gone)]
+    names = [entry.name for entry in spec.entries]
+    before = next((names[n - 1] for n, name in enumerate(names) if name == "userData" and n), None)
+    if kubelet is None:
+        added = if_editable(add_keys, spec, {"kubelet": moved}, before, before is None)
+    else:
+        added = if_editable(add_keys, kubelet, moved)
+    listed = ", ".join(f"{name}: {value}" for name, value in moved.items())
+    title = f"take the call out, and set `{listed}` in spec.kubelet"
+    return [(title, [*gone, *added] if added else []), ("take the call out", gone)]
 
 
 _NAMED_SELECTORS = ("ami", "securityGroup", "subnet")
