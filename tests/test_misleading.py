@@ -302,7 +302,18 @@ def test_a_class_that_no_file_defines(here: Path, rules: dict[str, Rule]) -> Non
     )
     (result,) = judged(rules).results
     assert result.finding.message == "the files that were read define no EC2NodeClass `gpu`"
-    assert result.finding.help == "they define `default`"
+    assert [way.name for way in result.finding.suggestions] == ["use `default`"]
+    (way,) = result.finding.suggestions
+    assert [edit.text for edit in way.edits] == ["default"]
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_of_more_than_three_classes_none_is_offered(here: Path, rules: dict[str, Rule], number: int) -> None:
+    classes = {f"{n}.yaml": CLASS.replace("name: default", f"name: class-{n}") for n in range(number)}
+    write(here, {"pool.yaml": POOL.replace("EC2NodeClass, name: default", "EC2NodeClass, name: gpu"), **classes})
+    (result,) = (found for found in judged(rules).results if found.rule.name == "unknown-node-class")
+    assert len(result.finding.suggestions) == (number if number == 3 else 0)
+    assert (result.finding.help is None) == (number == 3)
 
 
 # -- requirements that a template writes under a condition
