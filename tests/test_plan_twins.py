@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint.build import build
+from nodelint.commands.plan import command
 from nodelint.lint import judging
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.examples import examples
@@ -18,7 +21,8 @@ from nodelint.lint.rule import PROFILES, load_bundled
 from nodelint.model.documents import objects
 from nodelint.model.releases import NEWEST
 from nodelint.plan.twins import match_twins
-from nodelint.source import Source
+from nodelint.source import Node, Source
+from nodelint.source.copied import copy_source
 
 from .manifests import nodeclass, nodepool
 
@@ -132,3 +136,60 @@ def test_what_is_the_same_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_sides_that_differ_otherwise_are_judged_apart(old: list[str], new: list[str]) -> None:
     assert match_twins(side(old, "old"), side(new, "new")) is None
     assert match_twins(side(new, "old"), side(old, "new")) is None
+
+
+def dump(node: Node | None) -> object:
+    """All that is known of a node and of what it holds."""
+    if node is None:
+        return None
+    own = node.start, node.end, node.raw, node.kind, node.style, type(node.value), node.value, node.tag
+    entries = [(entry.name, entry.merged, dump(entry.key), dump(entry.value)) for entry in node.entries]
+    children = [*node.items, *(part for entry in node.entries for part in (entry.key, entry.value))]
+    assert all(child.parent is node and child.source is node.source for child in children)
+    return own, node.alias, node.aliased, node.shared, len(node.merges), entries, [*map(dump, node.items)]
+
+
+def dump_source(source: Source) -> object:
+    documents = [
+        (dump(d.root), d.start, d.end, d.index, d.templated, d.host, d.prefix, d.part) for d in source.documents
+    ]
+    return source.path, source.text, source.tabbed, source.masked, source.part, source.encoding, documents
+
+
+def test_a_text_that_was_read_is_copied_as_it_would_be_read() -> None:
+    copied = 0
+    for rule in REQUEST.rules.values():
+        for example in examples(rule.page):
+            source = Source.from_text("old/a.yaml", example.text)
+            twin = copy_source(source, "new/a.yaml")
+            if twin is not None:
+                copied += 1
+                assert dump_source(twin) == dump_source(Source.from_text("new/a.yaml", example.text))
+    assert copied > 300
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("b.yaml", nodepool()),
+        ("a.tf", nodepool()),
+        ("a.yaml", nodepool(labels="&a {b: c}")),
+        ("a.yaml", "{{- if .Values.pool }}\n" + nodepool() + "{{- end }}\n"),
+        ("a.yaml", nodepool() + "   x\n"),
+    ],
+)
+def test_what_may_read_as_something_else_is_not_copied(path: str, text: str) -> None:
+    assert copy_source(Source.from_text("a.yaml", text), path) is None
+
+
+def test_a_file_that_both_sides_hold_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, texts in (("old", ["a", "b"]), ("new", ["a", "c"])):
+        (tmp_path / folder).mkdir()
+        for n, name in enumerate(texts):
+            (tmp_path / folder / f"{n}.yaml").write_text(nodepool(name=name))
+    monkeypatch.chdir(tmp_path)
+    read = []
+    from_bytes = Source.from_bytes
+    monkeypatch.setattr(Source, "from_bytes", lambda path, *more: read.append(path) or from_bytes(path, *more))
+    CliRunner().invoke(command, ["--old", "old", "new"])
+    assert sorted(read) == ["new/1.yaml", "old/0.yaml", "old/1.yaml"]

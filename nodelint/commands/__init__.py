@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nodelint.lint.config_file import ConfigError
     from nodelint.model.releases import Version
     from nodelint.session import Session
+    from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
 
     _F = TypeVar("_F", bound=Callable[..., Any])
@@ -138,10 +139,16 @@ def settings_of(flags: Mapping[str, object]) -> Settings:
         unusable(error)
 
 
-def discovered(paths: Sequence[str], settings: Settings, also: str | None = None) -> Discovery:
+def discovered(
+    paths: Sequence[str],
+    settings: Settings,
+    also: str | None = None,
+    known: Mapping[bytes, Source] | None = None,
+) -> Discovery:
     """The sources of some paths, told of on a terminal while there are many.
 
-    Files in which the pattern `also` is found are among them, even without the word karpenter.
+    Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
+    `discover`.
     """
     from nodelint.session import Session
     from nodelint.source.files.discover import discover
@@ -149,13 +156,13 @@ def discovered(paths: Sequence[str], settings: Settings, also: str | None = None
     session = Session(settings)
     exclude, include = session.exclude, session.include
     if not on_terminal():
-        return discover(paths, exclude, include=include, also=also)
+        return discover(paths, exclude, include=include, also=also, known=known)
 
     def tell(count: int) -> None:
         if count % 2000 == 0:
             progress(f"read {count:,} files …")
 
-    found = discover(paths, exclude, on_file=tell, include=include, also=also)
+    found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
     if found.files >= 2000:
         progress("")
     return found

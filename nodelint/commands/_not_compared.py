@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nodelint.model.finding import Span, span_of
 from nodelint.plan.uncompared import Uncompared
-from nodelint.report.coverage import cover
+from nodelint.report.coverage import list_unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def unread_places(
     for report, mine, others in ((reports[1], files[1], files[0]), (reports[0], files[0], files[1])):
         by_path = {source.path: place for place, source in mine.items()}
         root = os.path.join((sides[1] if mine is files[1] else sides[0]).root, "")
-        for path, line, label, message in cover(report).not_judged:
+        for path, line, label, message in list_unjudged(report):
             reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
             place = by_path.get(path)
             if place is None or place in whole or (place, label, reason) in seen or label in named:

@@ -39,16 +39,22 @@ class Read(NamedTuple):
     above: str | None = None
 
 
-def read_side(paths: Sequence[str], settings: Settings, root: str, whole: bool = False) -> Read:
+def read_side(
+    paths: Sequence[str], settings: Settings, root: str, whole: bool = False, other: Read | None = None
+) -> Read:
     """Read a side from folders and files, rendered where that is asked for.
 
-    Classes that are not available are looked for in the repository around, unless the side is `whole`.
+    Classes that are not available are looked for in the repository around, unless the side is `whole`. What the
+    `other` side holds too is read once.
     """
     from nodelint.build import read_inventory
     from nodelint.commands._lint_setup import rendered
     from nodelint.session import Session
 
-    found = discovered(paths, settings) if paths else _nothing()
+    known = None
+    if other is not None:
+        known = {source.text.encode(errors="replace"): source for source in other.found.sources}
+    found = discovered(paths, settings, known=known) if paths else _nothing()
     built = rendered(paths, found, settings)
     inventory = read_inventory(found, built)
     objects = list(inventory.objects())

@@ -116,7 +116,7 @@ def command(
     requested = paths or (".",)
     with ExitStack() as stack:
         was = _old_side(stack, requested, settings, against, old)
-        new = read_side(requested, settings, was.above or _root(requested), whole=old is not None)
+        new = read_side(requested, settings, was.above or _root(requested), whole=old is not None, other=was)
         plan, findings = _planned(was, new, settings, requested, cluster)
         renamed(was, plan, findings)
     bad = _write_outputs(wanted, plan, findings)

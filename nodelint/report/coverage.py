@@ -81,7 +81,7 @@ def cover(report: Report) -> Coverage:
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
-    return Coverage(report.seen, found, tuple(partly.values()), tuple(_not_judged(report)), report.unbuilt)
+    return Coverage(report.seen, found, tuple(partly.values()), tuple(list_unjudged(report)), report.unbuilt)
 
 
 _UNCLAIMED = "is only patched here, and no kustomization.yaml beside or above the file names it"
@@ -120,7 +120,8 @@ def _excerpt_of(node: Node) -> str:
     return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
 
 
-def _not_judged(report: Report) -> Iterator[tuple[str, int, str, str]]:
+def list_unjudged(report: Report) -> Iterator[tuple[str, int, str, str]]:
+    """What is no object that was judged: path, line, what it is, and why."""
     object_ids = {id(obj) for obj in report.objects}
     for skip in report.skipped:
         if skip.rule is None and (skip.object is None or id(skip.object) not in object_ids) and skip.path:

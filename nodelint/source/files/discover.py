@@ -13,7 +13,7 @@ from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repo
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.source import Source
     from nodelint.source.files.gitignore import Ignored
@@ -105,6 +105,7 @@ def discover(
     on_file: Callable[[int], None] | None = None,
     include: Globs = NOTHING,
     also: str | None = None,
+    known: Mapping[bytes, Source] | None = None,
 ) -> Discovery:
     """Read files, folders (with all that is below them) and `-` for standard input, each file once.
 
@@ -112,11 +113,12 @@ def discover(
     `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
     over. `include` and `exclude` are globs over the path as it is printed; what both match is left out. What git
     ignores in a folder is left out where `exclude` says so; a file or folder of `paths` is read all the same.
-    Files in which the pattern `also` is found are read although they do not hold the word.
+    Files in which the pattern `also` is found are read although they do not hold the word. `known` are sources that
+    were read before, by their bytes: what is the same is not read twice.
     """
     found = Discovery()
     found.also = also
-    block = _Block(found)
+    block = _Block(found, known or {})
     for path in paths:
         if not path:
             found.unreadable.append((path, "an empty path"))
@@ -148,8 +150,9 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
 class _Block:
     """Contents that were read and wait to be searched together."""
 
-    def __init__(self, found: Discovery) -> None:
+    def __init__(self, found: Discovery, known: Mapping[bytes, Source]) -> None:
         self.found = found
+        self.known = known
         self.files: list[tuple[str, bytes]] = []
         self.size = 0
 
@@ -186,14 +189,23 @@ class _Block:
             from nodelint.source import Source
 
             # A file whose name is a dash is not standard input.
-            source = Source.from_bytes(
-                _display_path(file), data, (found.also or find_buffers(data)) if ours else None
-            )
+            path, also = _display_path(file), (found.also or find_buffers(data)) if ours else None
+            source = self._copy_known(path, data) if also is None else None
+            if source is None:
+                source = Source.from_bytes(path, data, also)
             if ours:
                 source.part = is_patch(file)
                 found.sources.append(source)
             if states:
                 found.stating.append(source)
+
+    def _copy_known(self, path: str, data: bytes) -> Source | None:
+        known = self.known.get(data)
+        if known is None:
+            return None
+        from nodelint.source.copied import copy_source
+
+        return copy_source(known, path)
 
 
 def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], None] | None) -> None:
