@@ -905,6 +905,17 @@ def test_the_place_of_a_cursor_can_be_asked_in_any_text(a: int, b: int, noise: s
     assert found is None or (found.start <= min(at, len(text)) <= found.end and found.kind == "NodePool")
 
 
+@pytest.mark.parametrize("comment", ["# a: [b", "# a: [bc", "# 'x", "#", "#a: {"])
+def test_a_comment_in_a_flow_mapping_opens_nothing(comment: str) -> None:
+    text = (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n  disruption: {\n"
+        f"    consolidateAfter: 1m, {comment}\n    budgets: []\n  }}\n"
+    )
+    found = spot(text, text.index("budgets") + 3)
+    assert found is not None
+    assert (found.path, found.place, text[found.start : found.end]) == (("spec", "disruption"), "key", "budgets")
+
+
 @given(st.text("ä🦊a\n\r\u2028", max_size=20), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
 def test_offsets_and_positions_are_each_others_inverse(text: str, encoding: str) -> None:
     lines = LineIndex(text, encoding)

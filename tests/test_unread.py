@@ -232,3 +232,35 @@ def test_what_holds_objects_and_is_passed_over_is_named(
     gate = nodelint("check", "--fail-on-unjudged", *paths)
     # Terraform stops at a heredoc without an end.
     assert gate.returncode == (0 if line is None else 2 if "cannot be read" in gate.stderr else 1)
+
+
+NOT_JUDGED = {
+    "pools.yaml": """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: azure}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.azure.com, kind: AKSNodeClass, name: default}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata: {name: claim}
+""",
+    "class.yaml": CLASS,
+    "template.yaml": "{{ if .a }}\nkind: NodePool\nmetadata:\n  name: x\n bad: [ # karpenter.sh/v1\n{{ end }}\n",
+}
+
+
+def test_the_count_of_what_is_not_judged_holds_objects_and_documents_alone(nodelint: Run, tmp_path: Path) -> None:
+    """Neither an object that is judged in part, nor a rule that waits for facts of an account."""
+    for name, text in NOT_JUDGED.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    report = json.loads(nodelint("check", "--format", "json").stdout)
+    listed = [(row["path"], row["line"], row["object"]) for row in report["coverage"]["notJudged"]]
+    assert listed == [("pools.yaml", 10, "NodeClaim/claim"), ("template.yaml", 1, None)]
+    others = [row for row in report["skipped"] if row["rule"] is not None or row["object"] is None]
+    assert any(row["path"] == "" for row in others), "rules wait for facts"
+    assert any((row["object"] or {}).get("name") == "azure" for row in report["skipped"]), "judged in part"
