@@ -304,7 +304,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
         takes = [
             f"{len(types):,} types of {code(str(resolution.pool.name))}"
             for resolution in resolutions
-            if index < len(resolution.types_by_image) and (types := resolution.types_by_image[index])
+            if (types := resolution.types_by_image[index])
         ]
         what = f"{image.arch or '?'} {'/'.join(image.variants)}".strip()
         if image.found is not None:
