@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.chart_values import ARGO, list_sources
-from nodelint.build.kustomize import BuiltOverlay, make_outcome
 from nodelint.build.kustomize.applied_folder import AppliedFolder, argo_fields
 from nodelint.build.kustomize.files import Files
+from nodelint.build.overlays import build_applied, put_in_place
 from nodelint.build.roots import nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
@@ -19,10 +19,7 @@ from nodelint.source.files.safe_read import is_inside, repository
 def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> list[Built]:
     """What is built, with what Applications make of it in the place of the overlays that they change."""
     at_hand = {os.path.abspath(source.path): source for source in sources}
-    made = list(_apply_sources(sources, Files(at_hand)))
-    replaced = {path for result in made for path in result.replaces}
-    left = [overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)]
-    return [*left, *made]
+    return put_in_place(built, list(_apply_sources(sources, Files(at_hand))))
 
 
 def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built]:
@@ -48,9 +45,4 @@ def _apply(root: Node, part: Node, home: str, files: Files) -> Built | None:
     if not is_inside(folder, home) or not any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
         return None
     fields = argo_fields(kustomize)
-    if not fields.fields:
-        return None
-    outcome = make_outcome(AppliedFolder(files, root, folder, fields))
-    if not isinstance(outcome, BuiltOverlay) or not any(d.root for d in outcome.built.source.documents):
-        return None
-    return outcome.built
+    return build_applied(AppliedFolder(files, root, folder, fields)) if fields.fields else None

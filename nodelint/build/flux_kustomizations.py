@@ -10,17 +10,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits
-from nodelint.build.kustomize import BuiltOverlay, make_outcome
 from nodelint.build.kustomize.applied_folder import AppliedFolder, changes_objects, flux_fields
 from nodelint.build.kustomize.files import Files
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.overlay_releases import lead_through
+from nodelint.build.overlays import build_applied, put_in_place
 from nodelint.build.roots import nodes_of, read
 from nodelint.build.template_source_map import Back, Uses, make_built
-from nodelint.edits import NotEditable, apply, find_steps, member_at, set_value
+from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
 from nodelint.model.finding import Edit
-from nodelint.source import UNKNOWN, Node, Source, SourceText, reread
+from nodelint.source import UNKNOWN, Node, Source, SourceText
 from nodelint.source.files import safe_read
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.templates.gotemplate import Code
@@ -91,13 +91,7 @@ def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> list[Built]
 
     That is where they fill in a variable, or patch objects.
     """
-    made: list[Built] = []
-    replaced: set[str] = set()
-    for result in _apply_kustomizations(sources, built):
-        made.append(result)
-        replaced.update(result.replaces)
-    left = [overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)]
-    return [*left, *made]
+    return put_in_place(built, list(_apply_kustomizations(sources, built)))
 
 
 def _apply_kustomizations(sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
@@ -118,10 +112,8 @@ def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) 
     """What a Kustomization makes of its folder with patches and the like; None where it is not built."""
     at_hand = {os.path.abspath(source.path): source for source in sources}
     node = kustomization.node
-    outcome = make_outcome(AppliedFolder(Files(at_hand), node, kustomization.folder, flux_fields(node)))
-    if not isinstance(outcome, BuiltOverlay) or not any(d.root for d in outcome.built.source.documents):
-        return None
-    return outcome.built._replace(cluster=kustomization.cluster, label=kustomization.label)
+    made = build_applied(AppliedFolder(Files(at_hand), node, kustomization.folder, flux_fields(node)))
+    return made._replace(cluster=kustomization.cluster, label=kustomization.label) if made is not None else None
 
 
 def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
@@ -234,18 +226,11 @@ class _FluxBack(Back):
         self.values_filled = filled.values
         self.overlay: Built | None = None
 
-    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def _lead_values(self, after: Source) -> LedEdits | None:
         """The same change in the files: of the text itself, or of a value that is all of what changes."""
-        if not edits or any(edit.source is not self.result for edit in edits):
-            return None
-        direct = [own for edit in edits if (own := self._own(edit)) is not None]
-        if len(direct) == len(edits):
-            return self._lead_further(direct)
-        after = reread(self.result, apply(self.result.text, edits))
-        if len(after.documents) != len(self.result.documents):
-            return None
         made: list[Edit] = []
-        direct, shared = [], False
+        direct: list[Edit] = []
+        shared = False
         for node, new in find_changes(self.result, after):
             value = self.value(node)
             try:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
-from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays
+from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays, make_outcome
+from nodelint.build.kustomize.overlay import Overlay
 from nodelint.source import Node, Source
 from nodelint.source.files.safe_read import MARKS, read
 
@@ -32,6 +33,20 @@ def build_native(
     return _without_met(
         [built_text for built_text in built if any(d.root for d in built_text.source.documents)]
     ), unbuilt
+
+
+def build_applied(folder: Overlay) -> Built | None:
+    """What the controller of an object makes of the folder that it applies; None where that cannot be built."""
+    outcome = make_outcome(folder)
+    if not isinstance(outcome, BuiltOverlay) or not any(document.root for document in outcome.built.source.documents):
+        return None
+    return outcome.built
+
+
+def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
+    """What is built, with what controllers make of it in the place of the overlays that they apply."""
+    replaced = {path for result in made for path in result.replaces}
+    return [*(overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)), *made]
 
 
 def _without_met(built: list[Built]) -> list[Built]:

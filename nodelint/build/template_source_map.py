@@ -290,10 +290,16 @@ class Back:
             return None
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
         if len(direct) == len(edits):
-            return LedEdits(direct)
+            return self._lead_further(direct)
         after = reread(self.result, apply(self.result.text, edits))
-        if len(after.documents) != len(self.result.documents):
-            return None
+        return self._lead_values(after) if len(after.documents) == len(self.result.documents) else None
+
+    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | None:
+        """Edits of the template, as edits of files."""
+        return LedEdits(edits)
+
+    def _lead_values(self, after: Source) -> LedEdits | None:
+        """Edits of the files that make the result another one, value by value."""
         made: list[Edit] = []
         shared = False
         for node, new in find_changes(self.result, after):
