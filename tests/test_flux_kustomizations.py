@@ -291,3 +291,13 @@ def test_what_is_not_built_leaves_the_objects_as_they_are_written(tmp_path: Path
     text = PATCHED.replace("  path: ./infra\n", "") if change.startswith("path") else PATCHED
     write(tmp_path, {"clusters/infra.yaml": text + textwrap.indent(change + "namePrefix: my-\n", "  ")})
     assert read_hashes(nodelint) == before
+
+
+def test_an_overlay_beside_a_kustomization_that_changes_nothing_is_built(tmp_path: Path, nodelint: Run) -> None:
+    plain = CLUSTER.partition("  postBuild:")[0].replace("PATH", "./infra")
+    pool = POOL.replace('"${family}"', "m5").replace('"${capacity}"', "spot")
+    patch = "resources: [pool.yaml]\npatches:\n  - target: {kind: NodePool}\n    patch: |-\n      "
+    patch += "- {op: add, path: /spec/weight, value: 300}\n"
+    write(tmp_path, {"clusters/prod/infra.yaml": plain, "infra/pool.yaml": pool})
+    write(tmp_path, {"infra/kustomization.yaml": patch})
+    assert ("invalid-field", "infra/kustomization.yaml", 5) in findings(nodelint), findings(nodelint)
