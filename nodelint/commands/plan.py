@@ -248,7 +248,9 @@ def _judge_sides(
     then, request = requests
     twins = None
     if not (request.target.facts or request.target.choose or then.target.choose):
-        twins = match_twins(*((read.inventory, read.beside, read.root) for read in (was, new)))
+        # With the files of workloads, which are found once the pools are known.
+        sides = ((read.inventory._replace(files=read.found.sources), read.beside, read.root) for read in (was, new))
+        twins = match_twins(*sides)
     old_side, new_side = was.found.sources, new.found.sources
     if twins is None:
         before = judge_of(was.built, settings.jobs, was.inventory)(old_side, then)
