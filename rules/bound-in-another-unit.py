@@ -46,7 +46,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue
         least, factor, unit, larger = UNITS[str(line.key)]
         text = line.texts[0]
-        if not text.isdigit() or not 0 < int(text) < least or _excludes(pool, str(line.key), int(text), context):
+        if not text.isdigit() or not 0 < int(text) < least or _excludes(str(line.key), int(text), context):
             continue
         changed = str(int(text) * factor)
         name = labels.name_of(str(line.key))
@@ -58,7 +58,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         )
 
 
-def _excludes(pool: NodePool, key: str, bound: int, context: Context) -> bool:
+def _excludes(key: str, bound: int, context: Context) -> bool:
     """Whether an instance type with the label has a value that is not above the bound."""
     values = context.catalog.values(key)
     return any(value.isdigit() and int(value) <= bound for value in values if value)

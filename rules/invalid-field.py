@@ -84,7 +84,6 @@ def check(obj: Object, context: Context) -> Findings:
                 )
 
 
-_USE_ALIAS = "use the alias of the family, and pin its version"
 _MISSING = {
     "nodeClassRef": "name the EC2NodeClass: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: <name>}",
     "subnetSelectorTerms": "for example [{tags: {karpenter.sh/discovery: <cluster>}}], as these are tagged",
