@@ -12,7 +12,6 @@ from nodelint.karpenter.resolve import Resolution, resolve
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
-from nodelint.model.finding import Span, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
 from nodelint.model.placeholder_names import canonical_code
 from nodelint.model.releases import KubernetesVersion, Version
@@ -40,6 +39,7 @@ from nodelint.plan.uncompared import (
 from nodelint.plan.unread import UnreadFile, UnreadFiles
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
 from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
+from nodelint.plan.written_places import WrittenPlaces
 from nodelint.source import Node
 
 _Part = TypeVar("_Part", PoolPlan, ClassPlan)
@@ -108,7 +108,7 @@ class _Planner:
         self.sides = old, new
         both = [as_stored(side, options) for side in self.sides]
         self.asked = both[0].objects, both[1].objects
-        self.find_origin = both[0].find_origin, both[1].find_origin
+        self.written = WrittenPlaces(both)
         self.old = self._context(0, options.old_facts, options.old_kubernetes)
         self.new = self._context(1, options.facts, options.kubernetes)
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
@@ -175,7 +175,7 @@ class _Planner:
         there = unserved_names([*self.asked[0], *self.asked[1]], self.options.release)
         alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
-        pools = [self._placed(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
+        pools = [self.written.lead_pool(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
         pools = [pool._replace(release=self.options.release) for pool in pools]
         uncompared = [
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
@@ -194,32 +194,8 @@ class _Planner:
             tuple(classes),
             (),
             tuple(plans),
-            tuple(map(self._moved, uncompared)),
+            tuple(map(self.written.lead_gap, uncompared)),
         )
-
-    def _placed(self, pool: PoolPlan) -> PoolPlan:
-        """The same with places in files."""
-        if pool.pair.new is None:
-            return pool._replace(at=self._place_of(pool.at, 0))
-        return pool._replace(
-            at=self._place_of(pool.at),
-            verdict=self._placed_verdict(pool.verdict),
-            refused=tuple(refusal._replace(at=self._place_of(refusal.at)) for refusal in pool.refused),
-            effects=tuple(effect._replace(at=self._place_of(effect.at)) for effect in pool.effects),
-        )
-
-    def _place_of(self, at: Node | Span, side: int = 1) -> Node | Span:
-        """Where a place of a side is written in its files."""
-        return written_place(self.find_origin[side](at))
-
-    def _placed_verdict(self, found: Verdict) -> Verdict:
-        reasons = (reason._replace(at=self._place_of(reason.at)) for reason in found.reasons)
-        return found._replace(reasons=tuple(reasons))
-
-    def _moved(self, place: Uncompared) -> Uncompared:
-        """The same with its place in the files of the side that it is from."""
-        is_old = any(obj.source is place.at.source for obj in self.asked[0])
-        return place._replace(at=self._place_of(place.at, 0 if is_old else 1))
 
     # -- pools
 
@@ -432,7 +408,7 @@ class _Planner:
             or pair.change == "renamed"
         ):
             return ClassPlan(
-                pair, self._place_of(_name_node(pair), 1 if pair.new is not None else 0), Verdict("unknown")
+                pair, self.written.find(_name_node(pair), 1 if pair.new is not None else 0), Verdict("unknown")
             )
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
@@ -442,8 +418,8 @@ class _Planner:
             )
         if found.replaced == "none" and not refused:
             return None
-        at = self._place_of(_name_node(pair))
-        return ClassPlan(pair, at, self._placed_verdict(found), tuple(refused), self._never_stored(pair.old))
+        at = self.written.find(_name_node(pair))
+        return ClassPlan(pair, at, self.written.lead_verdict(found), tuple(refused), self._never_stored(pair.old))
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:

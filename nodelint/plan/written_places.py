@@ -1,0 +1,43 @@
+"""Where what a plan says is written: values of what is compared, led back to the files of their side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodelint.model.finding import Span, written_place
+from nodelint.plan.outcome import PoolPlan
+from nodelint.plan.sides import StoredObjects
+from nodelint.plan.uncompared import Uncompared
+from nodelint.plan.verdict import Verdict
+from nodelint.source import Node
+
+
+class WrittenPlaces:
+    """The places of two sides, as both are stored: the old one is number 0, the new one 1."""
+
+    def __init__(self, sides: Sequence[StoredObjects]) -> None:
+        self._find_origin = [side.find_origin for side in sides]
+        self._old = {id(obj.source) for obj in sides[0].objects}
+
+    def find(self, at: Node | Span, side: int = 1) -> Node | Span:
+        """Where a value of a side is written in its files."""
+        return written_place(self._find_origin[side](at))
+
+    def lead_pool(self, pool: PoolPlan) -> PoolPlan:
+        """The same plan with places in files."""
+        if pool.pair.new is None:
+            return pool._replace(at=self.find(pool.at, 0))
+        return pool._replace(
+            at=self.find(pool.at),
+            verdict=self.lead_verdict(pool.verdict),
+            refused=tuple(refusal._replace(at=self.find(refusal.at)) for refusal in pool.refused),
+            effects=tuple(effect._replace(at=self.find(effect.at)) for effect in pool.effects),
+        )
+
+    def lead_verdict(self, found: Verdict) -> Verdict:
+        """The same verdict, its reasons with places in files."""
+        return found._replace(reasons=tuple(reason._replace(at=self.find(reason.at)) for reason in found.reasons))
+
+    def lead_gap(self, place: Uncompared) -> Uncompared:
+        """The same gap with its place in the files of the side that it is from."""
+        return place._replace(at=self.find(place.at, 0 if id(place.at.source) in self._old else 1))
