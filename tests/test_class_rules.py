@@ -157,7 +157,7 @@ def test_a_tag_of_its_own_beside_the_discovery_tag_finds_images() -> None:
 
 @pytest.mark.parametrize(
     "family, alias",
-    [("AL2", "al2023@v20250403"), ("AL2023", "al2023@v20250403"), ("Bottlerocket", "bottlerocket@v1.46.0")],
+    [("AL2", "al2023@v20260714"), ("AL2023", "al2023@v20260714"), ("Bottlerocket", "bottlerocket@v1.46.0")],
 )
 def test_an_image_by_id_is_not_told_to_follow_a_family_that_ended(
     check: Callable[..., Report], family: str, alias: str
