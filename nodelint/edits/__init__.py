@@ -182,6 +182,9 @@ def remove(node: Node) -> list[Edit]:
     return dialect_of(parent).remove(node)
 
 
+_BEHIND = 1000
+"""Characters behind a document that an edit's end is looked for in."""
+
 _MOST_REMOVED = 100
 """Each item that goes is a step of its own; a list that loses more is written anew, without its comments."""
 
@@ -216,14 +219,14 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
         return replace(sequence, [])
     if len(now) - len(texts) > _MOST_REMOVED:
         return replace(sequence, list(texts))
-    from difflib import SequenceMatcher
-
+    changes = _find_changes(now, texts)
+    within = document_of(sequence)
+    if len(changes) == 1 and (edit := _take_out(sequence, within, *changes[0])) is not None:
+        return [edit]
     node = sequence
     text = source.text
     # from the back, so that the indices in front stay what they are
-    for kind, a, b, c, d in reversed(SequenceMatcher(None, now, list(texts), autojunk=False).get_opcodes()):
-        if kind == "equal":
-            continue
+    for _, a, b, c, d in changes:
         shared = min(b - a, d - c)
         if shared:
             node = _again(node, steps, text)
@@ -236,8 +239,30 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
             text = apply(text, remove(node.items[index]))
     if text == source.text:
         return []
-    within = document_of(sequence)
     return [difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))]
+
+
+def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """What makes of one list the other, the last first: the indices in front stay what they are."""
+    from difflib import SequenceMatcher
+
+    codes = SequenceMatcher(None, old, list(new), autojunk=False).get_opcodes()
+    return [code for code in reversed(codes) if code[0] != "equal"]
+
+
+def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int, *_: int) -> Edit | None:
+    """The edit by which one item goes; None where more is changed, or what stands around its document.
+
+    No more of the text is looked at: it may be long, and hold many such documents.
+    """
+    if kind != "delete" or end - start != 1:
+        return None
+    made = remove(sequence.items[start])
+    if not made or any(edit.start < within.start or edit.end > within.end for edit in made):
+        return None
+    part = sequence.source.text[within.start : within.end + _BEHIND]
+    moved = [edit._replace(start=edit.start - within.start, end=edit.end - within.start) for edit in made]
+    return difference(sequence.source, within.start, part, apply(part, moved), (0, 0))
 
 
 def restructure(place: Node, new: object) -> list[Edit]:
