@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.edits import NotEditable, apply
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Span, span_of
+from nodelint.model.finding import Also, Edit, Span, by_source, span_of
 from nodelint.source import Node, Source, reread
 from nodelint.tuples import NamedTuple
 
@@ -128,9 +129,10 @@ class Built(NamedTuple):
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
         """Edits of the text as edits of files; None where a file cannot be changed to the same effect."""
-        if self.map_edits is not None:
-            return self.map_edits(edits)
-        return _edits_of_origins(self, edits)
+        if _overlap(edits):
+            return None
+        led = self.map_edits(edits) if self.map_edits is not None else _edits_of_origins(self, edits)
+        return None if led is None or _overlap(led.edits) else led
 
     def written_object(self, obj: Object) -> Object | None:
         """The object in the files that one of the text is made of; None where no file holds one."""
@@ -148,6 +150,15 @@ def object_around(at: Node | Span, kind: str) -> Object | None:
         if other.kind == kind and Span(span.source, other.node.start, other.node.end).touches(span):
             return other
     return None
+
+
+def _overlap(edits: Sequence[Edit]) -> bool:
+    """Whether two edits of one file cannot both be made."""
+    for group in by_source(edits):
+        ordered = sorted(group, key=lambda edit: (edit.start, edit.end))
+        if any(after.start < before.end for before, after in pairwise(ordered)):
+            return True
+    return False
 
 
 def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
