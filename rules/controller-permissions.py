@@ -169,7 +169,7 @@ def _describe_switch(module: support.PolicyModule, most: tuple[float, ...]) -> s
 
 def _find_newest(constraint: str) -> tuple[float, ...] | None:
     """The newest version that a constraint of Terraform's allows, endless where it leaves a number open."""
-    found = re.fullmatch(r'"\s*(=|~>)?\s*v?(\d+(?:\.\d+){0,2})\s*"', constraint)
+    found = re.fullmatch(r'"\s*+(?:(=|~>)\s*+)?v?(\d+(?:\.\d+){0,2})\s*+"', constraint)
     if found is None:
         return None
     numbers: list[float] = [int(number) for number in found[2].split(".")]

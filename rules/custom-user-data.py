@@ -157,7 +157,9 @@ def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 _TAINT = "karpenter.sh/unregistered"
-_ELSEWHERE = r"\{\{|(?i:kubelet[_-]extra[_-]args|bootstrap[_-](?:extra[_-])?args)\S*[\s=\"']+\$|\beval\b|@file"
+_ELSEWHERE = (
+    r"\{\{|(?i:kubelet[_-]extra[_-]args|bootstrap[_-](?:extra[_-])?args)\S{0,60}[\s=\"']{1,8}\$|\beval\b|@file"
+)
 """What may bring arguments of the kubelet that the text does not show."""
 
 

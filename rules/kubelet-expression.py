@@ -93,9 +93,11 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield _finding(expression.node, f"`{expression.field}` does not compile: {error}")
     if written_expressions and sound:
         gate = context.settings(node_class).gate("NodeClassCEL")
+        evaluated = list(_evaluated(node_class, context)) if gate is not False else []
+        wrong = {id(outcome.at) for outcome in evaluated if isinstance(outcome, Finding)}
         plain = [expression for expression in written_expressions if expression.text.strip().isdecimal()]
         if gate is None:
-            yield from map(_number_in_quotes, plain)
+            yield from (_number_in_quotes(number) for number in plain if id(number.node) not in wrong)
             if len(plain) < len(written_expressions):
                 yield Skip(written_expressions[0].node, GATE)
         elif not gate:
@@ -103,7 +105,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             turn_on = "set `settings.awsFeatureGates.nodeClassCEL: true` in the values of Karpenter's chart"
             yield Finding(at=written_expressions[0].node, message=message, note=OFF, help=turn_on)
             return
-        yield from _evaluated(node_class, context)
+        yield from evaluated
 
 
 def _number_in_quotes(expression: expressions.Expression) -> Finding:

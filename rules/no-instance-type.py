@@ -285,12 +285,15 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     slip = _slip(core, resolution)
     count = len(last.without)
     remain = f"{messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
-    hint = f"without `{_render_effect(last, 40)}`, {remain}" if count and len(core) > 2 else None
+    hint = f"without `{_render_effect(last, 40)}`, {remain}" if count else None
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
         hint = f"`{value}` in place of `{node.value}` would leave some"
         changes = edits.if_editable(edits.set_value, node, value)
+    ways = [] if changes else _ways(core, resolution)
+    if any(way.name.startswith(_TAKE_OUT) for way in ways):
+        hint = None
     return Finding(
         at=_key(last),
         message=message,
@@ -298,8 +301,11 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
         also=[Also(_key(line), f"`{_render_effect(line, 60)}`") for line in others],
         covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
         help=hint,
-        suggestions=[] if changes else _ways(core, resolution),
+        suggestions=ways,
     )
+
+
+_TAKE_OUT = "take out"
 
 
 def _ways(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
@@ -362,7 +368,7 @@ def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resoluti
         if not count or not isinstance(line.at, manifest.RequirementLine):
             continue
         changes = edits.if_editable(edits.remove, line.at.node)
-        name = f"take out `{_render_effect(line, 40)}`: {messages.counted(count, 'instance type')} left"
+        name = f"{_TAKE_OUT} `{_render_effect(line, 40)}`: {messages.counted(count, 'instance type')} left"
         found += [Suggestion(name, changes)] if changes else []
     return found
 

@@ -173,7 +173,8 @@ def test_one_is_counted_as_one(check: Check) -> None:
     )
     [result] = check(text).results
     assert result.rule.name == "no-instance-type"
-    assert result.finding.help == "without `instance-size NotIn micro, small`, 1 instance type remains"
+    names = [way.name for way in result.finding.suggestions]
+    assert "take out `instance-size NotIn micro, small`: 1 instance type left" in names
 
 
 @pytest.mark.parametrize(
