@@ -42,6 +42,8 @@ def _suggest_removal(node: Node) -> list[Suggestion]:
     parent = node.parent
     if parent is None or not isinstance(node.value, str) or parent.key(node.value) is not node:
         return []
+    if len(parent.entries) == 1 and parent.parent is not None and parent.parent.kind == "sequence":
+        return []  # a term without a field is refused
     changes = edits.if_editable(edits.remove, node)
     return [Suggestion(f"drop `{node.value}`", changes)] if changes else []
 

@@ -65,6 +65,7 @@ def check(obj: Object, context: Context) -> Findings:
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
                 reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _as_item(problem)
+                reshaped = reshaped or _as_terms(problem)
                 changes = reshaped or _suggested_edits(problem)
                 ways = [] if terms else _choices(obj, problem, context, bool(changes))
                 shown = any(
@@ -248,6 +249,26 @@ def _as_item(problem: apiserver.SchemaProblem) -> list[Edit]:
     if term[1] == "ami" and "@" in value:
         return edits.if_editable(edits.replace, problem.node, {"alias": value})
     return []
+
+
+def _as_terms(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A tag with several values: a term for each of them, for terms are alternatives."""
+    node, found = problem.node, re.search(r"SelectorTerms\[(\d+)\]\.tags[.\[]", problem.path)
+    tags = node.parent
+    entry = next((e for e in tags.entries if node in (e.key, e.value)), None) if tags is not None else None
+    if tags is None or entry is None or found is None or entry.value.kind != "sequence":
+        return []
+    term = tags.parent
+    terms = term.parent if term is not None else None
+    texts = [item.value for item in entry.value.items if isinstance(item.value, str)]
+    if term is None or terms is None or not texts or len(texts) != len(entry.value.items):
+        return []
+    split = [
+        edits.plain_fields(term) | {"tags": edits.plain_fields(tags) | {str(entry.name): text}} for text in texts
+    ]
+    number = int(found[1])
+    plain = [item.plain() for item in terms.items]
+    return edits.if_editable(edits.restructure, terms, [*plain[:number], *split, *plain[number + 1 :]])
 
 
 def _as_taints(node: Node) -> list[Edit]:

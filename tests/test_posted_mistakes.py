@@ -337,6 +337,9 @@ MISTAKES |= {
     "a subnet by its name": [(TERM, "    - id: private-subnet-1\n  sec")],
     "an image by its name": [("    - alias: al2023@v20250807\n", "    - id: golden-image\n  amiFamily: AL2023\n")],
     "a tag without a value": [(TERM, "    - tags:\n        karpenter.sh/discovery: ''\n  sec")],
+    "a tag with several values": [
+        (TERM, "    - tags:\n        karpenter.sh/discovery: prod\n        Name: [private-a, private-b]\n  sec")
+    ],
     "types as a list": [
         ("      requirements:\n", "      instanceTypes: [m5.large, m5.xlarge]\n      requirements:\n")
     ],

@@ -249,3 +249,56 @@ def test_a_way_out_does_the_same_in_every_form(nodelint: Nodelint, tmp_path: Pat
         for message, ways in plain.items():
             assert found.get(message, []), (form, message)
             assert all(left in ways for left in found[message]), (form, message)
+
+
+BOUNDS = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: web
+NAMESPACEspec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["8"]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [m]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["9"]}
+"""
+
+
+def write_overlay(folder: Path, base: str, patch: str) -> None:
+    files = {
+        "base/kustomization.yaml": "resources: [pool.yaml]\n",
+        "base/pool.yaml": base,
+        "prod/kustomization.yaml": f"resources: [../base]\npatches:\n{patch}",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_an_item_stays_that_a_patch_counts_on(nodelint: Nodelint, tmp_path: Path) -> None:
+    """The overlay replaces a value of the second requirement: without the first, it would be that of the third."""
+    patch = (
+        "  - target: {kind: NodePool}\n    patch: |-\n      - op: replace\n"
+        "        path: /spec/template/spec/requirements/1/values/0\n        value: c\n"
+    )
+    write_overlay(tmp_path, BOUNDS.replace("NAMESPACE", ""), patch)
+    [finding] = errors(nodelint, tmp_path)
+    names = [way["name"] for way in finding["suggestions"]]
+    assert [name.partition(":")[0] for name in names] == ["take out `instance-cpu Lt 9`"]
+
+
+def test_a_name_stays_by_which_a_patch_finds_its_object(nodelint: Nodelint, tmp_path: Path) -> None:
+    base = BOUNDS.replace("NAMESPACE", "  namespace: apps\n")
+    patch = (
+        "  - target: {kind: NodePool, name: web, namespace: apps}\n"
+        "    patch: |-\n      - {op: add, path: /spec/limits, value: {cpu: 10}}\n"
+    )
+    write_overlay(tmp_path, base, patch)
+    nodelint("check", "--fix", "--select", "cluster-scoped-namespace", ".", cwd=tmp_path)
+    assert (tmp_path / "base/pool.yaml").read_text(encoding="utf-8") == base
+    write_overlay(tmp_path, base, patch.replace(", namespace: apps", ""))
+    nodelint("check", "--fix", "--select", "cluster-scoped-namespace", ".", cwd=tmp_path)
+    assert "namespace" not in (tmp_path / "base/pool.yaml").read_text(encoding="utf-8")

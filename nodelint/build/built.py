@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,8 @@ class Built(NamedTuple):
 
     `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
     origin of its `kind`. `map_edits` gives edits of the text as edits of files, None where that is not certain;
-    without it they are edits of the exact origins of the values that change.
+    without it they are edits of the exact origins of the values that change. `rebuild` gives the text anew with other
+    sources at some absolute paths, None where it is not built then; without it no edit adds, removes or reshapes.
     """
 
     source: Source
@@ -116,6 +117,7 @@ class Built(NamedTuple):
     map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
     lost: tuple[LostItems, ...] = ()
     unmatched: tuple[UnmatchedPatch, ...] = ()
+    rebuild: Callable[[Mapping[str, Source]], Source | None] | None = None
 
     @property
     def own(self) -> SourceText | None:
@@ -133,6 +135,14 @@ class Built(NamedTuple):
             return None
         led = self.map_edits(edits) if self.map_edits is not None else _edits_of_origins(self, edits)
         return None if led is None or _overlap(led.edits) else led
+
+    def confirms(self, edits: Sequence[Edit], made: Sequence[Edit]) -> bool:
+        """Whether edits that are `made` to files come to edits of the text, where that can be told."""
+        if self.rebuild is None:
+            return True
+        if _overlap(edits) or any(edit.source is not self.source for edit in edits):
+            return False
+        return _comes_to(self, made, reread(self.source, apply(self.source.text, edits)))
 
     def written_object(self, obj: Object) -> Object | None:
         """The object in the files that one of the text is made of; None where no file holds one."""
@@ -169,7 +179,10 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
     if len(after.documents) != len(source.documents):
         return None
     made: list[Edit] = []
+    reshapes = False
     for node, new in find_changes(source, after):
+        texts = isinstance(new, list) and all(isinstance(item, str) for item in new)
+        reshapes = reshapes or not (node.kind == "scalar" or texts)
         origin = built.find_origin(node)
         if origin is None or not origin.exact or isinstance(origin.at, Span) or origin.at.kind != node.kind:
             return None
@@ -177,7 +190,26 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
             made += change_value(origin.at, new, node)
         except NotEditable:
             return None
-    return LedEdits(tuple(dict.fromkeys(made))) if made else None
+    made = list(dict.fromkeys(made))
+    if not made or (reshapes and not _comes_to(built, made, after)):
+        return None
+    return LedEdits(tuple(made))
+
+
+def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
+    """Whether the files come to what is wanted: a patch may find its object by a name, or an item by its number."""
+    if built.rebuild is None or _overlap(edits):
+        return False
+    changed = {}
+    for group in by_source(edits):
+        source = group[0].source
+        changed[os.path.abspath(source.path)] = Source.from_text(source.path, apply(source.text, group))
+    again = built.rebuild(changed)
+    return again is not None and _list_values(again) == _list_values(after)
+
+
+def _list_values(source: Source) -> list[object]:
+    return [document.root.plain() for document in source.documents if document.root is not None]
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result, Skipped
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Finding, Span, Suggestion, span_of
+from nodelint.model.finding import Also, Edit, Finding, Span, Suggestion, span_of
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.tuples import NamedTuple
 
@@ -233,7 +233,7 @@ class _World:
         ):
             results = [result for result in results if result.rule.name != "unknown-node-class"]
         found: dict[object, Result] = {}
-        unfixed: list[tuple[object, Result]] = []
+        unfixed: list[_Unfixed] = []
         for result in results:
             built = built_of.get(id(result.span.source))
             led = self._place(result) if built is None else self._lead(result, built, fixing=number == 0)
@@ -242,8 +242,9 @@ class _World:
             mark = led.rule.name, led.span, led.finding.message
             if mark not in found:
                 found[mark] = led
-                if result.finding.edits and not led.finding.edits and not self._by_default:
-                    unfixed.append((mark, led))
+                has_lost = bool(result.finding.edits) and not led.finding.edits
+                if has_lost and built is not None and not self._by_default:
+                    unfixed.append((mark, led, built, result.finding.edits))
         found.update(self._with_fixes(unfixed))
         return found
 
@@ -327,24 +328,28 @@ class _World:
             path = skip.path and (obj.source.path if obj is not None else skip.path)
             made.skipped.append(skip._replace(path=path, object=obj))
 
-    def _with_fixes(self, unfixed: Sequence[tuple[object, Result]]) -> Iterator[tuple[object, Result]]:
+    def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
         """The findings with the fixes that their rules offer for the objects as they are written.
 
         A field that is added, say, has no place of its own before. The fix holds where the rule says the very same
-        of the file.
+        of the file, and where the file then comes to what it would make of the built object.
         """
-        owners = {id(result.object): result.object for _, result in unfixed if result.object is not None}
+        owners = {id(result.object): result.object for _, result, *_ in unfixed if result.object is not None}
         if not owners:
             return
-        names = {result.rule.name for _, result in unfixed}
+        names = {result.rule.name for _, result, *_ in unfixed}
         running = [rule for rule in self._setup.running if rule.name in names]
         setup = self._setup._replace(running=running, reporting=self._setup.reporting & names)
         alone = judge_objects(setup, list(owners.values()), self._around, (), lambda _: self._each)
         fixes = {(r.rule.name, r.span, r.finding.message): r.finding for r in alone.results if r.finding.edits}
-        for mark, result in unfixed:
+        for mark, result, built, edits in unfixed:
             same = fixes.get((result.rule.name, result.span, result.finding.message))
-            if same is not None:
+            if same is not None and built.confirms(edits, same.edits):
                 yield mark, result._replace(finding=result.finding._replace(edits=same.edits, safety=same.safety))
+
+
+_Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
+"""What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
 
 
 def _map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:

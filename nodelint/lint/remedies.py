@@ -86,8 +86,8 @@ def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestio
     holder = node.parent
     if holder is None or node.shared:
         return []
-    if obj.partial and len(holder.entries) == 1:  # whether an empty mapping is refused is not judged there
-        return []
+    if len(holder.entries) == 1 and (obj.partial or _is_tags_of_term(holder)):
+        return []  # what is empty may be refused, which is not judged of a part, or select everything
     problems = judge(obj) if judge is not None else ()
     if len(problems) > MOST_TRIED and all(problem.node is not node for problem in problems[:MOST_TRIED]):
         return []
@@ -97,6 +97,13 @@ def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestio
     entry = next((e for e in holder.entries if node in (e.key, e.value)), None)
     name = f"drop `{entry.name}`" if entry is not None and entry.name else "drop this entry"
     return [Suggestion(name, changes)]
+
+
+def _is_tags_of_term(holder: Node) -> bool:
+    term = holder.parent
+    if term is None or term.parent is None or term.parent.kind != "sequence":
+        return False
+    return term.get("tags") is holder
 
 
 def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
@@ -154,7 +161,7 @@ def move_kubelet_flags(node_class: Object, data: UserData, start: int, end: int)
 
     found = [setting for setting in of_flags(text, start, end) if isinstance(setting.value, int)]
     moved: dict[str, Plain] = {setting.name: setting.value for setting in found if setting.name not in present}
-    if not gone or not moved:
+    if not gone or not moved or node_class.version != "v1":  # before v1 these settings were the pool's
         return [("take the call out", gone)]
     names = [entry.name for entry in spec.entries]
     before = next((names[n - 1] for n, name in enumerate(names) if name == "userData" and n), None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 
 from nodelint.build.built import Built, LostItems, Unbuilt, UnmatchedPatch, ValueOrigin
 from nodelint.build.kustomize.configuration import Kustomization, read_kustomization
@@ -115,8 +116,16 @@ def make_outcome(overlay: Overlay) -> Outcome:
         problems=tuple(_unbuilt(at, f"not built: {what}") for at, what in overlay.notes),
         lost=tuple(overlay.lost),
         unmatched=tuple(overlay.unmatched),
+        # What a controller makes of a folder rests on its object, whose fields are read already.
+        rebuild=partial(_rebuild, overlay) if type(overlay) is Overlay else None,
     )
     return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
+
+
+def _rebuild(overlay: Overlay, sources: Mapping[str, Source]) -> Source | None:
+    """The text of an overlay with other sources at some paths; None where it is not built of them."""
+    outcome = make_outcome(Overlay(overlay.files.with_sources(sources), overlay.folder, overlay.home))
+    return outcome.built.source if isinstance(outcome, BuiltOverlay) else None
 
 
 def _show(folder: str) -> str:

@@ -31,6 +31,10 @@ class Files:
         self._homes: dict[str, str | None] = {}
         self._folders = {above for path in at_hand for above in _folders_above(path)}
 
+    def with_sources(self, sources: Mapping[str, Source]) -> Files:
+        """The same files with other texts at some absolute paths."""
+        return Files({**self._sources, **sources})
+
     def is_file(self, path: str) -> bool:
         """Whether a file is at hand, or on the disk."""
         return path in self._sources or os.path.isfile(path)
