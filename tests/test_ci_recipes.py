@@ -133,6 +133,41 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
     assert (tree / job["artifacts"]["paths"][0]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_the_bitbucket_steps_leave_their_reports(tmp_path: Path) -> None:
+    """The steps' commands, less those that install, over a repository whose branch adds a mistake."""
+    builtin_schemas.hold_to("vendor.bitbucket-pipelines", CI / "bitbucket-pipelines.yml")
+    steps = parsed((CI / "bitbucket-pipelines.yml").read_text(encoding="utf-8"))["definitions"]["steps"]
+    check, plan = (
+        [line for line in step["step"]["script"] if not re.search(r"venv|pip install|apt-get", line)]
+        for step in steps
+    )
+    program = f'nodelint() {{ {sys.executable} -m nodelint "$@"; }}\n'
+
+    def run(lines: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+        script = program + "\n".join(lines).replace("/opt/nodelint/bin/nodelint", "nodelint")
+        command, env = ["bash", "-e", "-c", script], {**os.environ, **variables}
+        return subprocess.run(command, cwd=tmp_path / "clone", env=env, capture_output=True, text=True, check=False)
+
+    origin = tmp_path / "origin"
+    shutil.copytree(ROOT / "examples" / "change" / "before", origin)
+    git(origin, "init", "-q", "-b", "main")
+    git(origin, "add", ".")
+    git(origin, "commit", "-qm", "before")
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    shutil.copytree(ROOT / "examples" / "change" / "after", tmp_path / "clone", dirs_exist_ok=True)
+    done = run(plan, BITBUCKET_PR_DESTINATION_BRANCH="main")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "AMIDrift" in (tmp_path / "clone" / steps[1]["step"]["artifacts"][0]).read_text(encoding="utf-8")
+    shutil.copytree(ROOT / "examples" / "bad", tmp_path / "clone" / "bad")
+    assert run(check).returncode == 1
+    assert "<failure" in (tmp_path / "clone/test-results/nodelint.xml").read_text(encoding="utf-8")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    names = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", *names, *arguments], cwd=folder, check=True, capture_output=True)
+
+
 def test_the_gitlab_job_is_one() -> None:
     builtin_schemas.hold_to("vendor.gitlab-ci", CI / "gitlab-ci.yml")
 
@@ -164,10 +199,12 @@ def test_the_action_is_told_of_as_it_is() -> None:
                 assert set(step.get("with", {})) <= set(inputs)
 
 
-@pytest.mark.parametrize("page", [*PAGES, CI / "gitlab-ci.yml"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, CI / "gitlab-ci.yml", CI / "bitbucket-pipelines.yml"], ids=lambda page: page.name
+)
 def test_pages_name_the_release_that_they_come_with(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    named = re.findall(r"nodelint[@/]v(\d[\w.]*\d)|(?:rev|NODELINT_REF): v(\d[\w.]*\d)", text)
+    named = re.findall(r"nodelint(?:@|/(?:archive/)?)v(\d[\w.]*\d)|(?:rev|NODELINT_REF): v(\d[\w.]*\d)", text)
     assert {one or other for one, other in named} <= {__version__}
 
 
