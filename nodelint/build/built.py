@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nodelint.build.map_edits import change_value, find_changes
-from nodelint.edits import NotEditable, apply
+from nodelint.edits import NotEditable, reread_edited
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Span, by_source, span_of
-from nodelint.source import Node, Source, reread
+from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Built(NamedTuple):
 
     `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
     origin of its `kind`. `map_edits` gives edits of the text as edits of files, None where that is not certain;
-    without it they are edits of the exact origins of the values that change. `rebuild` gives the text anew with other
-    sources at some absolute paths, None where it is not built then; without it no edit adds, removes or reshapes.
+    without it they are edits of the exact origins of the values that change. `comes_to` says whether
+    other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
     """
 
     source: Source
@@ -117,7 +117,7 @@ class Built(NamedTuple):
     map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
     lost: tuple[LostItems, ...] = ()
     unmatched: tuple[UnmatchedPatch, ...] = ()
-    rebuild: Callable[[Mapping[str, Source]], Source | None] | None = None
+    comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
 
     @property
     def own(self) -> SourceText | None:
@@ -138,11 +138,11 @@ class Built(NamedTuple):
 
     def confirms(self, edits: Sequence[Edit], made: Sequence[Edit]) -> bool:
         """Whether edits that are `made` to files come to edits of the text, where that can be told."""
-        if self.rebuild is None:
+        if self.comes_to is None:
             return True
         if _overlap(edits) or any(edit.source is not self.source for edit in edits):
             return False
-        return _comes_to(self, made, reread(self.source, apply(self.source.text, edits)))
+        return _comes_to(self, made, reread_edited(self.source, edits))
 
     def written_object(self, obj: Object) -> Object | None:
         """The object in the files that one of the text is made of; None where no file holds one."""
@@ -175,7 +175,7 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
     source = built.source
     if not edits or any(edit.source is not source for edit in edits):
         return None
-    after = reread(source, apply(source.text, edits))
+    after = reread_edited(source, edits)
     if len(after.documents) != len(source.documents):
         return None
     made: list[Edit] = []
@@ -198,18 +198,13 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
 
 def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
     """Whether the files come to what is wanted: a patch may find its object by a name, or an item by its number."""
-    if built.rebuild is None or _overlap(edits):
+    if built.comes_to is None or _overlap(edits):
         return False
     changed = {}
     for group in by_source(edits):
         source = group[0].source
-        changed[os.path.abspath(source.path)] = Source.from_text(source.path, apply(source.text, group))
-    again = built.rebuild(changed)
-    return again is not None and _list_values(again) == _list_values(after)
-
-
-def _list_values(source: Source) -> list[object]:
-    return [document.root.plain() for document in source.documents if document.root is not None]
+        changed[os.path.abspath(source.path)] = reread_edited(source, group)
+    return built.comes_to(changed, after)
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:

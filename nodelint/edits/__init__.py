@@ -29,7 +29,7 @@ from nodelint.edits.comments import with_comments
 from nodelint.edits.dialect import dialect_of
 from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
 from nodelint.model.finding import Edit
-from nodelint.source import Document, SourceText, reread_document
+from nodelint.source import Document, Source, SourceText, reread, reread_document
 from nodelint.source.nodes import Node
 
 TYPE_CHECKING = False
@@ -59,6 +59,7 @@ __all__ = [
     "plain_fields",
     "remove",
     "replace",
+    "reread_edited",
     "restructure",
     "set_key",
     "set_value",
@@ -263,6 +264,16 @@ def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int,
     part = sequence.source.text[within.start : within.end + _BEHIND]
     moved = [edit._replace(start=edit.start - within.start, end=edit.end - within.start) for edit in made]
     return difference(sequence.source, within.start, part, apply(part, moved), (0, 0))
+
+
+def reread_edited(source: SourceText, edits: Sequence[Edit]) -> Source:
+    """A file with edits made, to be looked at: a document that no edit touches stays the very same."""
+    text = apply(source.text, edits)
+    start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
+    for document in source.documents:
+        if document.start < start and end <= document.end:
+            return reread_document(source, document.index, text)
+    return reread(source, text)
 
 
 def restructure(place: Node, new: object) -> list[Edit]:

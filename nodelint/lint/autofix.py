@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 
-from nodelint.edits import apply
+from nodelint.edits import apply, reread_edited
 from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.fix_bisection import find_breaking_fixes
@@ -14,7 +14,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object, served
 from nodelint.model.releases import Version
-from nodelint.source import Source, SourceText, reread, reread_document
+from nodelint.source import Source, SourceText, reread
 from nodelint.tuples import NamedTuple
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
@@ -199,7 +199,7 @@ def _is_read_whole(old: Source, new: Source) -> bool:
 def _tried(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
     """The sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
     edits = _by_source(results)
-    return [_reread(s, edits[id(s)]) if id(s) in edits else s for s in sources]
+    return [reread_edited(s, edits[id(s)]) if id(s) in edits else s for s in sources]
 
 
 def _by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
@@ -208,15 +208,6 @@ def _by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
         for edit in result.finding.edits:
             edits.setdefault(id(edit.source), []).append(edit)
     return edits
-
-
-def _reread(source: Source, edits: Sequence[Edit]) -> Source:
-    text = apply(source.text, edits)
-    start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
-    for document in source.documents:
-        if document.start < start and end < document.end:
-            return reread_document(source, document.index, text)
-    return reread(source, text)
 
 
 def why_broken(

@@ -300,8 +300,9 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     """
     document = source.documents[index]
     end = document.end + len(text) - len(source.text)
-    apart = source.path.endswith(YAML_NAMES) and not source.masked and document.root is not None
-    if not apart or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
+    apart = _is_yaml_alone(source.path) and not source.masked and document.root is not None
+    ends = end == len(text) or text[end - 1] == "\n"
+    if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
         return reread(source, text)
     new = Source(source.path, text, source.also)
     new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
@@ -315,6 +316,15 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     if source.held is not None:  # their objects stay the same too
         new.held = None, source.held[1]
     return new
+
+
+def _is_yaml_alone(path: str) -> bool:
+    """Whether the documents of a file are those between its `---` lines, by its name."""
+    if path.endswith(YAML_NAMES):
+        return True
+    from nodelint.source.embedded import host_of
+
+    return host_of(path) is None
 
 
 _NO_YAML = (".tfvars", ".hcl")

@@ -14,7 +14,8 @@ from nodelint.build.kustomize.configuration import Kustomization, read_kustomiza
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, is_wanted
 from nodelint.build.kustomize.overlay import Overlay
-from nodelint.build.kustomize.text import PrintedObjects, differing, print_objects
+from nodelint.build.kustomize.text import PrintedObjects, differing, is_printed, is_value_of, print_objects
+from nodelint.build.kustomize.values import YamlTree
 from nodelint.model.finding import Also, Span
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
@@ -98,10 +99,8 @@ def make_outcome(overlay: Overlay) -> Outcome:
     files, folder = overlay.files, overlay.folder
     shown = _show(folder)
     try:
-        overlay.build()
-        wanted = [resource for resource in overlay.resources if resource.marked]
-        also = next((resource.home.also for resource in wanted if resource.home.also is not None), None)
-        printed = print_objects((resource.value for resource in wanted), shown, also)
+        values, also = _build_marked(overlay)
+        printed = print_objects(values, shown, also)
         _check(printed)
     except BuildError as error:
         return _describe_failure(overlay, shown, error)
@@ -117,15 +116,28 @@ def make_outcome(overlay: Overlay) -> Outcome:
         lost=tuple(overlay.lost),
         unmatched=tuple(overlay.unmatched),
         # What a controller makes of a folder rests on its object, whose fields are read already.
-        rebuild=partial(_rebuild, overlay) if type(overlay) is Overlay else None,
+        comes_to=partial(_comes_to, overlay) if type(overlay) is Overlay else None,
     )
     return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
 
 
-def _rebuild(overlay: Overlay, sources: Mapping[str, Source]) -> Source | None:
-    """The text of an overlay with other sources at some paths; None where it is not built of them."""
-    outcome = make_outcome(Overlay(overlay.files.with_sources(sources), overlay.folder, overlay.home))
-    return outcome.built.source if isinstance(outcome, BuiltOverlay) else None
+def _build_marked(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
+    """The objects of files that are marked, and the pattern of what these are read for. Raises `BuildError`."""
+    overlay.build()
+    marked = [resource for resource in overlay.resources if resource.marked]
+    also = next((resource.home.also for resource in marked if resource.home.also is not None), None)
+    return [resource.value for resource in marked], also
+
+
+def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> bool:
+    """Whether an overlay comes to the objects of a text with other sources at some absolute paths."""
+    try:
+        values, also = _build_marked(Overlay(overlay.files.with_sources(sources), overlay.folder, overlay.home))
+    except BuildError:
+        return False
+    found = [value for value in values if is_printed(value, also)]
+    roots = [document.root for document in text.documents if document.host is None and document.root is not None]
+    return len(roots) == len(found) and all(map(is_value_of, roots, found))
 
 
 def _show(folder: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.resources import Resource
@@ -33,7 +34,12 @@ class Files:
 
     def with_sources(self, sources: Mapping[str, Source]) -> Files:
         """The same files with other texts at some absolute paths."""
-        return Files({**self._sources, **sources})
+        other = copy(self)
+        other._sources = {**self._sources, **sources}
+        other._roots = {path: roots for path, roots in self._roots.items() if path not in sources}
+        other._homes = dict(self._homes)
+        other._folders = self._folders.union(*map(_folders_above, sources))
+        return other
 
     def is_file(self, path: str) -> bool:
         """Whether a file is at hand, or on the disk."""
@@ -109,13 +115,15 @@ def _read_roots(source: Source) -> Iterator[tuple[Node, bool]]:
         )
     if source.masked and source.text and any(d.host is None and d.templated for d in source.documents):
         raise BuildError(_first_node(source, 0), "it holds template code, which someone fills in before", fails=False)
-    known = {d.start: d for d in source.documents if d.host is None and d.root is not None}
-    for begin, end in chunks(source.text, 1 if source.text.startswith("\ufeff") else 0):
+    spans = list(chunks(source.text, 1 if source.text.startswith("\ufeff") else 0))
+    # By their order: where a text was read anew in part, the other documents have the places that they had.
+    known = [document.root for document in source.documents if document.host is None]
+    for number, (begin, end) in enumerate(spans):
         text = source.text[begin:end]
         marked = is_wanted(text, source.also)
-        document = known.get(begin)
-        if document is not None and document.end == end and document.root is not None:
-            yield document.root, marked
+        root = known[number] if len(known) == len(spans) else None
+        if root is not None:
+            yield root, marked
             continue
         try:
             roots = compose(source, text, begin, masked=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nodelint.build.kustomize.files import is_wanted
-from nodelint.build.kustomize.values import YamlTree
+from nodelint.build.kustomize.values import YamlTree, read_name, written_text
 from nodelint.source import UNKNOWN, Node, Source
 from nodelint.source.yaml.scalars import reads_as_text
 from nodelint.tuples import NamedTuple
@@ -53,6 +53,13 @@ def print_objects(objects: Iterable[YamlTree], path: str, also: str | None = Non
             if root is not None:
                 _pair(root, value, places)
     return PrintedObjects(source, shown, places)
+
+
+def is_printed(value: YamlTree, also: str | None) -> bool:
+    """Whether `print_objects` takes an object in; fills its blanks, as that does."""
+    value.fill_blanks()
+    named = value.text("apiVersion") + value.text("kind")
+    return is_wanted(named, None) or is_wanted(_Printer().print(value), also)
 
 
 class _Printer:
@@ -158,6 +165,21 @@ def differing(node: Node, value: YamlTree) -> Iterator[tuple[Node, YamlTree]]:
             pending += zip(node.items, value.items, strict=True)
         elif node.kind != "scalar" or not (node.value is UNKNOWN or node.plain() == _plain_value(value)):
             yield node, value
+
+
+def is_value_of(node: Node, value: YamlTree) -> bool:
+    """Whether a node has a value, in whatever order its keys are; a placeholder is the text that it is."""
+    if node.kind == value.kind == "mapping":
+        names = [read_name(entry.key, entry.name) for entry in node.entries]
+        return set(names) == set(value.fields) and all(
+            is_value_of(entry.value, value.fields[name].value)
+            for name, entry in zip(names, node.entries, strict=True)
+        )
+    if node.kind == value.kind == "sequence":
+        return len(node.items) == len(value.items) and all(map(is_value_of, node.items, value.items))
+    if node.kind != value.kind:
+        return False
+    return value.value == (written_text(node) if node.value is UNKNOWN else node.value)
 
 
 def _plain_value(value: YamlTree) -> object:
