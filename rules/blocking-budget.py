@@ -8,7 +8,8 @@ not even an empty one. The rule also finds budgets that take turns and together 
 Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
 mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
 from moving pods only, name the reason: `reasons: [Underutilized]`; that is not a finding. Nor is a budget that a
-template writes under a condition.
+template writes under a condition. A budget of 0 whose `reasons` name `Drifted` is meant: it is reported as info, in
+the strict profile, unless another budget allows drift at times and so shows that somebody waits for it.
 
 ```yaml bad frame=pool
 spec.disruption:
@@ -32,6 +33,9 @@ from collections.abc import Iterable
 from nodelint.api import EVERY_PROVIDER, Also, Context, Finding, Findings, Node, NodePool, Skip, budgets, fixes, rule
 
 HINT = "add `schedule` (UTC) and `duration`, or restrict the budget to `reasons: [Underutilized]`"
+DRIFT_HINT = (
+    "to let images and changes reach nodes, drop `Drifted` from `reasons`, or add `schedule` (UTC) and `duration`"
+)
 CHANGES = "new images and changes of the manifests"
 
 
@@ -73,19 +77,36 @@ def check(pool: NodePool, context: Context) -> Findings:
             strict=True,
         )
         return
-    every = budgets.typical_week(pool, "Underutilized")
-    others = every is not None and all(stretch.closed for stretch in every)
-    what = "drift or consolidation" if others else "drift"
     written = at.get("nodes") or at
-    closed = [item for item in node.items if item is not at and item.get("schedule") is not None]
+    reasons = at.get("reasons")
+    windows = [item for item in node.items if item is not at and item.get("schedule") is not None]
+    closed = [item for item in windows if _reasons(item) <= _reasons(at)]
+    waiting = [item for item in windows if item not in closed and "Drifted" in _reasons(item)]
+    # Who writes down that drift waits has decided so; who opens a window for it beside that waits in vain.
+    meant = reasons is not None and not any("Drifted" in _reasons(item) and not _is_zero(item) for item in windows)
     yield Finding(
         at=written,
-        message=f"a budget of `{written.value}` nodes applies at all times: no node is replaced for {what}",
-        also=[Also(node, "allows nothing more: the smallest budget counts") for node in closed],
+        message=f"a budget of `{written.value}` nodes applies at all times: {_what_stays(pool)}",
+        also=[
+            *(Also(node, "allows nothing more: the smallest budget counts") for node in closed),
+            *(Also(node, "allows nothing more for drift: the smallest budget counts") for node in waiting),
+        ],
         covers=closed,
+        severity="info" if meant else None,
         note=_note(pool),
-        help=HINT,
+        help=DRIFT_HINT if reasons is not None else HINT,
+        strict=meant,
     )
+
+
+def _what_stays(pool: NodePool) -> str:
+    """Which nodes the budgets keep, drifted ones aside: a reason that no budget of 0 names goes on."""
+    underutilized, empty = (budgets.always_closed(pool, reason) for reason in ("Underutilized", "Empty"))
+    if underutilized and empty:
+        return "no node is replaced for drift or consolidation"
+    if underutilized:
+        return "no node is replaced for drift, and only empty ones are consolidated"
+    return "no node is replaced for drift" + (", and no empty one is removed" if empty else "")
 
 
 def _note(pool: NodePool) -> str:
@@ -102,9 +123,17 @@ def _note(pool: NodePool) -> str:
 def _always(entries: Iterable[Node]) -> Node | None:
     """The budget that allows no node at any time."""
     for entry in entries:
-        written = entry.get("nodes")
-        reasons = entry.get("reasons")
-        concerned = reasons is None or any(item.value == "Drifted" for item in reasons.items)
-        if written is not None and written.value in ("0", "0%") and entry.get("schedule") is None and concerned:
+        if _is_zero(entry) and entry.get("schedule") is None and "Drifted" in _reasons(entry):
             return entry
     return None
+
+
+def _is_zero(entry: Node) -> bool:
+    written = entry.get("nodes")
+    return written is not None and written.value in ("0", "0%")
+
+
+def _reasons(entry: Node) -> frozenset[object]:
+    """The reasons that a budget concerns: all of them where it names none."""
+    reasons = entry.get("reasons")
+    return frozenset(item.value for item in reasons.items) if reasons is not None else budgets.REASONS

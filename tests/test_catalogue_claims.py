@@ -174,6 +174,27 @@ def test_budgets_with_a_schedule_are_meant(check: Check) -> None:
     assert found(check(disrupted('[{nodes: "0"}]')), "blocking-budget")
 
 
+def test_a_budget_of_zero_that_names_drift_is_meant(check: Check) -> None:
+    frozen = '{nodes: "0", reasons: [Underutilized, Drifted]}'
+    assert not found(check(disrupted(f"[{frozen}]")), "blocking-budget")
+    [result] = check(disrupted(f"[{frozen}]"), select=["blocking-budget"]).results
+    assert result.severity == "info"
+    # A window for drift beside it never opens: whoever wrote it waits for it.
+    night = '{nodes: "5", reasons: [Drifted], schedule: "0 1 * * *", duration: 2h}'
+    assert found(check(disrupted(f"[{frozen}, {night}]")), "blocking-budget")
+    [result] = check(disrupted(f"[{frozen}, {night}]")).results
+    assert [each.message for each in result.finding.also] == ["allows nothing more: the smallest budget counts"]
+    # A window for another reason is none for drift.
+    other = '{nodes: "5", reasons: [Empty], schedule: "0 1 * * *", duration: 2h}'
+    assert not found(check(disrupted(f"[{frozen}, {other}]")), "blocking-budget")
+    # A window for all reasons still opens for empty nodes.
+    any_reason = '{nodes: "5", schedule: "0 1 * * *", duration: 2h}'
+    [result] = check(disrupted(f"[{frozen}, {any_reason}]"), select=["blocking-budget"]).results
+    assert [each.message for each in result.finding.also] == [
+        "allows nothing more for drift: the smallest budget counts"
+    ]
+
+
 @pytest.mark.parametrize("value", ["Never", "5m", "48h"])
 @pytest.mark.parametrize("api", ["v1", "v1beta1"])
 def test_a_field_that_the_api_server_drops_acts_on_no_node(check: Check, api: str, value: str) -> None:

@@ -61,6 +61,26 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
             ],
         ),
         (
+            [{"nodes": '"0%"', "reasons": "[Underutilized, Drifted]"}, {"nodes": '"100%"', "reasons": "[Empty]"}],
+            [
+                (
+                    "blocking-budget",
+                    "a budget of `0%` nodes applies at all times: no node is replaced for drift, "
+                    "and only empty ones are consolidated",
+                )
+            ],
+        ),
+        (
+            [{"nodes": '"0"', "reasons": "[Empty, Drifted]"}, {"nodes": '"1"'}],
+            [
+                (
+                    "blocking-budget",
+                    "a budget of `0` nodes applies at all times: no node is replaced for drift, "
+                    "and no empty one is removed",
+                )
+            ],
+        ),
+        (
             [{"nodes": '"10%"'}, ROUND_THE_CLOCK],
             [
                 (
