@@ -120,11 +120,6 @@ class Built(NamedTuple):
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
 
     @property
-    def own(self) -> SourceText | None:
-        """The first of the files that make it differ from another object built of the same files."""
-        return next(iter(self.given), None)
-
-    @property
     def texts(self) -> tuple[Source, ...]:
         """The text and its further readings."""
         return (self.source, *self.readings)

@@ -11,8 +11,8 @@ from nodelint.build.chart_values import ARGO, FLUX, find_held_values, read_block
 from nodelint.build.roots import nodes_of
 from nodelint.model.documents import objects
 from nodelint.source import Node, Source
-from nodelint.source.files.discover import CHART
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
 from nodelint.source.nodes import MappingEntry
 

@@ -9,10 +9,10 @@ from typing import Literal
 
 from nodelint.source import Document, Node, Source
 from nodelint.source.files import safe_read
-from nodelint.source.files.discover import CHART
 from nodelint.source.files.gitignore import Ignored, entered
 from nodelint.source.files.globs import READ_ALL, Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import OTHER_VALUES, TRIAL_VALUES

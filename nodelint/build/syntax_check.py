@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from nodelint.source import Node, Source
-from nodelint.source.files.discover import CHART
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.links import CHART
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import DefinedNames, chart_of, find_undefined_include
 from nodelint.source.templates.gotemplate import BadTemplate, parse

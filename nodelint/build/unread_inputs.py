@@ -14,8 +14,9 @@ from nodelint.build.roots import own_roots
 from nodelint.build.syntax_check import TERRAFORM, SyntaxFault, find_fault
 from nodelint.source import Source
 from nodelint.source.files import safe_read
-from nodelint.source.files.discover import CHART, Discovery
+from nodelint.source.files.discover import Discovery
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.links import CHART
 from nodelint.source.templates.charts import OTHER_VALUES, DefinedNames, chart_of, templates_around
 
 _LARGEST = 16 << 20

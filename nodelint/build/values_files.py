@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.roots import own_roots
 from nodelint.source import Node, Source
-from nodelint.source.files.discover import CHART
+from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
 from nodelint.source.nodes import MappingEntry
 from nodelint.source.templates.charts import OTHER_VALUES

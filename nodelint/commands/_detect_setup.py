@@ -13,9 +13,10 @@ from nodelint.printable import printable
 from nodelint.release_evidence import Evidence, Stated, evidence_of
 from nodelint.release_evidence.evidence import About
 from nodelint.source import Node
-from nodelint.source.files.discover import CHART, discover
+from nodelint.source.files.discover import discover
 from nodelint.source.files.globs import Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import read
 from nodelint.tuples import NamedTuple
 

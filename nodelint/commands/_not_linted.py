@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.report.skipped import Unread
-from nodelint.source.files.discover import CHART, ENDINGS, SET_ASIDE
+from nodelint.source.files.discover import ENDINGS, SET_ASIDE
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, patched_in
+from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import read, read_in_place, repository
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from nodelint.model.finding import Span
 from nodelint.plan.unread import UnreadFile, UnreadFiles
 from nodelint.source import Source, SourceText
 from nodelint.source.files import safe_read
-from nodelint.source.files.discover import CHART
+from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import error_reason
 from nodelint.source.syntax_errors import SetAside, SyntaxProblem
 from nodelint.source.templates.charts import chart_of

@@ -9,7 +9,7 @@ from nodelint.build import Inventory, build
 from nodelint.build.built import Built
 from nodelint.model.documents import objects
 from nodelint.source import Source
-from nodelint.source.files.discover import CHART
+from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
 
 _TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json", ".tftpl", ".tpl")

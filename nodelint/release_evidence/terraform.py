@@ -41,7 +41,6 @@ class Reference(NamedTuple):
     about: About
     path: str
     to: _Key
-    by: str
 
 
 def assigned(text: str) -> Iterator[Assigned]:
@@ -111,7 +110,7 @@ class Module:
         if weight == DEFAULT and _is_called(self.path):
             weight = LOOSE
         if assigned.refers is not None:
-            self.references.append(Reference(about, self.path, assigned.refers, by))
+            self.references.append(Reference(about, self.path, assigned.refers))
         elif assigned.text is not None:
             line = self.text.count("\n", 0, assigned.at) + 1
             if found := stated(about, assigned.text, self.path, line, by, weight):

@@ -70,11 +70,6 @@ class Coverage(NamedTuple):
     not_judged: tuple[tuple[str, int, str, str], ...]
     unbuilt: tuple[Unbuilt, ...] = ()
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all was judged that the run has seen."""
-        return not self.in_part and not self.not_judged
-
 
 def cover(report: Report) -> Coverage:
     """What of a run was judged."""

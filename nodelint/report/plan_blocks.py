@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from nodelint.model.finding import Span, label_of, span_of
 from nodelint.model.messages import counted
@@ -230,12 +230,6 @@ def releases_of(plan: Plan) -> str:
     releases = sorted({pool.release for pool in plan.pools if pool.release is not None}) or [plan.options.release]
     own = ", each pool for its own" if len(releases) > 1 else ""
     return f"Karpenter {' and '.join(map(str, releases))}{own}"
-
-
-def grouped(reasons: Sequence[Reason]) -> Iterator[tuple[Reason, str, str]]:
-    """Each reason with its field, and its value before and after."""
-    for reason in reasons:
-        yield reason, printable(reason.field), printable(str(reason.change)) if reason.change is not None else ""
 
 
 def workload_headline(change: WorkloadChange) -> str:

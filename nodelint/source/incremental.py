@@ -25,14 +25,13 @@ class Moved(NamedTuple):
     """Where characters of a source's former text are now.
 
     What ends at `same` or before is where it was; what begins at `behind` or later is `by` characters further on.
-    What lies between is gone. `fresh` are the documents that were read again.
+    What lies between is gone.
     """
 
     source: Source
     same: int
     behind: int
     by: int
-    fresh: Sequence[Document]
 
     def shift_of(self, start: int, end: int, later: bool) -> int | None:
         """By how much a range has moved; None where it is gone, or in part.
@@ -65,7 +64,7 @@ def move(source: Source, text: str) -> Moved | None:
         return None
     same = old[head - 1][1] if head else 0
     behind = old[len(old) - tail][0] if tail else len(source.text)
-    moved = Moved(source, same, behind, len(text) - len(source.text), fresh.documents)
+    moved = Moved(source, same, behind, len(text) - len(source.text))
     _take_over(source, fresh, moved)
     return moved
 

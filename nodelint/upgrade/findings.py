@@ -47,7 +47,6 @@ class FindingChange(NamedTuple):
 class Judged(NamedTuple):
     """The two ends, and what differs; `stay` are those that are there in both."""
 
-    before: Report
     after: Report
     finding_changes: tuple[FindingChange, ...]
     stay: int
@@ -93,7 +92,7 @@ class Runs:
         faults = dict.fromkeys(fault for report in reports.values() for fault in report.faults)
         stay = sum(mark in last for mark in first)
         tried = tuple(self._tried(finding_changes, reports[old]))
-        return Judged(reports[old], reports[new], tried, stay, tuple(faults))
+        return Judged(reports[new], tried, stay, tuple(faults))
 
     def _tried(self, finding_changes: Sequence[FindingChange], before: Report) -> Iterator[FindingChange]:
         known = _count_findings(before)

@@ -265,11 +265,7 @@ class Resolution:
 
     def varied_enough(self, types: TypeSet) -> bool:
         """Whether fewer candidates would still meet every minValues that is met today."""
-        for least in self.min_values:
-            have = self._distinct(least.key, types)
-            if least.met and have is not None and have < least.wanted:
-                return False
-        return True
+        return all(self.meets(least, types) for least in self.min_values if least.met)
 
     def meets(self, least: MinValues, types: TypeSet) -> bool:
         """Whether some candidates meet a minValues, as far as can be said."""
@@ -364,9 +360,6 @@ class Resolution:
         """The types that the class does not leave out: where the requirements begin."""
         return self.catalog.all_types - union(removed for removed, _ in self.class_removed)
 
-    def _meeting(self, wanted: tuple[str, str, tuple[str, ...]]) -> TypeSet:
-        return self.catalog.select(Requirement.parse(*wanted))
-
     @cached_property
     def clash(self) -> tuple[LineEffect, LineEffect] | None:
         """Where nothing is left: the first two lines that each keep types and have none in common."""
@@ -434,7 +427,8 @@ class Resolution:
             for key, variant in ((GPU_COUNT, "nvidia"), (ACCELERATOR_COUNT, "neuron")):
                 special = variant in variants and "standard" not in variants
                 offers.append((key, "Exists" if special else "DoesNotExist", ()))
-        offers = [offer for offer in offers if not self.types_by_image[index] - self._meeting(offer)]
+        types, select = self.types_by_image[index], self.catalog.select
+        offers = [offer for offer in offers if not types - select(Requirement.parse(*offer))]
         for size in range(len(offers) + 1):
             for combination in combinations(offers, size):
                 requirements = self.requirements.copy()

@@ -29,12 +29,11 @@ _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 
 
 class Part(NamedTuple):
-    """A part: characters `start` to `end` of the user data, its `kind`, and its header where it has one."""
+    """A part: characters `start` to `end` of the user data, and its `kind`."""
 
     kind: PartKind
     start: int
     end: int
-    content_type: str | None = None
 
 
 class UserDataProblem(NamedTuple):
@@ -107,9 +106,8 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
         headers, begin, trouble = _headers(lines, at + 1)
         if trouble is not None:
             return Archive(tuple(parts), (trouble,))
-        if begin >= len(
-            lines
-        ):  # Go takes the end of the text before the content of a part for the end of the archive
+        # Go takes the end of the text before the content of a part for the end of the archive.
+        if begin >= len(lines):
             return Archive(tuple(parts), ())
         at = begin
         while at < len(lines) and not _delimits(lines[at].text, dash):
@@ -123,7 +121,7 @@ def _parts(text: str, lines: list[_Line], body: int, boundary: str) -> Archive:
         start = lines[begin].start if begin < len(lines) else len(text)
         content_type = headers.get("content-type", (0, 0, ""))[2]
         kind = _TYPES.get(content_type.partition(";")[0].strip().lower(), "other")
-        parts.append(Part(kind, start, max(start, lines[at].start - 1), content_type))
+        parts.append(Part(kind, start, max(start, lines[at].start - 1)))
     return Archive(tuple(parts), ())
 
 

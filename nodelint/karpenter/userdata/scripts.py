@@ -39,13 +39,11 @@ _COMMANDS = ("shell", "plain", "cloud-config")
 class Joining(NamedTuple):
     """A command that makes the node one of another cluster system: its name, its providerIDs, and where.
 
-    `kubelet` says that the system runs a kubelet of its own, `own` that Karpenter may know its nodes, where a cloud
-    provider gives them a providerID.
+    `own` says that Karpenter may know its nodes, where a cloud provider gives them a providerID.
     """
 
     name: str
     provider_id: str | None
-    kubelet: bool
     own: bool
     start: int
     end: int
@@ -141,7 +139,7 @@ class Script(CustomUserData):
             match = re.search(system["pattern"], self.code)
             if match is not None and (system["kubelet"] or not re.search(_JOINED_IN, self.text)):
                 own = bool(system.get("own"))
-                found.append(Joining(system["name"], system["providerID"], system["kubelet"], own, *match.span()))
+                found.append(Joining(system["name"], system["providerID"], own, *match.span()))
         return min(found, key=lambda joining: joining.start, default=None)
 
     def downloads(self) -> list[ScriptAction]:

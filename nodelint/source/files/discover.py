@@ -42,9 +42,6 @@ _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _READ, _GLANCE, _UNREAD = 1, 2, 3
 _GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 
-CHART = "Chart.yaml"
-"""The file that makes a folder a Helm chart."""
-
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
@@ -271,22 +268,6 @@ def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Gl
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
 
 
-def _leads_out(link: str, top: str) -> str | None:
-    """What a link leads out of: its chart, else its repository, else the folder that was asked for; else None."""
-    folder = os.path.dirname(os.path.abspath(link))
-    root = repository(folder) or os.path.abspath(top)
-    chart, above = None, folder
-    while True:
-        if os.path.isfile(os.path.join(above, CHART)):
-            chart = above
-        if above == root or above == os.path.dirname(above):
-            break
-        above = os.path.dirname(above)
-    if is_inside(link, chart or root):
-        return None
-    return "chart" if chart else "repository" if repository(folder) else "folder"
-
-
 def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
     """The files that a path stands for, each as a normal path."""
     path = os.path.normpath(path)
@@ -340,12 +321,16 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
         return False
     if read == _GLANCE:
         found.glanced.add(path)
-    if entry.is_symlink() and (what := _leads_out(path, top)):
-        # Helm installs what is in `crds` as it is; definitions are no manifests.
-        if read != _GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
-            found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
-        return False
-    return True
+    if not entry.is_symlink():
+        return True
+    from nodelint.source.files.links import link_leaves
+
+    if (what := link_leaves(path, top)) is None:
+        return True
+    # Helm installs what is in `crds` as it is; definitions are no manifests.
+    if read != _GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
+        found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
+    return False
 
 
 def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:

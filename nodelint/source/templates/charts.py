@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files import safe_read
-from nodelint.source.files.discover import CHART
+from nodelint.source.files.links import CHART
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.expression_eval import Definitions, NamedTemplate
 from nodelint.source.templates.gotemplate import Action, BadTemplate, Definition, Part, Verbatim, parse
