@@ -141,6 +141,17 @@ def test_a_slip_that_a_test_notices_dies_and_another_lives(mutate: ModuleType, t
     assert (tmp_path / "nodelint" / "double.py").read_text(encoding="utf-8") == text
 
 
+def test_rooms_that_are_reached_from_afar_have_the_tests_that_reach_them(mutate: ModuleType) -> None:
+    there = {file.name for file in (ROOT / "tests").glob("test_*.py")}
+    for room, titles in mutate.AFAR.items():
+        assert {f"test_{title}.py" for title in titles} <= there
+        for module in (ROOT / room.replace(".", "/")).glob("*.py"):
+            chosen = mutate.tests_of(module.relative_to(ROOT).as_posix())
+            assert {f"tests/test_{title}.py" for title in titles} <= {*chosen}
+    assert "tests/test_folding.py" in mutate.tests_of("nodelint/report/explain.py"), "it runs `explain`"
+    assert "tests/test_each_place.py" in mutate.tests_of("nodelint/report/junit.py"), "it asks for JUnit"
+
+
 def check_with(rule: Rule, text: str) -> list[str]:
     report = lint([Source.from_text("pool.yaml", text)], LintRequest(Target(NEWEST), {rule.name: rule}, alone(rule)))
     assert not report.faults

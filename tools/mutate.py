@@ -39,6 +39,16 @@ _FARTHEST = 4
 SLIPS = "test_slips.py"
 REST = ("test_rules.py", "test_cli.py")
 """What goes through nearly everything, for a module of which no test file speaks."""
+COMMON = 40
+"""Test files above which a word, such as `json`, is not a command's or format's alone."""
+_OUTPUT = ("text", "screens", "stories", "readme", "docs", "cli", "ways_out", "unread", "plan_answers")
+_IMAGE_RULES = ("image_rules", "image_rules_facts", "stories", "posted_mistakes", "controller", "upgrade", "rules")
+AFAR = {
+    "nodelint.report": _OUTPUT,
+    "nodelint.lsp": ("completion", "built"),
+    "nodelint.karpenter.images": _IMAGE_RULES,
+}
+"""Rooms that tests reach through a command, an editor's session or rules, without naming them; with those tests."""
 
 _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
@@ -178,6 +188,8 @@ def tests_of(path: str, root: Path = ROOT) -> list[str]:
             break
         for module in pending:
             found |= dict.fromkeys(_tests_of_module(module, texts))
+        if distance == 0:
+            found |= dict.fromkeys(_tests_from_afar(_module(Path(path)), texts))
         pending = [other for other in code if other not in seen and any(_imports(code[other], m) for m in pending)]
         seen.update(pending)
     chosen_files = dict.fromkeys((*(found or REST), SLIPS))
@@ -201,6 +213,16 @@ def _tests_of_module(module: str, texts: dict[str, str]) -> list[str]:
     titles = {room.rpartition(".")[2], name.replace("_", "")}
     titled = [file for file in texts if any(title in file.replace("_", "") for title in titles)]
     return [*exact, *titled, *(near if len(near) <= MANY else ())]
+
+
+def _tests_from_afar(module: str, texts: dict[str, str]) -> list[str]:
+    """The tests of a room that is reached from afar; first those that give the command or format of the module."""
+    room, _, name = module.rpartition(".")
+    room = room if room in AFAR else module
+    words = name.split("_") if room == "nodelint.report" else ()
+    asking = [[file for file, text in texts.items() if f'"{word}"' in text] for word in words]
+    chosen_by_word = [file for files in asking if len(files) <= COMMON for file in files]
+    return [*chosen_by_word, *(f"test_{title}.py" for title in AFAR.get(room, ()))]
 
 
 def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
