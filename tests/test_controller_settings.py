@@ -13,39 +13,24 @@ from nodelint.model.releases import NEWEST, Version
 from nodelint.release_evidence.settings import StatedSettings
 from nodelint.source import Source
 
+from .manifests import nodeclass, nodepool
+
 Run = Callable[..., CompletedProcess[str]]
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  replicas: 2
-  limits: {nodes: 4}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [c7i.large, m7i.large]}
-        - {key: karpenter.k8s.aws/instance-family, operator: Exists, minValues: 5}
-"""
+POOL = nodepool(
+    "key: node.kubernetes.io/instance-type, operator: In, values: [c7i.large, m7i.large]",
+    "key: karpenter.k8s.aws/instance-family, operator: Exists, minValues: 5",
+    spec="  replicas: 2\n  limits: {nodes: 4}\n",
+)
 OVERLAY = """\
 apiVersion: karpenter.sh/v1alpha1
 kind: NodeOverlay
 metadata: {name: dearer}
 spec: {requirements: [], priceAdjustment: "+45%"}
 """
-EXPRESSION = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: nodes
-  amiSelectorTerms: [{alias: al2023@v20260610}]
-  subnetSelectorTerms: [{tags: {a: b}}]
-  securityGroupSelectorTerms: [{tags: {a: b}}]
-  kubelet: {maxPods: "min(110, max_pods)"}
-"""
+EXPRESSION = nodeclass(
+    "kubelet: {maxPods: 'min(110, max_pods)'}", role="nodes", ami="alias: al2023@v20260610", net="tags: {a: b}"
+)
 
 
 def helm_release(settings: str) -> str:

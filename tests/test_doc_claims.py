@@ -13,20 +13,15 @@ from nodelint.cli import cli
 from nodelint.commands._output import FORMATS
 
 from .conftest import ROOT
+from .manifests import nodepool
 
 DOCS = ROOT / "docs"
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: batch}
-spec:
-  replicas: 3
-  limits: {nodes: 4}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: batch}
-      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
-"""
+POOL = nodepool(
+    "key: kubernetes.io/arch, operator: In, values: [amd64]",
+    name="batch",
+    node_class="batch",
+    spec="  replicas: 3\n  limits: {nodes: 4}\n",
+)
 
 
 def _page(name: str) -> str:

@@ -20,7 +20,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
-from .manifests import nodeclass
+from .manifests import nodeclass, nodepool
 
 CLASS = nodeclass(ami="alias: al2@latest")
 
@@ -32,17 +32,7 @@ def test_a_mistake_inside_a_mapping_does_not_hide_one_of_the_whole(check: Callab
 
 
 def test_ignoring_the_better_explanation_does_not_bring_the_worse_one(check: Callable[..., Report]) -> None:
-    pool = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: a}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: ["c7*"]}
-"""
+    pool = nodepool("key: karpenter.k8s.aws/instance-family, operator: In, values: [c7*]", name="a", node_class="a")
     assert [r.rule.name for r in check(pool).results] == ["wildcard-value"]
     assert check(pool, select=["controller-check"]).results == ()
 

@@ -20,6 +20,8 @@ from nodelint.model.releases import NEWEST
 from nodelint.report.page import target_of
 from nodelint.source import Source
 
+from .manifests import nodeclass
+
 REQUIREMENTS = [
     ("karpenter.k8s.aws/instance-family", ["c7*"]),
     ("karpenter.k8s.aws/instance-category", ["*"]),
@@ -27,17 +29,7 @@ REQUIREMENTS = [
     ("karpenter.sh/capacity-tpye", ["spot"]),
     ("node.kubernetes.io/instance-type", ["m5.large", "m5.larg"]),
 ]
-OTHER = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: other}
-spec:
-  role: KarpenterNodeRole-main
-  detailedMonitorin: true
-  amiSelectorTerms: [{alias: al2023@v20250807}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+OTHER = nodeclass("detailedMonitorin: true", name="other", ami="alias: al2023@v20250807")
 
 
 def pool(requirements: list[tuple[str, list[str]]] = REQUIREMENTS, indent: int = 2, name: str = "a") -> str:

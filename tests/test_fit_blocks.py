@@ -10,33 +10,23 @@ from typing import Any
 
 import pytest
 
+from .manifests import nodeclass, nodepool
+
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 
-POOLS = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: data}
-spec:
-  template:
-    metadata: {labels: {team: data}}
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      taints: [{key: team, value: data, effect: NoSchedule}]
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a, us-east-1b]}
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i]}
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: nodes
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: c}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: c}}]
-"""
+POOLS = (
+    nodepool(
+        "key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]",
+        "key: kubernetes.io/arch, operator: In, values: [amd64]",
+        "key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a, us-east-1b]",
+        "key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i]",
+        name="data",
+        labels="{team: data}",
+        template="      taints: [{key: team, value: data, effect: NoSchedule}]\n",
+    )
+    + "---\n"
+    + nodeclass(role="nodes", ami="alias: al2023@v20260714", net="tags: {karpenter.sh/discovery: c}")
+)
 TOLERATION = 'toleration {\n key = "team"\n operator = "Equal"\n value = "data"\n effect = "NoSchedule"\n}\n'
 CONTAINER = 'container {\n name = "a"\n image = "a"\n resources {\n requests = { cpu = "<cpu>" }\n }\n}\n'
 TOLERATES = {"tolerations": [{"key": "team", "operator": "Equal", "value": "data", "effect": "NoSchedule"}]}

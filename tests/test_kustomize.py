@@ -23,6 +23,8 @@ from nodelint.source import UNKNOWN, Node
 from tests.overlay_corners import write_corners
 from tests.overlays import FILE, RECORDED, digest, read_plain, read_results, run_kustomize, write_overlay
 
+from .manifests import nodepool
+
 KUBECTL = shutil.which("kubectl")
 RELEASE = "v5.7."
 
@@ -171,20 +173,11 @@ def test_an_edit_of_an_exact_origin_changes_what_comes_from_there_and_nothing_el
 # -- what patches did
 
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  weight: 10
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
-"""
+POOL = nodepool(
+    "key: kubernetes.io/arch, operator: In, values: [amd64]",
+    "key: karpenter.sh/capacity-type, operator: In, values: [spot]",
+    spec="  weight: 10\n",
+)
 ADDED = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

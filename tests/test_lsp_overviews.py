@@ -20,25 +20,18 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
+from .manifests import nodepool
 from .test_lsp import Editor, editor, repository
 
 __all__ = ["editor", "repository"]
 
 Nodelint = Callable[..., CompletedProcess[str]]
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: web
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7a]}
-  limits: {cpu: 1000}
-"""
+POOL = nodepool(
+    "key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7a]",
+    name="web",
+    spec="  limits: {cpu: 1000}\n",
+)
 
 
 def test_the_name_of_a_pool_explains_it_in_short(editor: Editor, repository: Path) -> None:

@@ -20,21 +20,11 @@ from nodelint.ec2.snapshot import parse_snapshot
 
 from .conftest import ROOT
 from .ec2_front import FEW, Front, error
+from .manifests import nodeclass
 
 Run = Callable[..., CompletedProcess[str]]
 
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiFamily: AL2023
-  amiSelectorTerms: [{tags: {pipeline: golden}}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
+CLASS = nodeclass("amiFamily: AL2023", ami="tags: {pipeline: golden}")
 _BY_REGION = {"ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings"}
 """What is kept for longer than the rest."""
 

@@ -22,34 +22,20 @@ from nodelint.ec2.snapshot import parse_snapshot
 from . import ec2_front as aws
 from .ec2_front import NOW, OWN, PLACE, SMALL
 from .forked import Command
+from .manifests import nodeclass, nodepool
 
 pytest.importorskip("moto.server")
 
-MANIFEST = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: golden
-spec:
-  amiFamily: AL2023
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{tags: {pipeline: golden}, owner: self}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: golden}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [small]}
-        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a]}
-"""
+MANIFEST = (
+    nodeclass("amiFamily: AL2023", name="golden", ami="tags: {pipeline: golden}, owner: self")
+    + "---\n"
+    + nodepool(
+        "key: kubernetes.io/arch, operator: In, values: [amd64]",
+        "key: karpenter.k8s.aws/instance-size, operator: In, values: [small]",
+        "key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a]",
+        node_class="golden",
+    )
+)
 ZONES = MANIFEST.splitlines(keepends=True)[-1]
 IMAGE = {
     "ImageId": "ami-0a1",

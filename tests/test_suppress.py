@@ -11,7 +11,7 @@ from nodelint.lint.suppressions import Suppression
 from nodelint.model.finding import Finding, Span
 from nodelint.source import Source
 
-from .manifests import nodeclass
+from .manifests import nodeclass, nodepool
 
 CLASS = nodeclass()
 TYPO = CLASS + "  detailedMonitorin: true\n  volumes: 3\n"
@@ -103,20 +103,12 @@ spec:
 
 @pytest.mark.parametrize("field", ["spec:", "  template:", "    spec:", "      requirements:"])
 def test_above_a_field_it_is_about_the_block_below_it_too(check: Check, field: str) -> None:
-    text = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: a}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}
-      requirements:
-        - key: karpenter.k8s.aws/instance-family
-          operator: In
-          values: ["c7*"]
-  limits: {cpu: 1}
-"""
+    text = nodepool(
+        "key: karpenter.k8s.aws/instance-family, operator: In, values: [c7*]",
+        name="a",
+        node_class="a",
+        spec="  limits: {cpu: 1}\n",
+    )
     pad = field[: len(field) - len(field.lstrip())]
     comment = f"{pad}# nodelint: ignore[wildcard-value] to be seen\n"
     before, after = text.split(f"\n{field}\n")

@@ -954,16 +954,11 @@ def test_explain_is_for_the_release_of_each_pool(tmp_path: Path, nodelint: Run) 
     assert said == ["Karpenter 1.8.1, Kubernetes 1.32", "Karpenter 1.2.1, Kubernetes 1.32"]
 
 
-AUTO_MODE = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: batch}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
-      requirements: [{key: eks.amazonaws.com/instance-category, operator: In, values: [c]}]
-"""
+AUTO_MODE = nodepool(
+    "key: eks.amazonaws.com/instance-category, operator: In, values: [c]",
+    name="batch",
+    ref="{group: eks.amazonaws.com, kind: NodeClass, name: default}",
+)
 
 
 def test_pools_of_another_controller_have_not_its_release(

@@ -6,20 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .manifests import nodepool
+
 PROGRAM = "import sys; sys.modules['cel_expr_python'] = None; from nodelint.__main__ import main; sys.exit(main())"
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: NAME
-spec:
-  template:
-    spec:
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: ["m5.*"]}
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      expireAfter: 7d
-"""
+POOL = nodepool(
+    "key: node.kubernetes.io/instance-type, operator: In, values: [m5.*]",
+    name="NAME",
+    template="      expireAfter: 7d\n",
+)
 NODE_CLASS = """\
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

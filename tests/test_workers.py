@@ -21,19 +21,11 @@ from nodelint.model.releases import NEWEST
 from nodelint.source import Node, Source
 
 from .conftest import ROOT
+from .manifests import nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: pool%s}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: kubernetes.io/arch, operator: In, values: [x86_64]}]
-"""
+POOL = nodepool("key: kubernetes.io/arch, operator: In, values: [x86_64]", name="pool%s")
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="needs fork")
 

@@ -53,12 +53,8 @@ def make_built(
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
         find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
-        map_edits=variants[0].lead_edits if fixing else _lead_none,
+        map_edits=variants[0].lead_edits if fixing else (lambda edits: None),
     )
-
-
-def _lead_none(edits: Sequence[Edit]) -> LedEdits | None:
-    return None
 
 
 Uses = dict[int, set[tuple[int, int]]]

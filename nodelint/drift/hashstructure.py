@@ -8,6 +8,7 @@ Fields that hold Go's zero value are left out. A list, map or pointer that is pr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from json import dumps
 from typing import Any
@@ -119,22 +120,6 @@ def _struct(name: str, value: dict[str, Any], release: Version, path: Path) -> i
 # -- scalars
 
 
-def _string(value: Any, path: Path) -> int:
-    return text_hash(_typed(value, str, path))
-
-
-def _bool(value: Any, path: Path) -> int:
-    return _fnv(b"\1" if _typed(value, bool, path) else b"\0")
-
-
-def _int32(value: Any, path: Path) -> int:
-    return _integer(value, 32, path)
-
-
-def _int64(value: Any, path: Path) -> int:
-    return _integer(value, 64, path)
-
-
 def _integer(value: Any, bits: int, path: Path) -> int:
     number = _typed(value, int, path)
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
@@ -166,11 +151,15 @@ def _time(value: Any, path: Path) -> int:
     return _finish(name ^ _ordered(name, _fnv(_read(go_values.time_bytes, value, path))))
 
 
-_SCALARS = {
+def _string(value: Any, path: Path) -> int:
+    return text_hash(_typed(value, str, path))
+
+
+_SCALARS: dict[str, Callable[[Any, Path], int]] = {
     "string": _string,
-    "bool": _bool,
-    "int32": _int32,
-    "int64": _int64,
+    "bool": lambda value, path: _fnv(b"\1" if _typed(value, bool, path) else b"\0"),
+    "int32": lambda value, path: _integer(value, 32, path),
+    "int64": lambda value, path: _integer(value, 64, path),
     "Duration": _duration,
     "NillableDuration": _nillable_duration,
     "Time": _time,

@@ -59,7 +59,7 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
         key = requirement.key
         if key in before and before[key]._replace(min_values=None) == requirement._replace(min_values=None):
             continue
-        if _is_of_types(key, old):
+        if key not in _PLACES and (key in old.catalog.keys or key in (OS, WINDOWS_BUILD)):
             failing = alive - old.supply.select(requirement)
             types |= failing
             covered: Covered = "some" if failing else "none"
@@ -92,10 +92,6 @@ def _requirement(line: RequirementLine, release: Version) -> Requirement | None:
         return Requirement.parse(str(line.key), str(line.operator), line.texts, line.min_values, release)
     except ValueError:
         return None
-
-
-def _is_of_types(key: str, old: Resolution) -> bool:
-    return key not in _PLACES and (key in old.catalog.keys or key in (OS, WINDOWS_BUILD))
 
 
 Values = Requirement | None

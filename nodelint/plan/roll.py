@@ -154,7 +154,7 @@ def _costs(
     prices = [
         after.catalog.price(claim.labels.get(INSTANCE_TYPE, ""), region)
         for claim in running
-        if _is_known(claim, after)
+        if claim.labels.get(INSTANCE_TYPE, "") in after.catalog
     ]
     if len(prices) != len(running) or any(price is None for price in prices):
         return None, None
@@ -166,10 +166,6 @@ def _costs(
             return sum(was) * HOURS_OF_MONTH, None
         then.append(found)
     return sum(was) * HOURS_OF_MONTH, sum(then) * HOURS_OF_MONTH
-
-
-def _is_known(claim: Claim, after: Resolution) -> bool:
-    return claim.labels.get(INSTANCE_TYPE, "") in after.catalog
 
 
 def _cheapest_as_large(claim: Claim, after: Resolution, region: str) -> float | None:

@@ -111,7 +111,9 @@ def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
                 "account": region.account,
                 "asked": [
                     {
-                        **_question_json(question),
+                        "ask": question.kind,
+                        "filters": [list(pair) for pair in question.filters],
+                        "owners": list(question.owners),
                         "at": answer.at,
                         "age": max(0, int((now - moment(answer.at)).total_seconds())),
                         "expired": _expired(question, answer, now, limits),
@@ -332,14 +334,6 @@ _TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 def _record(region: Region, kind: FactKind, id: str) -> Any:
     table = TABLE_OF.get(kind)
     return getattr(region, table)[id]._asdict() if table else id
-
-
-def _question_json(question: Question) -> dict[str, Any]:
-    return {
-        "ask": question.kind,
-        "filters": [list(pair) for pair in question.filters],
-        "owners": list(question.owners),
-    }
 
 
 def _of_tables(

@@ -76,7 +76,7 @@ class ControllerSettings:
             elif "env" in condition:
                 yield from (_place(s) for s in own if (s.kind, s.name) == ("variable", condition["env"]))
             else:
-                yield Location(_first_key(chart), "values of the chart")
+                yield Location(chart.entries[0].key if chart.entries else chart, "values of the chart")
 
     def shifts(self, old: Version, new: Version) -> Iterator[SettingChange]:
         """The settings that begin or end to be known between two releases."""
@@ -113,7 +113,3 @@ def _known(setting: WrittenSetting) -> str | None:
 
 def _place(setting: WrittenSetting) -> Location:
     return Location(setting.node, "values of the chart" if setting.kind == "value" else "")
-
-
-def _first_key(chart: Node) -> Node:
-    return chart.entries[0].key if chart.entries else chart

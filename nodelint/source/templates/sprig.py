@@ -141,18 +141,6 @@ def _of_kind(kind: str, read: Function) -> Function:
 # -- choices
 
 
-def _default(other: object, value: object = None) -> object:
-    return value if truth(value) else other
-
-
-def _coalesce(*values: object) -> object:
-    return next((value for value in values if truth(value)), None)
-
-
-def _required(message: str, value: object) -> object:
-    return value
-
-
 def _eq(value: object, *others: object) -> bool:
     if any(plain(operand) is None for operand in (value, *others)):
         raise Unresolved  # whoever installs the chart gives it
@@ -192,10 +180,6 @@ def _semver_compare(wanted: str, version: str) -> bool:
     return results.get(bound[1], first == other)
 
 
-def _kind_is(kind: str, value: object) -> bool:
-    return kind == _kind(value)
-
-
 def _kind(value: object) -> str:
     found = kind_of(value)
     if found == "int":
@@ -218,8 +202,8 @@ def _strings(value: object) -> object:
 
 FUNCTIONS: dict[str, Function] = {
     "atoi": typed("s", lambda text: int(text) if re.fullmatch(r"-?\d{1,18}", text, re.ASCII) else 0),
-    "coalesce": _coalesce,
-    "default": _default,
+    "coalesce": lambda *values: next((value for value in values if truth(value)), None),
+    "default": lambda other, value=None: value if truth(value) else other,
     "empty": typed("a?", lambda value=None: not truth(value)),
     "eq": _eq,
     "fromJson": _of_kind("map", typed("s", _from_json)),
@@ -228,7 +212,7 @@ FUNCTIONS: dict[str, Function] = {
     "fromYamlArray": _of_kind("slice", typed("a", _from_yaml)),
     "ge": typed("aa", lambda a, b: not _less(a, b)),
     "gt": typed("aa", lambda a, b: _less(b, a)),
-    "kindIs": typed("sa", _kind_is),
+    "kindIs": typed("sa", lambda kind, value: kind == _kind(value)),
     "kindOf": typed("a", _kind),
     "le": typed("aa", lambda a, b: not _less(b, a)),
     "lt": typed("aa", _less),
@@ -237,7 +221,7 @@ FUNCTIONS: dict[str, Function] = {
     "ne": typed("aa", lambda a, b: not _eq(a, b)),
     "not": typed("a", lambda value: not truth(value)),
     "print": typed("a", printed),
-    "required": typed("sa", _required),
+    "required": typed("sa", lambda message, value: value),
     "semverCompare": typed("ss", _semver_compare),
     "toJson": typed("a", _to_json),
     "toRawJson": typed("a", _to_json),

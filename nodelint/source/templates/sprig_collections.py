@@ -59,10 +59,6 @@ def _pick(value: object, *keys: str) -> object:
     return _with_entries(node, [entry for entry in node.entries if entry.name in keys])
 
 
-def _pluck(key: str, *maps: Node) -> object:
-    return [found for mapping in maps if (found := mapping.get(key)) is not None]
-
-
 def _dig(*args: object) -> object:
     *steps, other, value = args
     if not steps:
@@ -126,20 +122,8 @@ def _values(value: Node) -> object:
 # -- lists
 
 
-def _first(items: list[Node]) -> object:
-    return items[0] if items else None
-
-
-def _last(items: list[Node]) -> object:
-    return items[-1] if items else None
-
-
 def _append(items: list[Node], item: object) -> object:
     return [*items, item]
-
-
-def _prepend(items: list[Node], item: object) -> object:
-    return [item, *items]
 
 
 def _unique(items: list[Node]) -> object:
@@ -177,12 +161,8 @@ def _is_same(first: object, other: object) -> bool:
 
 def _sorted(value: object) -> object:
     items = value if isinstance(value, Unordered) else read_items(value) if kind_of(value) == "slice" else [value]
-    texts = [item if _is_text(item) else printed(item) for item in items]
+    texts = [item if isinstance(hold_value(item), str) else printed(item) for item in items]
     return sorted(texts, key=lambda item: str(printed(item)))
-
-
-def _is_text(item: object) -> bool:
-    return isinstance(hold_value(item), str)
 
 
 def _length(value: object) -> int:
@@ -274,10 +254,6 @@ def _divided(first: int, other: int) -> int:
     return made if (first < 0) == (other < 0) else -made
 
 
-def _remainder(first: int, other: int) -> int:
-    return first - other * _divided(first, other)
-
-
 def _seq(*numbers: int) -> object:
     if not 1 <= len(numbers) <= 3:
         raise Unresolved
@@ -296,19 +272,11 @@ def _rounded(value: object, places: int) -> object:
     return math.floor(number * 10**places + 0.5) / 10**places
 
 
-def _are_all_true(*values: object) -> bool:
-    return all(map(truth, values))
-
-
-def _is_any_true(*values: object) -> bool:
-    return any(map(truth, values))
-
-
 COLLECTIONS: dict[str, Function] = {
     "add": _of_integers(lambda first, other: first + other),
     "add1": typed("a", lambda value: to_integer(value) + 1),
-    "all": _are_all_true,
-    "any": _is_any_true,
+    "all": lambda *values: all(map(truth, values)),
+    "any": lambda *values: any(map(truth, values)),
     "append": typed("la", _append),
     "ceil": typed("a", lambda value: float(math.ceil(_to_float(value)))),
     "compact": typed("l", lambda items: [item for item in items if truth(item)]),
@@ -318,7 +286,7 @@ COLLECTIONS: dict[str, Function] = {
     "dict": _dict,
     "dig": _dig,
     "div": typed("aa", _of_integers(_divided)),
-    "first": typed("l", _first),
+    "first": typed("l", lambda items: items[0] if items else None),
     "float64": typed("a", _to_float),
     "floor": typed("a", lambda value: float(math.floor(_to_float(value)))),
     "get": typed("as", _get),
@@ -329,19 +297,19 @@ COLLECTIONS: dict[str, Function] = {
     "int": typed("a", to_integer),
     "int64": typed("a", to_integer),
     "keys": typed("m*", _keys),
-    "last": typed("l", _last),
+    "last": typed("l", lambda items: items[-1] if items else None),
     "len": _length,
     "list": lambda *values: list(values),
     "max": _of_integers(max),
     "merge": typed("m*", _merge),
     "mergeOverwrite": typed("m*", _merge_overwrite),
     "min": _of_integers(min),
-    "mod": typed("aa", _of_integers(_remainder)),
+    "mod": typed("aa", _of_integers(lambda first, other: first - other * _divided(first, other))),
     "mul": _of_integers(lambda first, other: first * other),
     "omit": typed("as*", _omit),
     "pick": typed("as*", _pick),
-    "pluck": typed("sm*", _pluck),
-    "prepend": typed("la", _prepend),
+    "pluck": typed("sm*", lambda key, *maps: [found for mapping in maps if (found := mapping.get(key)) is not None]),
+    "prepend": typed("la", lambda items, item: [item, *items]),
     "rest": typed("l", lambda items: items[1:]),
     "reverse": typed("l", lambda items: items[::-1]),
     "round": typed("ai", _rounded),

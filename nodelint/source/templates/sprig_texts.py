@@ -121,10 +121,6 @@ def _split_list(between: str, text: str) -> list[object]:
     return [*text.split(between)] if between else [*text]
 
 
-def _split(between: str, text: str) -> dict[str, object]:
-    return {f"_{n}": part for n, part in enumerate(_split_list(between, text))}
-
-
 def _split_few(between: str, count: int, text: str) -> dict[str, object]:
     if count < 1 or not between:
         raise Unresolved
@@ -234,7 +230,7 @@ TEXTS: dict[str, Function] = {
     "sha1sum": _digest("sha1"),
     "sha256sum": _digest("sha256"),
     "sha512sum": _digest("sha512"),
-    "split": typed("ss", _split),
+    "split": typed("ss", lambda between, text: {f"_{n}": part for n, part in enumerate(_split_list(between, text))}),
     "splitList": typed("ss", _split_list),
     "splitn": typed("sis", _split_few),
     "squote": _squote,
