@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
@@ -43,9 +44,7 @@ def tree(tmp_path: Path) -> Path:
         "base/kustomization.yaml": "resources:\n  - pools.yaml\n",
         "prod/weight.yaml": PATCH,
     }
-    for path, text in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, files)
     return tmp_path
 
 

@@ -22,6 +22,8 @@ from nodelint.report.coverage import cover
 from nodelint.source import Node
 from nodelint.source.files.discover import discover
 
+from .files import write_files
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 CHART = "apiVersion: v2\nname: pools\nversion: 0.1.0\n"
@@ -197,14 +199,8 @@ def shape(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     """The files of a shape, in the working folder; each comes to a pool of the one type `m5.large`."""
     monkeypatch.chdir(tmp_path)
     files = SHAPES[request.param]
-    write(files)
+    write_files(Path(), files)
     return files
-
-
-def write(files: dict[str, str]) -> None:
-    for name, text in files.items():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(text, encoding="utf-8")
 
 
 def changed(files: dict[str, str], new: str) -> tuple[str, int]:
@@ -383,13 +379,14 @@ def test_a_class_without_a_name_stands_for_pools_of_its_own_cluster(
         "  securityGroupSelectorTerms: [{tags: {a: b}}]\n"
     )
     pool = LIST.rstrip("\n") + " [m5.large]\n"
-    write(
+    write_files(
+        Path(),
         {
             "a/pool.yaml": pool.replace("name: default", "name: defult"),
             "a/class.yaml": node_class % "default",
             "b/pool.yaml": pool.replace("name: default", "name: ${NAME}"),
             f"{place}/open.yaml": node_class % "${NAME}",
-        }
+        },
     )
     done = nodelint("check", "--format", "concise", "--select", "unknown-node-class")
     assert ("defult" in done.stdout) == found
@@ -415,7 +412,7 @@ def test_what_overlays_have_in_common_is_said_once(
     nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write(overlays("dev test prod", "commonLabels: {a: b}\n"))
+    write_files(Path(), overlays("dev test prod", "commonLabels: {a: b}\n"))
     changed({"base/pool.yaml": BASE}, "m5.lrge")
     (line,) = [each for each in concise(nodelint) if "m5.lrge" in each]
     assert line.startswith("base/pool.yaml:12:")
@@ -429,7 +426,9 @@ def test_a_mistake_of_one_overlay_stands_in_it(
     monkeypatch.chdir(tmp_path)
     operation = "patches:\n- target: {kind: NodePool}\n  patch: |-\n    - op: replace\n"
     operation += "      path: /spec/template/spec/requirements/0/values/0\n      value: on-demand\n"
-    write(overlays("dev", "") | {"overlays/prod/kustomization.yaml": f"resources: [../../base]\n{operation}"})
+    write_files(
+        Path(), overlays("dev", "") | {"overlays/prod/kustomization.yaml": f"resources: [../../base]\n{operation}"}
+    )
     (line,) = concise(nodelint)
     assert line.startswith("overlays/prod/kustomization.yaml:7:14: error[")
 
@@ -441,6 +440,6 @@ def test_a_base_is_judged_as_overlays_complete_it(
     files = overlays("prod", "patches: [{path: patches/class.yaml}]\n")
     files["overlays/prod/patches/class.yaml"] = f"{HEAD}  template: {{spec: {{{CLASS_REF.strip()}}}}}\n"
     files["base/pool.yaml"] = BASE.replace(f"      {CLASS_REF}", "")
-    write(files)
+    write_files(Path(), files)
     assert concise(nodelint) == []
     assert concise(nodelint, "base/pool.yaml") != []

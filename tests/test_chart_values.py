@@ -15,6 +15,8 @@ import yaml
 from nodelint.build.filled_charts import filled_charts
 from nodelint.source import Source
 
+from .files import write_files
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 POOL = """\
@@ -36,12 +38,6 @@ spec:
           values: [{{ .Values.arch }}]
 """
 OWN = "name: batch\ntypes: [m5.large]\narch: amd64\nglobal: {team: a}\n"
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def chart(folder: str, name: str = "pools", values: str = OWN) -> dict[str, str]:
@@ -68,9 +64,9 @@ def umbrella(more: str = "", dependencies: str = "") -> dict[str, str]:
 
 
 def test_the_chart_around_gives_values_to_a_vendored_one(nodelint: Run, tmp_path: Path) -> None:
-    write(tmp_path, umbrella())
+    write_files(tmp_path, umbrella())
     assert findings(nodelint) == {("app/values.yaml", 4, "m5.xlrge")}
-    write(tmp_path, {"app/values-prod.yaml": "# karpenter\npools:\n  arch: x86\n  types: [m5.large]\n"})
+    write_files(tmp_path, {"app/values-prod.yaml": "# karpenter\npools:\n  arch: x86\n  types: [m5.large]\n"})
     assert findings(nodelint) == {("app/values.yaml", 4, "m5.xlrge"), ("app/values-prod.yaml", 3, "x86")}
 
 
@@ -78,7 +74,7 @@ def test_a_vendored_chart_that_is_called_otherwise(nodelint: Run, tmp_path: Path
     dependencies = (
         "dependencies:\n  - {name: pools, version: 0.1.0, alias: batch}\n  - {name: pools, version: 0.1.0}\n"
     )
-    write(tmp_path, umbrella("batch:\n  arch: x86\n", dependencies))
+    write_files(tmp_path, umbrella("batch:\n  arch: x86\n", dependencies))
     assert findings(nodelint) == {("app/values.yaml", 4, "m5.xlrge"), ("app/values.yaml", 6, "x86")}
 
 
@@ -86,7 +82,7 @@ def test_a_vendored_chart_comes_to_what_helm_prints(tmp_path: Path) -> None:
     program = os.environ.get("NODELINT_TEST_HELM") or shutil.which("helm")
     if program is None:
         pytest.skip("no helm on the path, and NODELINT_TEST_HELM names none")
-    write(tmp_path, umbrella("  name: other\n"))
+    write_files(tmp_path, umbrella("  name: other\n"))
     done = subprocess.run(
         [program, "template", "x", str(tmp_path / "app")], capture_output=True, text=True, check=False
     )
@@ -132,7 +128,7 @@ def test_an_application_of_argo_cd_gives_values(
     nodelint: Run, tmp_path: Path, helm: str, found: set[tuple[str, int, str]]
 ) -> None:
     (tmp_path / ".git").mkdir()
-    write(tmp_path, {**chart("charts/pools"), "app.yaml": APPLICATION + helm})
+    write_files(tmp_path, {**chart("charts/pools"), "app.yaml": APPLICATION + helm})
     assert findings(nodelint) == found
 
 
@@ -140,7 +136,7 @@ def test_files_of_values_that_an_application_names(nodelint: Run, tmp_path: Path
     (tmp_path / ".git").mkdir()
     helm = "      valueFiles: [values.yaml, ../../env/prod.yaml, $ref/env/more.yaml, https://example.com/v.yaml]\n"
     files = {"env/prod.yaml": "arch: x86\n", "env/more.yaml": "types: [m5.xlrge, m5.large]\n"}
-    write(tmp_path, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, **files})
+    write_files(tmp_path, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, **files})
     assert {each[2] for each in findings(nodelint)} == {"x86", "m5.xlrge"}
 
 
@@ -164,7 +160,7 @@ spec:
   values:
     types: [m5.xlrge, m5.large]
 """
-    write(tmp_path, {**chart("charts/pools"), "release.yaml": release})
+    write_files(tmp_path, {**chart("charts/pools"), "release.yaml": release})
     assert findings(nodelint) == found
 
 
@@ -238,7 +234,7 @@ FLUX = {
 def test_values_that_a_helm_release_takes_from_elsewhere(nodelint: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / ".git").mkdir()
     more, files, found = FLUX[name]
-    write(tmp_path, {**chart("charts/pools"), "release.yaml": RELEASE + more, **files})
+    write_files(tmp_path, {**chart("charts/pools"), "release.yaml": RELEASE + more, **files})
     assert findings(nodelint) == found
 
 
@@ -247,16 +243,16 @@ def test_files_of_values_in_the_place_of_the_defaults_of_a_chart(nodelint: Run, 
     (tmp_path / ".git").mkdir()
     files = "      valuesFiles: [env/a.yaml, env/b.yaml]\n"
     env = {"env/a.yaml": "types: [m5.xlrge]\narch: x86\n", "env/b.yaml": "types: [m5.large]\n"}
-    write(tmp_path, {**chart("charts/pools"), "release.yaml": RELEASE + files, **env})
+    write_files(tmp_path, {**chart("charts/pools"), "release.yaml": RELEASE + files, **env})
     assert findings(nodelint) == {("env/a.yaml", 2, "x86")}
-    write(tmp_path, {"release.yaml": RELEASE + files.replace("b.yaml", "missing.yaml")})
+    write_files(tmp_path, {"release.yaml": RELEASE + files.replace("b.yaml", "missing.yaml")})
     assert findings(nodelint) == set(), "what the values are is not known"
 
 
 def test_a_chart_without_values_is_judged_with_those_of_its_releases(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     helm = "      valueFiles: [values/dev.yaml]\n"
-    write(
+    write_files(
         tmp_path,
         {
             **chart("charts/pools"),
@@ -281,8 +277,8 @@ def test_parameters_of_lists_and_files_from_the_top(
     nodelint: Run, tmp_path: Path, helm: str, found: set[str]
 ) -> None:
     home = tmp_path / "home"
-    write(home, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, "env/prod.yaml": "arch: x86\n"})
-    write(tmp_path, {"outside.yaml": "arch: x86\n", "home/.git/HEAD": "ref: refs/heads/main\n"})
+    write_files(home, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, "env/prod.yaml": "arch: x86\n"})
+    write_files(tmp_path, {"outside.yaml": "arch: x86\n", "home/.git/HEAD": "ref: refs/heads/main\n"})
     assert {each[2] for each in findings(nodelint, "home")} == found
 
 
@@ -321,5 +317,7 @@ def test_a_chart_gets_the_values_of_a_release_as_overlays_make_them(
         f"  values:\n    types: [{own}]\n"
     )
     files = {"base/release.yaml": release, "base/kustomization.yaml": "resources: [release.yaml]\n"}
-    write(tmp_path, {**chart("charts/pools"), **files, "prod/kustomization.yaml": f"resources: [../base]\n{patch}"})
+    write_files(
+        tmp_path, {**chart("charts/pools"), **files, "prod/kustomization.yaml": f"resources: [../base]\n{patch}"}
+    )
     assert findings(nodelint) == found

@@ -17,6 +17,7 @@ from nodelint.lint.target import Target
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 
 NAMES = [f"p{number}" for number in range(14)]
@@ -62,8 +63,7 @@ def test_what_is_merged_is_what_each_object_has_alone(rules: dict[str, Rule]) ->
 
 
 def written(names: list[str], folder: Path) -> None:
-    for path, text in texts(names).items():
-        (folder / path).write_text(text)
+    write_files(folder, texts(names))
 
 
 def check(*args: str) -> str:

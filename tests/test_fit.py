@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 
 from .conftest import ROOT
+from .files import write_files
 from .manifests import nodeclass
 
 Run = Callable[..., CompletedProcess[str]]
@@ -493,9 +494,7 @@ spec:
 
 def test_a_chart_is_read_with_its_values(here: Path, nodelint: Run) -> None:
     write(here, "")
-    for name, text in CHART.items():
-        (here / "chart" / name).parent.mkdir(parents=True, exist_ok=True)
-        (here / "chart" / name).write_text(text)
+    write_files(here / "chart", CHART)
     (found,) = fit_json(nodelint)["workloads"]
     assert not found["possible"]
     (here / "chart/values.yaml").write_text("nodeSelector: {kubernetes.io/os: linux}\ncpu: 500m\n")

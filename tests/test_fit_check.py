@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 from .test_fit import NODE_GROUPS, pod
 
@@ -147,9 +148,7 @@ BUILT = {
 
 @pytest.mark.parametrize("form", BUILT)
 def test_a_node_group_may_take_what_is_built(here: Path, nodelint: Run, form: str) -> None:
-    for path, text in BUILT[form].items():
-        (here / path).parent.mkdir(exist_ok=True)
-        (here / path).write_text(text)
+    write_files(here, BUILT[form])
     assert found(nodelint)
     (here / "cluster.yaml").write_text(NODE_GROUPS.replace("tier: front", "team: web"))
     assert not found(nodelint)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from .files import write_files
 from .manifests import nodepool
 
 Run = Callable[..., CompletedProcess[str]]
@@ -33,10 +34,7 @@ AGENT = workload("DaemonSet", "agent", asking("1"))
 
 def write(folder: Path, files: dict[str, str]) -> None:
     (folder / ".git").mkdir(exist_ok=True)
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(folder, files)
 
 
 def verdicts(nodelint: Run, name: str = "web") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
@@ -119,9 +120,7 @@ FORMS = [
 def test_fit_and_check_say_the_same_in_each_form(tmp_path: Path, nodelint: Run, name: str, team: str) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
-    for path, text in form(name, team).items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, form(name, team))
     told = json.loads(nodelint("fit", ".", "--format", "json").stdout)
     answers = {each["possible"] for each in told["workloads"] if each["name"] == "web"}
     assert (team == "batch") in answers and not told["skipped"], told
@@ -152,9 +151,7 @@ def test_a_selector_that_only_an_overlay_adds_is_judged(tmp_path: Path, nodelint
         **({"prod/web.yaml": dump(patch)} if name == "merge" else {}),
     }
     (tmp_path / ".git").mkdir()
-    for path, text in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, files)
     report = json.loads(nodelint("check", ".", "--format", "json").stdout)
     found = [finding["path"] for finding in report["findings"] if finding["rule"] == RULE]
     assert found == ["prod/web.yaml" if name == "merge" else "prod/kustomization.yaml"]
@@ -168,9 +165,7 @@ def test_an_overlay_of_workloads_that_cannot_be_built_fails_no_check(tmp_path: P
         "base/kustomization.yaml": dump({"resources": ["web.yaml", "values.yaml"]}),
     }
     (tmp_path / ".git").mkdir()
-    for path, text in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, files)
     checked = nodelint("check", ".", "--select", RULE)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert "base/values.yaml:1" in nodelint("fit", ".").stderr

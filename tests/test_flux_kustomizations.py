@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
@@ -45,10 +46,7 @@ OVERLAY = "resources: [pool.yaml]\nnamePrefix: my-\n"
 
 def write(folder: Path, files: dict[str, str]) -> None:
     (folder / ".git").mkdir(exist_ok=True, parents=True)
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(folder, files)
 
 
 def repository(family: str = "m5", capacity: str = "spot", path: str = "./infra") -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from .conftest import ROOT
+from .files import write_files
 
 Files = dict[str, str]
 Follow = Callable[..., subprocess.CompletedProcess[str]]
@@ -199,10 +200,7 @@ def commit(folder: Path, files: Files, message: str, tag: str | None = None) -> 
     if not folder.exists():
         folder.mkdir()
         git(folder, "init", "-q", "-b", "main")
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_files(folder, files)
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "--allow-empty", "-m", message)
     if tag:

@@ -16,6 +16,8 @@ from nodelint.build.roots import roots
 from nodelint.source.files.discover import context, discover, stating
 from nodelint.source.files.globs import Excluded
 
+from .files import write_files
+
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
 RESPECT = Excluded(gitignore=True)
 
@@ -30,10 +32,7 @@ def git(folder: Path, *arguments: str, sent: str = "") -> str:
 
 
 def written(folder: Path, tree: Tree) -> Path:
-    for name, text in tree.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_files(folder, tree)
     return folder
 
 

@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from .files import write_files
 from .test_application_sets import CHART
 
 Run = Callable[..., CompletedProcess[str]]
@@ -35,9 +36,7 @@ GIVEN = {
 def write(
     folder: Path, release: str, files: dict[str, str], chart: str = "./pools", at: str = "helmfile.yaml"
 ) -> None:
-    for name, text in {**CHART, **files, at: RELEASE.replace("CHART", chart) + release, ".git/HEAD": ""}.items():
-        (folder / name).parent.mkdir(exist_ok=True, parents=True)
-        (folder / name).write_text(text)
+    write_files(folder, {**CHART, **files, at: RELEASE.replace("CHART", chart) + release, ".git/HEAD": ""})
 
 
 def places(nodelint: Run) -> list[tuple[str, int]]:

@@ -23,6 +23,7 @@ from nodelint.source import UNKNOWN, Node
 from tests.overlay_corners import write_corners
 from tests.overlays import FILE, RECORDED, digest, read_plain, read_results, run_kustomize, write_overlay
 
+from .files import write_files
 from .manifests import nodepool
 
 KUBECTL = shutil.which("kubectl")
@@ -55,10 +56,7 @@ def read_built(outcome: Outcome | None) -> dict[str, object] | None:
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_files(folder, files)
     return folder
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 from .test_lsp import Editor
 
@@ -144,10 +145,7 @@ def test_editor_shows_what_check_says(editor: Editor, nodelint: Nodelint, tmp_pa
     """Each change is typed a few characters at a time, and compared when it is whole."""
     files, edited, changes = SESSIONS[name]
     pace = random.Random(name)
-    for path, text in files.items():
-        place = tmp_path / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+    write_files(tmp_path, files)
     (tmp_path / ".git").mkdir()
     place = tmp_path / edited
     uri = editor.open(place)
@@ -206,9 +204,7 @@ def test_whatever_happens_to_files_editor_shows_what_check_says(
     """Texts are edited, undone, saved, deleted and renamed; the one that is compared has them as files."""
     chance = random.Random(seed)
     here, there = tmp_path / "here", tmp_path / "there"
-    for path, text in TREES.items():
-        (here / path).parent.mkdir(parents=True, exist_ok=True)
-        (here / path).write_text(text, encoding="utf-8")
+    write_files(here, TREES)
     (here / ".git").mkdir()
     opened = {editor.open(here / path): here / path for path in TREES}
     for _ in range(25):

@@ -16,6 +16,7 @@ from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import texts_differ
 from nodelint.plan import PoolPlan
 
+from .files import write_files
 from .test_plan import BOTH, CLASS, POOL, edited, planned
 
 ROLE = ("role: nodes", "role: {}")
@@ -231,10 +232,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run_plan(folders: Path, old: dict[str, str], new: dict[str, str], *options: str) -> tuple[int, str]:
     for side, files in (("old", old), ("new", new)):
-        for name, text in files.items():
-            path = folders / side / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        write_files(folders / side, files)
     done = CliRunner().invoke(cli, ["plan", "--old", "old", "new", *options])
     return done.exit_code, done.output
 

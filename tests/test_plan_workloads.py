@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 from .test_fit import pod
 
@@ -82,9 +83,7 @@ def test_workloads_are_those_that_charts_make(here: Path, nodelint: Run) -> None
         "templates/web.yaml": pod("nodeSelector: {team: '{{ .Values.selected }}'}"),
     }
     for side, team in (("old", "batch"), ("new", "other")):
-        for name, text in files.items():
-            (here / side / "chart" / name).parent.mkdir(parents=True, exist_ok=True)
-            (here / side / "chart" / name).write_text(text)
+        write_files(here / side / "chart", files)
         line = f"key: team, operator: In, values: [{team}]"
         (here / side / "pools.yaml").write_text(f"{pools(line)}---\n{nodeclass()}")
     done = nodelint("plan", "new", "--old", "old", "--format", "json", cwd=here)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from .files import write_files
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 POOLS = "nodePools:\n  default:\n    instanceTypes: [m5.large]\n    # karpenter\n"
@@ -130,9 +132,7 @@ FORMS |= {
 
 def write(folder: Path, files: dict[str, str]) -> None:
     (folder / ".git").mkdir(exist_ok=True)
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+    write_files(folder, files)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -15,6 +15,7 @@ import yaml
 from nodelint.lint.rule import bundled, load
 from nodelint.rule_laws import ExamplePair, cases
 
+from .files import write_files
 from .test_rules import TEXT_RULES
 
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
@@ -171,10 +172,7 @@ def test_a_rule_finds_the_same_in_every_form(
         options += ["--kubernetes-version", case.bad.kubernetes]
 
     def found(name: str, files: dict[str, str]) -> set[tuple[str, str]]:
-        for path, text in files.items():
-            place = tmp_path / name / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text)
+        write_files(tmp_path / name, files)
         report = json.loads(nodelint("check", ".", *options, cwd=tmp_path / name).stdout)
         return {(finding["object"]["kind"], finding["severity"]) for finding in report["findings"]}
 

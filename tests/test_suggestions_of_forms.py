@@ -14,6 +14,8 @@ from ruamel.yaml import YAML
 
 from tests.test_posted_mistakes import source_of
 
+from .files import write_files
+
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 
 MISTAKES = {
@@ -118,10 +120,7 @@ def write(folder: Path, form: str, mistake: str) -> str:
             ),
             "locals.tf": "locals {\n" + "".join(f"  {name} = {code}\n" for name, (_, code) in values.items()) + "}\n",
         }
-    for name, text in files.items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+    write_files(folder, files)
     return {"yaml": "pool.yaml", "chart": "values.yaml", "terraform": "locals.tf"}[form]
 
 
@@ -212,10 +211,7 @@ def write_posted(folder: Path, form: str, text: str) -> None:
             "  sourceRef: {kind: GitRepository, name: a}\n  postBuild: {substitute: {cluster: prod}}\n",
         },
     }
-    for name, written in files[form].items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(written, encoding="utf-8")
+    write_files(folder, files[form])
 
 
 def outcomes(nodelint: Nodelint, folder: Path) -> dict[str, list[list[str]]]:
@@ -273,9 +269,7 @@ def write_overlay(folder: Path, base: str, patch: str) -> None:
         "base/pool.yaml": base,
         "prod/kustomization.yaml": f"resources: [../base]\npatches:\n{patch}",
     }
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+    write_files(folder, files)
 
 
 def test_an_item_stays_that_a_patch_counts_on(nodelint: Nodelint, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from .files import write_files
 from .manifests import nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -102,9 +103,7 @@ def test_a_file_that_another_resource_reads_too_stays(nodelint: Run, tmp_path: P
 
 def plan(nodelint: Run, folder: Path, old: dict[str, str], new: dict[str, str]) -> dict[str, Any]:
     for side, files in (("old", old), ("new", new)):
-        for path, text in files.items():
-            (folder / side / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / side / path).write_text(text, encoding="utf-8")
+        write_files(folder / side, files)
     done = nodelint("plan", "--old", "old", "new", "--format", "json", cwd=folder)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

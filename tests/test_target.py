@@ -29,6 +29,7 @@ from nodelint.source import Source
 
 from .code import named, nodes
 from .conftest import ROOT, by_place
+from .files import write_files
 from .manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
@@ -544,10 +545,7 @@ spec:
 
 def write(folder: Path, files: dict[str, str]) -> None:
     (folder / ".git").mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_files(folder, files)
 
 
 def judged(nodelint: Run, *words: str) -> dict[str, Any]:

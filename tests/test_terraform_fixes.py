@@ -18,13 +18,9 @@ from nodelint.rule_laws import Trial, alone, cases, target_of
 from nodelint.source import Source
 from tests.test_terraform_shapes import EACH, SHAPES, pool
 
+from .files import write_files
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(text.encode())
 
 
 def texts(folder: Path, files: dict[str, str]) -> dict[str, str]:
@@ -44,7 +40,7 @@ LITERAL = sorted(
 @pytest.mark.parametrize("name", LITERAL)
 def test_a_literal_is_fixed_where_it_is_written(nodelint: Run, tmp_path: Path, name: str, newline: str) -> None:
     files = {path: text.replace("\n", newline) for path, text in SHAPES[name].files.items()}
-    write(tmp_path, files)
+    write_files(tmp_path, files)
     done = nodelint("check", ".", "--fix", "--unsafe-fixes", "--select", "unknown-value")
     assert "Traceback" not in done.stderr, done.stderr
     assert texts(tmp_path, files) == {path: text.replace("m5.xlrge", "m5.xlarge") for path, text in files.items()}
@@ -63,7 +59,7 @@ def test_what_is_computed_is_left_alone(nodelint: Run, tmp_path: Path, name: str
     head = EACH.replace("local.pools", 'toset(["m5.xlrge", "m5.large"])')
     value = value.replace("upper", "lower")
     files = {"m.tf": more + pool(f'[{value}, "m5.metal"]', '"a-${each.key}"', head)}
-    write(tmp_path, files)
+    write_files(tmp_path, files)
     done = nodelint("check", ".", "--fix", "--unsafe-fixes", "--select", "unknown-value")
     assert "m5.xlrge" in done.stdout, done.stdout
     assert texts(tmp_path, files) == files
@@ -77,7 +73,7 @@ def test_a_value_goes_from_a_list_of_literals(nodelint: Run, tmp_path: Path) -> 
         "v.tf": 'variable "types" {}\n',
         "terraform.tfvars": f"types = {types}\n",
     }
-    write(tmp_path, files)
+    write_files(tmp_path, files)
     done = nodelint("check", ".", "--fix", "--unsafe-fixes", "--select", "unmatchable-value")
     assert "Traceback" not in done.stderr, done.stderr
     wanted = {**files, "terraform.tfvars": files["terraform.tfvars"].replace('    "a1.metal", # goes\n', "")}
@@ -115,7 +111,7 @@ def test_a_reference_is_judged_where_both_names_are_settled(
         'locals {\n  name = "default"\n  ref = "defualt"\n}\n'
     )
     text = pool('["m5.large"]').replace('name = "default"', f"name = {ref}")
-    write(tmp_path, {"m.tf": values + text + CLASS.replace("NAME", class_name)})
+    write_files(tmp_path, {"m.tf": values + text + CLASS.replace("NAME", class_name)})
     done = nodelint("check", ".", "--format", "concise", "--select", "unknown-node-class")
     lines = re.findall(r"(?m)^m\.tf:(\d+):.*unknown-node-class.*did you mean `default`", done.stdout)
     assert len(lines) == found, done.stdout
@@ -155,7 +151,7 @@ def test_a_fix_of_any_rule_lands_in_the_text_that_terraform_fills_in(
         if "{{" in text or "${" in text or not text.startswith(("apiVersion", "kind")):
             continue
         files, wanted = make(text), make(trial.good(case).text)
-        write(tmp_path, files)
+        write_files(tmp_path, files)
         sources = [Source(path, written) for path, written in files.items()]
         request = LintRequest(target_of(case.bad), rules, alone(case.rule))
         found = {source.path: source.text for source in fix(sources, request, unsafe=True, judge=judge).sources}
@@ -198,7 +194,7 @@ def test_an_error_that_stays_does_not_keep_a_fix_back_where_clusters_differ(tmp_
         "staging/main.tf": EKS.replace("VERSION", "1.33") + module,
         "production/main.tf": EKS.replace("VERSION", "1.34"),
     }
-    write(tmp_path, files)
+    write_files(tmp_path, files)
     nodelint("check", "--fix", "--select", "unknown-limit", ".", cwd=tmp_path)
     expected = files | {"karpenter/main.tf": MODULE.replace("        gpu:", "        nvidia.com/gpu:")}
     assert texts(tmp_path, files) == expected

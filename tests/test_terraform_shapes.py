@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from nodelint.build.terraform import filled_texts
 from nodelint.source import Source
 
+from .files import write_files
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -494,9 +496,7 @@ def findings(nodelint: Run, select: str) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_wrong_value_is_found_where_it_is_written(nodelint: Run, tmp_path: Path, name: str) -> None:
     shape = SHAPES[name]
-    for path, text in shape.files.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write_files(tmp_path, shape.files)
     found = findings(nodelint, "unknown-value,no-instance-type,invalid-field,refused-combination")
     lines = [
         f"{path}: {(tmp_path / path).read_text(encoding='utf-8').splitlines()[line - 1].strip()}"
@@ -571,8 +571,7 @@ SCRIPT = "[settings.kubernetes]\nmax-pods = 20\n"
 def test_user_data_is_read_in_each_of_its_forms(
     nodelint: Run, tmp_path: Path, written: str, files: dict[str, str]
 ) -> None:
-    for path, text in files.items():
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write_files(tmp_path, files)
     (tmp_path / "m.tf").write_text(USER_DATA.replace("USER", written), encoding="utf-8")
     (path,) = (path for path, _ in findings(nodelint, "user-data-family"))
     assert path == ("user.toml" if files else "m.tf")
@@ -611,9 +610,7 @@ def test_each_instance_is_an_object_of_every_command(nodelint: Run, tmp_path: Pa
 )
 def test_no_damage_to_a_file_breaks_the_reader(name: str, at: int, size: int, new: str) -> None:
     with TemporaryDirectory() as folder:
-        for path, text in SHAPES[name].files.items():
-            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-            (Path(folder) / path).write_text(text, encoding="utf-8")
+        write_files(Path(folder), SHAPES[name].files)
         path = next(path for path in SHAPES[name].files if path.endswith(("m.tf", "m.tf.json")))
         text = SHAPES[name].files[path]
         (Path(folder) / path).write_text(text[:at] + new + text[at + size :], encoding="utf-8")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from .files import write_files
 from .manifests import nodeclass
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -30,12 +31,6 @@ PULUMI_YAML = "resources:\n  a:\n    type: kubernetes:karpenter.sh/v1:NodePool\n
 KIND_FIRST = '{ kind = "NodePool"; # a pool\n  apiVersion = "karpenter.sh/v1"; metadata.name = "a"; }\n'
 TERRAFORM = 'manifest = {\n  apiVersion = "karpenter.sh/v1"\n  kind       = "NodePool"\n}\n'
 GO = "const pool = `\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\n`\n"
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def said(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -136,7 +131,7 @@ REMOTE = {
 def test_what_is_not_read_or_rendered_is_said(
     nodelint: Run, tmp_path: Path, files: dict[str, str], headline: str, lines: list[str]
 ) -> None:
-    write(tmp_path, {"class.yaml": CLASS.replace("default", "other"), **files})
+    write_files(tmp_path, {"class.yaml": CLASS.replace("default", "other"), **files})
     *rest, first = said(nodelint("check", "."))
     assert first.startswith(f"No findings; {headline}: " if headline else "All good: ")
     assert rest == lines
@@ -149,14 +144,14 @@ def test_what_is_not_read_or_rendered_is_said(
 
 
 def test_what_was_asked_for_is_not_said_again(nodelint: Run, tmp_path: Path) -> None:
-    write(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "README.md": PAGE})
+    write_files(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "README.md": PAGE})
     every = nodelint("check", ".", "--include", "**/*.sh,**/*.md")
     assert said(every)[0].startswith("All good: 4 objects in 3 files")
     assert said(nodelint("check", "class.yaml"))[0].startswith("All good: 1 object in 1 file")
 
 
 def test_programs_read_it_too(nodelint: Run, tmp_path: Path) -> None:
-    write(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "b.py": PYTHON})
+    write_files(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "b.py": PYTHON})
     assert json.loads(nodelint("check", "--format", "json", ".").stdout)["summary"]["unread"] == [
         {"kind": "script", "paths": ["a.sh"], "objects": 2, "flag": "--include '**/*.sh'"},
         {"kind": "Python file", "paths": ["b.py"], "objects": 1, "flag": None},
@@ -164,19 +159,19 @@ def test_programs_read_it_too(nodelint: Run, tmp_path: Path) -> None:
 
 
 def test_the_configuration_asks_for_overlays_and_charts(nodelint: Run, tmp_path: Path) -> None:
-    write(tmp_path, {**REMOTE, "nodelint.yaml": "kustomize: true\n"})
+    write_files(tmp_path, {**REMOTE, "nodelint.yaml": "kustomize: true\n"})
     path = {"PATH": str(tmp_path / "nowhere")}
     done = nodelint("check", ".", env=path)
     assert (done.returncode, "neither kustomize nor kubectl is on the path" in done.stderr) == (2, True)
     assert "Not rendered" not in done.stdout
     done = nodelint("check", "--no-kustomize", ".", env=path)
     assert (done.returncode, "; --kustomize runs kustomize itself." in done.stdout) == (0, True)
-    write(tmp_path, {"nodelint.yaml": "helm: maybe\n"})
+    write_files(tmp_path, {"nodelint.yaml": "helm: maybe\n"})
     assert nodelint("check", ".").stderr == "nodelint: nodelint.yaml:1:7: `helm` must be true or false, not `maybe`\n"
 
 
 def test_init_proposes_what_the_repository_could_use(nodelint: Run, tmp_path: Path) -> None:
-    write(tmp_path, {**OVERLAY, ".git/HEAD": ""})
+    write_files(tmp_path, {**OVERLAY, ".git/HEAD": ""})
     text = nodelint("init", "--dry-run").stdout
     assert ("# kustomize: true" in text, "# helm: true" in text) == (True, False)
 
@@ -225,7 +220,7 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
 def test_what_holds_objects_and_is_passed_over_is_named(
     nodelint: Run, tmp_path: Path, files: dict[str, str], paths: list[str], line: str | None
 ) -> None:
-    write(tmp_path, {"other.yaml": CLASS.replace("default", "other"), **files})
+    write_files(tmp_path, {"other.yaml": CLASS.replace("default", "other"), **files})
     done = nodelint("check", *paths)
     told = [each for each in done.stdout.splitlines() if each.startswith("Not read")]
     assert told == ([line] if line is not None else [])
@@ -256,8 +251,7 @@ metadata: {name: claim}
 
 def test_the_count_of_what_is_not_judged_holds_objects_and_documents_alone(nodelint: Run, tmp_path: Path) -> None:
     """Neither an object that is judged in part, nor a rule that waits for facts of an account."""
-    for name, text in NOT_JUDGED.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    write_files(tmp_path, NOT_JUDGED)
     report = json.loads(nodelint("check", "--format", "json").stdout)
     listed = [(row["path"], row["line"], row["object"]) for row in report["coverage"]["notJudged"]]
     assert listed == [("pools.yaml", 10, "NodeClaim/claim"), ("template.yaml", 1, None)]

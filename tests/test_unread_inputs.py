@@ -10,6 +10,7 @@ import pytest
 
 from nodelint.source.templates.gotemplate import Block, parse
 
+from .files import write_files
 from .manifests import nodepool
 from .test_plan_forms import FORMS, Files, base_of_two, overlay
 from .test_plan_unread import DAMAGE, one_file, two_files, write
@@ -112,9 +113,7 @@ HELM_STOPS = {
 @pytest.mark.parametrize("name", HELM_STOPS)
 def test_a_chart_over_which_helm_stops_is_named(nodelint: Run, tmp_path: Path, name: str) -> None:
     damage, place, why = HELM_STOPS[name]
-    for path, text in {**CHART_FILES, **damage}.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, {**CHART_FILES, **damage})
     result = nodelint("check", ".")
     assert result.returncode == 2
     assert f"{place}: cannot be read: {why}" in result.stderr
@@ -129,9 +128,7 @@ def test_a_template_that_a_chart_elsewhere_may_define_is_not_missed(
     files = {**CHART_FILES, "Chart.yaml": CHART_FILES["Chart.yaml"] + dependency}
     if dependency:
         files["templates/_helpers.tpl"] = ""
-    for path, text in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, files)
     assert "no template of the chart" not in nodelint("check", ".").stderr
 
 

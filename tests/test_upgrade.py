@@ -39,6 +39,7 @@ from nodelint.upgrade.route import route
 from nodelint.upgrade.settings import ControllerSettings
 
 from .conftest import ROOT
+from .files import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SCHEMA = jsonschema.Draft202012Validator(
@@ -766,9 +767,7 @@ class TestCommand:
             "prod/class.yaml": "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\n"
             "spec:\n  capacityReservationSelectorTerms: [{tags: {team: a}}]\n",
         }
-        for name, text in files.items():
-            (tmp_path / name).parent.mkdir(exist_ok=True)
-            (tmp_path / name).write_text(text, encoding="utf-8")
+        write_files(tmp_path, files)
         flags = ("upgrade", "--from", "1.3.0", "--to", "1.14.1", "--format", "json", "--fail-on", "never")
         told = {way: json.loads(nodelint(*flags, way).stdout) for way in ("--no-kustomize", "--kustomize")}
         found = {
