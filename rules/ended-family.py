@@ -47,7 +47,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         title, day, successor = ended
         yield Finding(
             at=node,
-            message=f"`{node.value}` ended on {day}: images of {title} get no patches any more",
+            message=f"{title} ended on {day}: images of `{node.value}` get no patches any more",
+            once=title,
             help=f"move to `{successor}`, with user data for it" if successor else None,
         )
 

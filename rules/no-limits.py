@@ -38,17 +38,17 @@ spec.replicas: 3
 spec.limits: {nodes: 4}
 ```
 
-A NodePool that limits CPUs and not memory, and allows types with little and with much memory for each CPU.
+A NodePool that limits CPUs and not memory, and allows types with little and with very much memory for each CPU.
 
 A limit of CPUs is a limit of cost where all types have about the same shape. `c` types have 2 GiB for each CPU, `r`
-types 8 and `x` types 16 and more, so that the same number of CPUs can be four times the memory and nearly twice the
-price. Karpenter takes the shape that the pods ask for: one team with large requests for memory moves the whole pool.
-Limit memory as well.
+types 8, and a CPU of `r` costs less than twice as much: that is let be. `x` types have 16 and more, up to 32, and
+their CPUs cost up to six times as much. Karpenter takes the shape that the pods ask for: one team with large requests
+for memory moves the whole pool. Limit memory as well, or leave such types out.
 
 ```yaml bad frame=pool
 spec.limits.cpu: 100
 spec.template.spec.requirements:
-  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r, x]}
   - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
   - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
 ```
@@ -89,7 +89,7 @@ from nodelint.api import (
         "https://karpenter.sh/docs/concepts/nodepools/",
     ],
 )
-def check(pool: NodePool, context: Context, *, apart: int = 4) -> Findings:
+def check(pool: NodePool, context: Context, *, apart: int = 5) -> Findings:
     memory = partial(_check_memory, apart=apart)
     yield from run_checks(pool, context, RuleCheck(_check_limits), RuleCheck(memory, severity="info"))
 

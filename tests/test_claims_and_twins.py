@@ -168,7 +168,7 @@ CLAIMS = [
     ),
     Claim(
         "ended-family",
-        "`AL2` ended",
+        "images of `AL2` get no patches",
         nodeclass("amiFamily: AL2", ami="tags: {team: a}"),
         nodeclass("amiFamily: AL2", ami="name: ubuntu-eks/k8s_1.30/images/*, owner: '099720109477'"),
     ),

@@ -530,14 +530,15 @@ def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, told: 
 @pytest.mark.parametrize(
     ("limits", "families", "told"),
     [
-        ("cpu: 100", "c7a, r7a", True),
+        ("cpu: 100", "c7a, x2iedn", True),
+        ("cpu: 100", "c7a, r7a", False),  # four times the memory, less than twice the price
         ("cpu: 100", "c7a, m7a", False),
         ("cpu: 100", "c1, m7a", False),  # Xen-era shapes count for nothing
         ("cpu: 100", "r7a", False),
-        ("cpu: 100, memory: 400Gi", "c7a, r7a", False),
-        ("cpu: 100, nodes: 10", "c7a, r7a", False),
-        ("memory: 400Gi", "c7a, r7a", False),
-        ("cpu: '${CPUS}'", "c7a, r7a", False),
+        ("cpu: 100, memory: 400Gi", "c7a, x2iedn", False),
+        ("cpu: 100, nodes: 10", "c7a, x2iedn", False),
+        ("memory: 400Gi", "c7a, x2iedn", False),
+        ("cpu: '${CPUS}'", "c7a, x2iedn", False),
     ],
 )
 def test_cpus_that_may_come_with_little_or_much_memory(check: Check, limits: str, families: str, told: bool) -> None:

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from nodelint.cli import cli as main
 from nodelint.lint.engine import LintRequest, Report, Selection, lint
 from nodelint.lint.results import each_place, once_in_a_run
-from nodelint.lint.rule import Rule
+from nodelint.lint.rule import GROUPS, Rule
 from nodelint.lint.target import Target
-from nodelint.model.releases import NEWEST
+from nodelint.model.releases import NEWEST, Version
 from nodelint.source import Source
 
 from .files import write_files
@@ -126,3 +126,53 @@ def test_a_comment_silences_its_own_place(here: Path) -> None:
     (here / "p0.yaml").write_text(quiet)
     found = [f for f in json.loads(check("--format", "json"))["findings"] if f["rule"] == "no-limits"]
     assert [(finding["path"], finding["related"]) for finding in found] == [("p1.yaml", [])]
+
+
+def test_an_info_of_a_hazard_is_one_line_too(rules: dict[str, Rule]) -> None:
+    report = report_of(rules, NAMES, ("cluster-scoped-namespace",))
+    assert report.results == ()
+    spaced = {path: text.replace("metadata:", "metadata:\n  namespace: a", 1) for path, text in texts(NAMES).items()}
+    sources = [Source.from_text(path, text) for path, text in spaced.items()]
+    request = LintRequest(Target(NEWEST), rules, Selection(frozenset({"cluster-scoped-namespace"})))
+    [result] = lint(sources, request).results
+    assert result.severity == "info"
+    assert len(result.alike) == len(NAMES)
+    assert "(13 more alike)" in result.message
+
+
+OLD = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata: {name: NAME}
+spec:
+  template:
+    spec:
+      nodeClassRef: {name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+"""
+
+
+def old_report(rules: dict[str, Rule], release: str, selection: Selection) -> Report:
+    sources = [Source.from_text(f"{name}.yaml", OLD.replace("NAME", name)) for name in NAMES[:3]]
+    return lint(sources, LintRequest(Target(Version.parse(release)), rules, selection))
+
+
+def test_reminders_about_an_object_that_is_refused_wait(rules: dict[str, Rule]) -> None:
+    strict = Selection(groups=frozenset(GROUPS))
+    held = old_report(rules, "1.14.1", strict)
+    assert {r.rule.group for r in held.results} & {"practice"} == set()
+    errors = [r for r in held.results if r.rule.name == "removed-api"]
+    assert [r.severity for r in errors] == ["error"] * 3
+    named = sum(len(r.alike) or 1 for r in old_report(rules, "1.14.1", practice(rules)).results)
+    assert f"{named} reminders about 3 objects of an old API left out" in str(errors[0].finding.note)
+    assert all("left out" not in str(r.finding.note) for r in errors[1:])
+    # A release that serves the object has no reason to wait.
+    served = old_report(rules, "1.0.8", strict)
+    assert "spot-only" in {r.rule.name for r in served.results}
+    assert "left out" not in str([r.finding.note for r in served.results])
+
+
+def practice(rules: dict[str, Rule]) -> Selection:
+    """All rules of practice by name, and what they give way to."""
+    return Selection(frozenset(name for name, rule in rules.items() if rule.group == "practice"))

@@ -13,7 +13,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, Skipped, each_place, once_in_a_run, unique
+from nodelint.lint.results import Result, Skipped, each_place, hold_reminders, once_in_a_run, unique
 from nodelint.lint.rule import GROUPS, PROFILES, Group, Rule
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.lint.target import Target
@@ -190,8 +190,9 @@ def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: S
         at = result.finding.at
         return order.get(at.source.path, len(order)), at.start, result.rule.name
 
-    shown = _not_ignored(filter(selection.shows, results), selection)
-    return tuple(once_in_a_run(unique(sorted(shown, key=place))))
+    shown = list(unique(sorted(_not_ignored(filter(selection.shows, results), selection), key=place)))
+    # A rule that is asked for by its name answers.
+    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
 
 
 def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:

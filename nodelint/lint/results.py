@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 
 from nodelint.lint.rule import Rule
+from nodelint.model import messages
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, span_of
 from nodelint.model.manifest import Object, Retired
@@ -130,18 +131,42 @@ def _explained(result: Result, better: SpanIndex) -> bool:
     return any(place.touches(span) for span in covered for place in better.near(span))
 
 
+def hold_reminders(results: Sequence[Result]) -> list[Result]:
+    """The results without what rules of practice say of objects that the target release does not serve.
+
+    Such an object is to be written anew first: then the rules say it of what it has become. What is left out is
+    counted by the first finding that asks for that.
+    """
+    first, unserved = None, set[int]()
+    for result in results:
+        if result.rule.name == "removed-api" and result.severity != "info":
+            unserved.add(id(result.object))
+            first = first or result
+    reminders = [result for result in results if result.rule.group == "practice" and id(result.object) in unserved]
+    if first is None or not reminders:
+        return list(results)
+    objects = len({id(result.object) for result in reminders})
+    counts = messages.counted(len(reminders), "reminder"), messages.counted(objects, "object")
+    note = f"{counts[0]} about {counts[1]} of an old API left out, until written as v1"
+    finding = first.finding
+    noted = first._replace(finding=finding._replace(note=f"{finding.note}; {note}" if finding.note else note))
+    left_out = set(map(id, reminders))
+    return [noted if result is first else result for result in results if id(result) not in left_out]
+
+
 def once_in_a_run(results: Iterable[Result]) -> list[Result]:
     """The results; of those that are said once in a run, the first that says so, which counts the others.
 
     That is what a finding asks for by `once`, and what a rule of practice says of several objects alike: it reminds,
-    and is read once. What such a rule says twice of one object are two things.
+    and is read once. So is an info that is about one place. What is said twice of one object are two things.
     """
     first_results: list[Result] = []
     firsts: dict[tuple[object, ...], int] = {}
     others: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         finding = result.finding
-        reminder = not finding.once and result.rule.group == "practice" and result.object is not None
+        reminds = result.rule.group == "practice" or (result.severity == "info" and not finding.also)
+        reminder = reminds and not finding.once and result.object is not None
         name: tuple[object, ...] = (result.rule.name,)
         if reminder:
             name += _without_values(finding.message), result.severity, result.safety
@@ -231,7 +256,9 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
     note = f"Karpenter {old.version}, which {old.place} states, still serves it"
     if finding.edits:
         note += f"; `--fix --karpenter-version {NEWEST}` converts it"
-    return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note))
+    # One upgrade converts all of them: what is to be done differs by what hinders it alone.
+    once = f"{finding.message} {finding.help}"
+    return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note, once=once))
 
 
 class SpanIndex:
