@@ -187,20 +187,31 @@ def _check_problems(obj: Object, context: Context) -> Findings:
             edits=_suggested(problem) or _split(obj, problem),
             covers=problem.node.items if problem.node.kind == "sequence" else (),
             note=problem.consequence,
-            suggestions=[
-                Suggestion(f"{choice.name}: `{choice.value}`", changes)
-                for choice in problem.choices
-                if choice.value != problem.suggestion
-                and (changes := edits.if_editable(edits.set_value, choice.node or problem.node, choice.value))
-            ]
+            suggestions=_chosen(problem)
             or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None)
             or _ways(obj, problem, context),
         )
 
 
+def _chosen(problem: controller.ControllerProblem) -> list[Suggestion]:
+    """The values that may have been meant."""
+    found = [
+        Suggestion(f"{choice.name}: `{choice.value}`", changes)
+        for choice in problem.choices
+        if choice.value != problem.suggestion
+        and (changes := edits.if_editable(edits.set_value, choice.node or problem.node, choice.value))
+    ]
+    alone = problem.kind == "volume-type" and problem.node.value in ("iops", "throughput")
+    return [*found, *_dropped(f"drop `{problem.node.value}`", problem.node if alone else None)]
+
+
 def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) -> list[Suggestion]:
     """A time for each signal of the kubelet that needs one; else doing without what is refused."""
+    if problem.kind == "ignored-values":
+        return _requirement_meant(problem.node)
     kubelet = obj.node.find("spec", "kubelet")
+    if kubelet is not None and "imageGCHighThresholdPercent` must be above" in problem.message:
+        return remedies.list_suggestions(remedies.swap_thresholds(kubelet))
     if kubelet is not None and problem.message.startswith("each signal of `evictionSoft` needs"):
         soft, grace = kubelet.get("evictionSoft"), kubelet.get("evictionSoftGracePeriod")
         given = {entry.name for entry in grace.entries} if grace is not None else set()
@@ -217,6 +228,22 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
     if problem.kind == "selector-id" and (ways := remedies.selected_by_name(obj, problem.node)):
         return remedies.list_suggestions(ways)
     return remedies.drop_refused(obj, problem.node, partial(_judge, context=context))
+
+
+def _requirement_meant(values: Node) -> list[Suggestion]:
+    """A requirement whose operator and values do not fit each other, with either of the two."""
+    line = values.parent
+    operator = line.get("operator") if line is not None else None
+    if line is None or operator is None or values.kind != "sequence":
+        return []
+    dropped = edits.if_editable(edits.remove, values)
+    if operator.value == "NotIn":
+        written = edits.if_editable(edits.set_value, operator, "Exists")
+        ways = [("write `Exists`, as it acts", [*written, *dropped] if written and dropped else [])]
+        return remedies.list_suggestions([*ways, ("drop the requirement", edits.if_editable(edits.remove, line))])
+    other = "In" if operator.value == "Exists" else "NotIn"
+    meant = edits.if_editable(edits.set_value, operator, other)
+    return remedies.list_suggestions([(f"write `{other}`", meant), ("drop `values`", dropped)])
 
 
 def _judge(obj: Object, context: Context) -> "list[controller.ControllerProblem | apiserver.SchemaProblem]":

@@ -65,7 +65,7 @@ def check(obj: Object, context: Context) -> Findings:
             if problem.layer == "structure":
                 terms = _terms(obj, problem)
                 reshaped = terms or _as_list(obj, problem, context) or _as_mapping(problem) or _as_item(problem)
-                reshaped = reshaped or _as_terms(problem)
+                reshaped = reshaped or _as_terms(problem) or _as_reference(problem) or _as_text(problem)
                 changes = reshaped or _suggested_edits(problem)
                 ways = [] if terms else _choices(obj, problem, context, bool(changes))
                 shown = any(
@@ -111,13 +111,17 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
     name = problem.missing or problem.path.rpartition(".")[2]
     if name in _TERMS and (problem.missing is not None or (node.kind == "sequence" and not node.items)):
         return remedies.list_suggestions(remedies.missing_terms(obj, name, context.objects))
+    judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
     if problem.missing is not None:
-        return (
-            remedies.list_suggestions(_missing_values(problem.missing, holder, context)) if holder is not None else []
-        )
+        if holder is None:
+            return []
+        renamed = remedies.rename_to_missing(obj, holder, judge)
+        if renamed is not None:
+            return [Suggestion(f"rename `{renamed[0]}` to `{renamed[1]}`", renamed[2])]
+        return remedies.list_suggestions(_missing_values(problem.missing, holder, context))
     if fixed:
         return []
-    number = isinstance(node.value, int) and not problem.wanted
+    number = problem.wanted == "integer" or (isinstance(node.value, int) and not problem.wanted)
     others = node.parent.items if node.parent is not None else ()
     present = {item.value for item in others}
     ways = [
@@ -141,7 +145,7 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
         return remedies.list_suggestions(ways)
     if problem.path.endswith("].id"):
         ways += remedies.selected_by_name(obj, node)
-    judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
+    ways += _texts_of_list(problem)
     return remedies.list_suggestions(ways) or remedies.drop_refused(obj, node, judge)
 
 
@@ -201,12 +205,13 @@ def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
     """A mapping where a list of such is wanted becomes its one item; ids that one term lists get a term each."""
     node = problem.node
     of_terms = "SelectorTerms" in problem.path
-    if problem.wanted != "array" and not (of_terms and problem.path.endswith(".id")):
+    if problem.wanted != "array" and not (of_terms and problem.path.endswith((".id", ".name"))):
         return []
-    value = next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
-    if of_terms and problem.path.endswith(".id") and value.kind == "sequence" and value.parent is not None:
+    value = _value_of(problem)
+    if of_terms and problem.path.endswith((".id", ".name")) and value.kind == "sequence" and value.parent is not None:
         ids = [item.value for item in value.items if isinstance(item.value, str)]
-        return edits.if_editable(fixes.split_term, value.parent, "id", ids) if len(ids) == len(value.items) else []
+        field = problem.path.rpartition(".")[2]
+        return edits.if_editable(fixes.split_term, value.parent, field, ids) if len(ids) == len(value.items) else []
     if problem.path.endswith(".values") and isinstance(node.value, int) and not isinstance(node.value, bool):
         return edits.if_editable(edits.replace, node, [str(node.value)])
     if problem.wanted != "array" or value.kind != "mapping" or not value.entries:
@@ -251,6 +256,45 @@ def _as_item(problem: apiserver.SchemaProblem) -> list[Edit]:
     return []
 
 
+def _as_reference(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """The name of a class where a reference to it is wanted."""
+    name = problem.node.value
+    if problem.path != "spec.template.spec.nodeClassRef" or problem.wanted != "object" or not isinstance(name, str):
+        return []
+    if re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?", name) is None:
+        return []
+    reference = {"group": gvk.AWS_GROUP, "kind": gvk.CLASS_KIND, "name": name}
+    return edits.if_editable(edits.replace, problem.node, reference)
+
+
+def _value_of(problem: apiserver.SchemaProblem) -> Node:
+    """The value that is of the wrong type: a problem of a block stands at its key."""
+    node = problem.node
+    return next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
+
+
+def _listed_texts(problem: apiserver.SchemaProblem) -> list[str]:
+    """The texts of a list that stands where one text is wanted; empty where it has others, too."""
+    value = _value_of(problem)
+    texts = [item.value for item in value.items if isinstance(item.value, str)]
+    return texts if problem.wanted == "string" and len(texts) == len(value.items) else []
+
+
+def _as_text(problem: apiserver.SchemaProblem) -> list[Edit]:
+    """A list of one text where the text is wanted."""
+    texts = _listed_texts(problem)
+    return edits.if_editable(edits.replace, _value_of(problem), texts[0]) if len(texts) == 1 else []
+
+
+def _texts_of_list(problem: apiserver.SchemaProblem) -> list[tuple[str, list[Edit]]]:
+    """Each of the texts of a list that stands where one is wanted."""
+    texts = dict.fromkeys(_listed_texts(problem))
+    return [
+        (f"keep `{messages.short(text, 40)}`", edits.if_editable(edits.replace, _value_of(problem), text))
+        for text in texts
+    ]
+
+
 def _as_terms(problem: apiserver.SchemaProblem) -> list[Edit]:
     """A tag with several values: a term for each of them, for terms are alternatives."""
     node, found = problem.node, re.search(r"SelectorTerms\[(\d+)\]\.tags[.\[]", problem.path)
@@ -284,8 +328,7 @@ def _as_taints(node: Node) -> list[Edit]:
 
 def _as_mapping(problem: apiserver.SchemaProblem) -> list[Edit]:
     """A list where a mapping is wanted, such as tags: `- team: a`, or `- {key: team, value: a}`."""
-    node = problem.node
-    node = next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
+    node = _value_of(problem)
     items = node.items
     if problem.wanted != "object" or not items or any(item.kind != "mapping" for item in items):
         return []

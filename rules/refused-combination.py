@@ -302,6 +302,10 @@ def _grace(kubelet: Node) -> Ways:
     ]
 
 
+def _thresholds(kubelet: Node) -> Ways:
+    return None, remedies.swap_thresholds(kubelet)
+
+
 _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
     "one of `role` and `instanceProfile`": ("role", _identity),
     "`role` and `instanceProfile` cannot": ("role", _identity),
@@ -320,6 +324,7 @@ _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
     "`Lte` of": ("operator", _number),
     "`weight` and `replicas`": ("weight", _both("weight", "replicas")),
     "each key of evictionSoft needs": ("evictionSoft", _grace),
+    "imageGCHighThresholdPercent must be": ("imageGCHighThresholdPercent", _thresholds),
     "operator `In` of": ("operator", _no_values),
     "operators `In` and": ("operator", _no_values),
     "with `replicas` the only": ("replicas", _static_limits),

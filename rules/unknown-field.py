@@ -104,6 +104,9 @@ def check(obj: Object, context: Context) -> Findings:
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
     """Doing without a field; where it stands in the right place too, with either of the two values."""
     name, parent = str(problem.node.value), problem.node.parent
+    judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
+    if parent is not None and (renamed := remedies.rename_to_missing(obj, parent, judge)) is not None:
+        return [Suggestion(f"rename it to `{renamed[1]}`", renamed[2])]
     if name == "instanceTypes" and isinstance(obj, NodePool) and parent is not None:
         return remedies.list_suggestions(_types_as_requirement(parent, problem.node))
     if name == "nodeSelector" and isinstance(obj, NodePool) and parent is not None:
@@ -112,8 +115,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
     if there is None or parent is None or there.parent is parent:
         # What is left beside a field that the schema lacks stays as it is; an empty mapping may be refused.
         alone = parent is None or len(parent.entries) == 1
-        judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas) if alone else None
-        return remedies.drop_refused(obj, problem.node, judge)
+        return remedies.drop_refused(obj, problem.node, judge if alone else None)
     here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)
     ways = [(f"drop it here: {problem.belongs}.{name} is set", drop)]
     if here is not None and drop and isinstance(here.value, str) and here.value != there.value:

@@ -157,13 +157,22 @@ def _finding(
         safety="safe" if item.operator == "In" or not any(edit.text for edit in changes) else "unsafe",
         note=_tell_date(context) if growing else None,
         help=hint,
-        suggestions=[] if changes or not wholly else _suggest_removal(item),
+        suggestions=[] if changes else _suggest_removal(item) if wholly else _drop_values(item, [value, *others]),
     )
 
 
 def _tell_date(context: Context) -> str:
     """Up to which day the types are known, of whose names AWS adds more."""
     return f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
+
+
+def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manifest.Value]) -> list[Suggestion]:
+    """A list without the values that no type has."""
+    if item.is_label:
+        return []
+    gone = [edits.if_editable(edits.remove, value.node) for value in values]
+    named = f"drop `{values[0].text}`" if len(values) == 1 else f"drop the {len(values)} values"
+    return [Suggestion(named, [edit for edits in gone for edit in edits])] if all(gone) else []
 
 
 def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion]:

@@ -375,6 +375,54 @@ MISTAKES |= {
     ],
 }
 
+DISK = f"{EBS}{VOLUME}"
+TAG = "    - tags:\n        karpenter.sh/discovery: prod\n"
+MISTAKES |= {
+    "one alias as a list": [("alias: al2023@v20250807", "alias: [al2023@v20250807]")],
+    "several aliases as a list": [("alias: al2023@v20250807", "alias: [al2023@v20250807, al2@v20240928]")],
+    "groups by a list of names": [
+        (f"  securityGroupSelectorTerms:\n{TAG}", "  securityGroupSelectorTerms:\n    - name: [a, b]\n")
+    ],
+    "values of Exists": _line("instance-category", "Exists", "[m]"),
+    "values of DoesNotExist": _line("instance-gpu-name", "DoesNotExist", "[t4]"),
+    "NotIn of nothing": _line("instance-category", "NotIn", "[]"),
+    "no address": [("  role:", "  kubelet:\n    clusterDNS: [10.0.0, 010.100.0.10, fd00::10]\n  role:")],
+    "each hour": [("  limits:", BUDGET.format('"0"\n        schedule: "@every 1h"\n        duration: 10m'))],
+    "each second day": [("  limits:", BUDGET.format('"0"\n        schedule: "@every 48h"\n        duration: 10m'))],
+    "thresholds the wrong way round": [
+        (
+            "  role:",
+            "  kubelet:\n    imageGCHighThresholdPercent: 70\n    imageGCLowThresholdPercent: 80\n  role:",
+        )
+    ],
+    "a percentage where a number is wanted": [
+        ("  role:", "  kubelet:\n    imageGCHighThresholdPercent: 85%\n  role:")
+    ],
+    "seconds where a number is wanted": [("  role:", "  kubelet:\n    evictionMaxPodGracePeriod: 60s\n  role:")],
+    "true where a word is wanted": [("  role:", "  metadataOptions:\n    httpTokens: true\n  role:")],
+    "a type that there is not beside one": [
+        (ARCH, ARCH + _line("instance-family", "In", "[m5, m5x]")[0][1][len(ARCH) :])
+    ],
+    "io1 without IOPS": [("  role:", DISK.replace("gp3", "io1") + "  role:")],
+    "gp2 with IOPS": [("  role:", DISK.replace("gp3", "gp2") + "        iops: 4000\n  role:")],
+    "gp2 with too few IOPS for gp3": [("  role:", DISK.replace("gp3", "gp2") + "        iops: 100\n  role:")],
+    "a group of nobody's": [("karpenter.k8s.aws/v1\n", "karpenter.aws/v1\n")],
+    "a name for a key": [(ARCH, ARCH.replace("key:", "name:"))],
+    "one field in the wrong place, another not there": [
+        ("  limits:", "  disruption:\n    consolidationPolicy: WhenEmpty\n    expireAfter: 720h\n  limits:")
+    ],
+    "a class as a text": [
+        ("      nodeClassRef:\n" + REF + "        name: default\n", "      nodeClassRef: default\n")
+    ],
+    "a boundary that is not named": [
+        (
+            "  role:",
+            "  userData: |\n    MIME-Version: 1.0\n    Content-Type: multipart/mixed\n\n    --PART\n"
+            "    Content-Type: text/x-shellscript\n\n    #!/bin/bash\n    echo\n    --PART--\n  role:",
+        )
+    ],
+}
+
 
 def source_of(name: str) -> Source:
     text = f"{POOL}---\n{CLASS}"

@@ -20,6 +20,8 @@ def candidates(text: str, form: str | None) -> Sequence[str]:
     """
     bare = "".join(text.split())
     form = form or ""
+    if "schedule" in form and (meant := _every(bare.lower())) is not None:
+        return [meant]
     if "duration" in form:
         if re.fullmatch("0+", bare):
             return ["0s"]
@@ -64,6 +66,26 @@ def _whole_minutes(value: str) -> list[str]:
     below = parts.get("h", 0) * 60 + parts.get("m", 0) + parts["s"] // 60
     rest = parts["s"] % 60
     return [f"{minutes}m" for minutes in ((below, below + 1) if rest else (below,)) if minutes]
+
+
+def _every(text: str) -> str | None:
+    """The schedule that `@every 30m` stands for, where a day holds a whole number of such steps."""
+    step = re.fullmatch(r"@every([1-9][0-9]{0,3})([mh])", text)
+    if step is None:
+        return None
+    minutes = int(step[1]) * (60 if step[2] == "h" else 1)
+    if minutes < 60:
+        return f"*/{minutes} * * * *" if 60 % minutes == 0 else None
+    hours, rest = divmod(minutes, 60)
+    if rest or 24 % hours:
+        return None
+    return {1: "@hourly", 24: "@daily"}.get(hours, f"0 */{hours} * * *")
+
+
+def number_without_unit(value: object) -> str | None:
+    """The number of a text such as `85%` or `60s`, for fields that count in percent or in seconds."""
+    found = re.fullmatch(r"([0-9]{1,9}) ?(?:%|s|sec|seconds?)", value) if isinstance(value, str) else None
+    return None if found is None else found[1]
 
 
 def other_word(value: object, choices: Sequence[object]) -> str | None:

@@ -158,7 +158,9 @@ class Walk(WalkState):
         choices, pattern = shape.raw.get("enum"), shape.raw.get("pattern")
         text = value_suggestions.switch(value, choices) or schema_words.converted(node, value, wanted)
         if text is None or (choices is not None and text not in choices):
-            return {}
+            meant = value_suggestions.number_without_unit(value) if wanted == "integer" else None
+            few = choices if choices is not None and len(choices) <= _MOST_OFFERED else ()
+            return {"choices": (meant,) if meant is not None else tuple(map(str, few))}
         if wanted == "string" and pattern and not schema_rules.matches(text, pattern, shape):
             return _fitting(text, pattern, shape)
         return {"suggestion": text}

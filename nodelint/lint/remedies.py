@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from nodelint.edits import add_key, add_keys, apply, if_editable, remove, replace, set_value
+from nodelint.apiserver import SchemaProblem
+from nodelint.edits import add_key, add_keys, apply, if_editable, remove, replace, set_key, set_value
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
@@ -121,6 +122,38 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
         return False
     before, after = ([problem.message for problem in judge(judged)] for judged in (obj, new[at]))
     return len(after) < len(before) and Counter(after) <= Counter(before)
+
+
+def rename_to_missing(obj: Object, holder: Node, judge: Judge) -> tuple[str, str, list[Edit]] | None:
+    """An unknown field of a list's item and the field that it lacks, and the edit that renames the one to the other.
+
+    None where nothing or more than that one change would settle it. A larger mapping, such as `disruption`, may lack
+    one thing and hold another in the wrong place.
+    """
+    if holder.parent is None or holder.parent.kind != "sequence":
+        return None
+    refused = [problem for problem in judge(obj) if isinstance(problem, SchemaProblem)]
+    unknown = [p.node for p in refused if p.layer == "unknown" and p.node.parent is holder]
+    missing = [p.missing for p in refused if p.missing is not None and p.holder is holder]
+    if len(unknown) != 1 or len(missing) != 1 or not isinstance(unknown[0].value, str):
+        return None
+    changes = if_editable(set_key, unknown[0], missing[0])
+    return (unknown[0].value, missing[0], changes) if changes and _settles(obj, changes, judge) else None
+
+
+def swap_thresholds(kubelet: Node) -> list[tuple[str, list[Edit]]]:
+    """The two thresholds of image collection, each in the place of the other; none where a number is not known."""
+    high, low = kubelet.get(_HIGH), kubelet.get("imageGCLowThresholdPercent")
+    if high is None or low is None or type(high.value) is not int or type(low.value) is not int:
+        return []
+    if high.value == low.value:
+        return []
+    swapped = [if_editable(set_value, high, low.value), if_editable(set_value, low, high.value)]
+    dropped = if_editable(remove, high)
+    return [("swap the two", [*swapped[0], *swapped[1]] if all(swapped) else []), (f"drop `{_HIGH}`", dropped)]
+
+
+_HIGH = "imageGCHighThresholdPercent"
 
 
 def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:

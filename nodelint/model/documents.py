@@ -120,7 +120,7 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
     kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
-    if cls is not None and group in (CORE_GROUP, AWS_GROUP):
+    if cls is not None and (group in (CORE_GROUP, AWS_GROUP) or _is_misspelt_group(group)):
         hidden = document.templated and may_lack(node, document)
         obj = cls(node, document, api_version, kind, partial=hidden or is_part(node, kind, document))
         yield obj, f"another branch of the template, for `{instead}`, is judged" if instead else None
@@ -137,6 +137,16 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
         yield Object(node, document, api_version, kind), why
     elif group.partition("/")[0] not in (CORE_GROUP, AWS_GROUP):
         yield from _find_other_objects(node, document, api_version, kind)
+
+
+_GROUP_LABELS = frozenset({"karpenter", "k8s", "aws", "sh", "io", "com", "eks", "amazonaws"})
+"""What a group that was meant to be Karpenter's consists of; an API of someone else has a name of its own in it."""
+
+
+def _is_misspelt_group(group: str) -> bool:
+    """Whether a group that no CRD has, such as `karpenter.aws`, was meant to be one of Karpenter's."""
+    labels = group.lower().split(".")
+    return "karpenter" in labels and _GROUP_LABELS.issuperset(labels)
 
 
 def _find_other_objects(node: Node, document: Document, api_version: str, kind: str) -> _FoundObjects:

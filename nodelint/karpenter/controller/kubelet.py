@@ -7,14 +7,16 @@ checks is not ready, and no pool launches nodes with it. Expressions in it: `exp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
 from nodelint.apiserver import SchemaNode, SchemaProblem, check_part, load
 from nodelint.ec2.questions import alias_families, alias_of
-from nodelint.karpenter.controller.problem import ControllerProblem
+from nodelint.karpenter.controller.problem import Choice, ControllerProblem
 from nodelint.model.finding import Severity
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.source import Node
 
@@ -65,13 +67,16 @@ def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerP
             severity,
             NOT_READY,
             _suggested_value(problem),
-            wanted=problem.wanted,
+            tuple(Choice("the number alone", int(text)) for text in problem.choices if problem.wanted == "integer"),
+            problem.wanted,
         )
     yield from _unsupported(kubelet, family_of(node_class))
+    yield from _no_addresses(kubelet)
 
 
 def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerProblem]:
     """What releases whose API server knows the fields of spec.kubelet leave out of the nodes of a family."""
+    yield from _no_addresses(kubelet)
     family = family_of(node_class)
     if family is None or family in _WHOLE:
         return
@@ -83,6 +88,31 @@ def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerP
     if servers is not None and servers.kind == "sequence" and len(servers.items) > 1:
         message = f"nodes of family {family} take one address in `clusterDNS`, not {len(servers.items)}"
         yield ControllerProblem(servers, message, "kubelet-family", "warning", "only the first one is passed on")
+
+
+def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
+    """Texts in `clusterDNS` that are no IP address.
+
+    The kubelet logs them and goes on without (kubernetes pkg/kubelet/kubelet.go, NewMainKubelet).
+    """
+    servers = kubelet.get("clusterDNS")
+    for server in servers.items if servers is not None else ():
+        if isinstance(server.value, str) and not _is_address(server.value):
+            message = f"`{short(server.value, 40)}` in `clusterDNS` is not an IP address"
+            yield ControllerProblem(
+                server, message, "kubelet-address", "warning", "the kubelet drops it: pods have one name server less"
+            )
+
+
+def _is_address(text: str) -> bool:
+    """Whether the kubelet takes a text for an address: zeros before a number of IPv4 are none to it."""
+    from ipaddress import ip_address
+
+    try:
+        ip_address(re.sub(r"(?<![0-9a-fA-F:.])0+(?=[0-9])|(?<=\.)0+(?=[0-9])", "", text))
+    except ValueError:
+        return False
+    return "%" not in text
 
 
 def _is_null(node: Node | None) -> bool:

@@ -84,14 +84,33 @@ def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
         return
     iops, throughput = ebs.key("iops"), ebs.key("throughput")
     if iops is not None and kind in _NO_IOPS:
-        yield _unlaunchable(iops, f"a `{kind}` volume takes no iops", "volume-type")
+        yield _unlaunchable(iops, f"a `{kind}` volume takes no iops", "volume-type", *_to_gp3(ebs))
     if throughput is not None and kind in ("gp2", "io1", "io2", "st1", "sc1", "standard"):
-        yield _unlaunchable(throughput, f"a `{kind}` volume takes no throughput: only gp3 does", "volume-type")
+        yield _unlaunchable(
+            throughput, f"a `{kind}` volume takes no throughput: only gp3 does", "volume-type", *_to_gp3(ebs)
+        )
     if iops is None and kind in ("io1", "io2") and not partial:
-        yield _unlaunchable(ebs.get("volumeType") or ebs, f"a `{kind}` volume needs iops", "volume-type")
+        yield _unlaunchable(
+            ebs.get("volumeType") or ebs, f"an `{kind}` volume needs iops", "volume-type", *_to_gp3(ebs)
+        )
     limits = table("volumes")["limits"].get(kind)
     if limits is not None:
         yield from _performance(ebs, kind, limits)
+
+
+def _to_gp3(ebs: Node) -> Iterator[Choice]:
+    """The type of volume that has IOPS and a throughput of its own and takes both, where it takes what is written."""
+    limits = table("volumes")["limits"]["gp3"]
+    for field in ("iops", "throughput"):
+        node = ebs.get(field)
+        if node is None:
+            continue
+        least, most = limits[field]
+        if not isinstance(node.value, int) or not least <= node.value <= most:
+            return
+    node = ebs.get("volumeType")
+    if node is not None:
+        yield Choice("another type", "gp3", node)
 
 
 def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[ControllerProblem]:

@@ -165,7 +165,12 @@ def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | User
         return UserDataProblem(start, end, words, _NO_LAUNCH, lenient=True)
     found = re.search(r";\s*boundary\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", value, re.IGNORECASE)
     if found is None:
-        return UserDataProblem(start, end, "the MIME header names no boundary", _NO_LAUNCH)
+        written = text[start:end].rstrip().rstrip(";")
+        dash = next((line.text for line in _lines(text[end:]) if re.fullmatch(r"--[\w.=+-]{1,70}", line.text)), None)
+        # Several lines make up this header where the next one is indented: what is added would be lost among them.
+        whole = "\n" not in written and not text[end + 1 :].startswith((" ", "\t"))
+        new = f'{written}; boundary="{dash[2:]}"' if dash is not None and whole else None
+        return UserDataProblem(start, end, "the MIME header names no boundary", _NO_LAUNCH, new)
     bare = found[2]
     if bare is not None and re.fullmatch(_TOKEN, bare) is None:
         at = text.find(bare, start, end)
