@@ -21,6 +21,7 @@ from nodelint.karpenter.images.choice import passed_over
 from nodelint.karpenter.resolve.zones import LaunchPlaces, place_note
 from nodelint.karpenter.taints import meant_taint
 from nodelint.lint.engine import Report
+from nodelint.lsp.outline import spot
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.ranges import releases_in
 from nodelint.model.releases import NEWEST
@@ -33,6 +34,7 @@ from nodelint.source.placeholders import mask
 from nodelint.source.templates.sprig import call
 from nodelint.source.terraform.tfvars import environment_files
 
+from .files import write_files
 from .manifests import nodeclass, nodepool
 from .test_snapshot import SMALL
 
@@ -307,3 +309,21 @@ def test_a_size_is_asked_for_by_its_own_key(check: Check) -> None:
         line = f"key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [{value}]"
         report = check(nodepool(line), nodeclass(), select=["bare-metal-left"])
         assert any("large" not in result.message and result.severity == "info" for result in report.results) is told
+
+
+def test_of_classes_of_one_name_a_pool_has_the_one_with_which_it_shares_most_folders(
+    nodelint: Run, tmp_path: Path
+) -> None:
+    classes = {
+        f"{at}/class.yaml": nodeclass(ami=f"alias: {ami}")
+        for at, ami in (("a/dev", "al2@v20250403"), ("a/b", "al2023@v20250403"))
+    }
+    write_files(tmp_path, {**classes, "a/b/c/pool.yaml": nodepool(), "a/pool.yaml": nodepool(name="between")})
+    pools = json.loads(nodelint("explain", ".", "--format", "json").stdout)["nodePools"]
+    found = {pool["name"]: {image["alias"] for image in pool["images"]} for pool in pools}
+    assert found == {"default": {"al2023@v20250403"}, "between": {None}}
+
+
+def test_a_comment_may_end_a_text_in_which_a_collection_is_open() -> None:
+    text = nodepool().replace(" []\n", " [{key: kubernetes.io/arch, # the first")
+    assert spot(text, len(text)) is not None

@@ -239,12 +239,6 @@ def _names(pool: NodePool, obj: Object) -> bool:
     )
 
 
-def _nearness(a: str, b: str) -> tuple[bool, int]:
-    if a == b:
-        return True, 0
-    common = 0
-    for x, y in zip(a.split("/")[:-1], b.split("/")[:-1], strict=False):
-        if x != y:
-            break
-        common += 1
-    return False, common
+def _nearness(*paths: str) -> int:
+    """How many folders paths share from the first on."""
+    return len(os.path.commonprefix([path.split("/")[:-1] for path in paths]))
