@@ -325,5 +325,5 @@ def test_of_classes_of_one_name_a_pool_has_the_one_with_which_it_shares_most_fol
 
 
 def test_a_comment_may_end_a_text_in_which_a_collection_is_open() -> None:
-    text = nodepool().replace(" []\n", " [{key: kubernetes.io/arch, # the first")
-    assert spot(text, len(text)) is not None
+    text = nodepool().replace(" []\n", " [{key: kubernetes.io/arch,\n            # the first")
+    assert spot(text, len(text)) is None, "nothing is offered in a comment"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from nodelint.caching import cached_property
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
@@ -240,5 +241,6 @@ def _names(pool: NodePool, obj: Object) -> bool:
 
 
 def _nearness(*paths: str) -> int:
-    """How many folders paths share from the first on."""
-    return len(os.path.commonprefix([path.split("/")[:-1] for path in paths]))
+    """How many folders two paths share from the first on."""
+    folders = zip(*(path.split("/")[:-1] for path in paths), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders))

@@ -288,6 +288,8 @@ def _flow(text: str, start: int, stop: int) -> tuple[list[_Bracket], int, int]:
         elif char == "#" and text[at - 1] in " \t\r\n":
             while at < stop and text[at] not in "\r\n":
                 at += 1
+            if at == stop:
+                return [], stop, stop  # the cursor is in the comment
             word = at
         at += 1
     while word < stop and text[word] in " \t\r\n":
