@@ -361,3 +361,59 @@ def test_a_root_module_is_planned_as_a_whole(here: Path, folder: str, switch: st
     found = json.loads(run.stdout)["findings"]
     assert [finding["path"] for finding in found] == told
     assert all(finding["related"][0]["path"] == "chart.tf" for finding in found)
+
+
+CHART = 'resource "helm_release" "karpenter" {\n  name  = "karpenter"\n  chart = "karpenter"\n}\n'
+OBJECT = """\
+resource "kubectl_manifest" "pool" {
+  WAITS
+  yaml_body = <<-YAML
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: default}
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+          requirements:
+            - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+  YAML
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("waits", "more", "told"),
+    [
+        ("", "", True),
+        ("depends_on = [helm_release.karpenter]", "", False),
+        (
+            "depends_on = [time_sleep.a]",
+            'resource "time_sleep" "a" {\n  depends_on = [helm_release.karpenter]\n}\n',
+            False,
+        ),
+        ("depends_on = [data.x_y.a]", 'data "x_y" "a" {\n  depends_on = [helm_release.karpenter]\n}\n', False),
+        ("depends_on = [local.a]", "locals {\n  a = helm_release.karpenter.id\n}\n", False),
+        ("depends_on = [module.roles]", 'module "roles" {\n  source = "karpenter"\n}\n', True),
+        ("depends_on = [module.elsewhere]", "", False),  # what it waits for is not known
+        ("count = var.on ? 1 : 0", "", False),
+        ("", 'provider "kubectl" {\n  apply_retry_count = 5\n}\n', False),
+    ],
+)
+def test_a_manifest_waits_for_the_chart(here: Path, waits: str, more: str, told: bool) -> None:
+    assert bool(early(here, CHART + more, OBJECT.replace("WAITS", waits))) == told
+
+
+def test_what_the_chart_waits_for_does_not_wait_for_it(here: Path) -> None:
+    """A module that is written elsewhere, and that the chart itself refers to, installs no CRDs."""
+    roles = "depends_on = [module.roles]"
+    chart = CHART.replace('chart = "karpenter"', f'chart = "karpenter"\n  {roles}')
+    assert early(here, chart, OBJECT.replace("WAITS", roles))
+
+
+def early(folder: Path, chart: str, pool: str) -> list[object]:
+    (folder / "main.tf").write_text(chart)
+    (folder / "pool.tf").write_text(pool)
+    run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "manifest-before-crds"])
+    found: list[object] = json.loads(run.stdout)["findings"]
+    return found
