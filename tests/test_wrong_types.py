@@ -108,7 +108,8 @@ def test_what_is_offered_settles_the_error(
 ) -> None:
     left: list[str] = []
     for field in _fields(_schema(name, path), path):
-        for value in WRONG:
+        # Most is the same in both: of the older release every other value is enough.
+        for value in WRONG if release == NEWEST else WRONG[::2]:
             text = _written(base, field, value)
             report = _lint(text, release)
             for result in report.results:
