@@ -268,6 +268,8 @@ class ExpressionEvaluator:
                 value.parent = made
             if name.value is UNKNOWN:
                 loose.append(MappingEntry(name, value, None))
+            elif name.value is None:
+                raise EvaluationFailure
             else:
                 text = text_of(name.value)
                 found[text] = MappingEntry(name, value, text)
@@ -302,10 +304,12 @@ class ExpressionEvaluator:
             name = inside.strict(loop.key)
             if name.value is UNKNOWN or name.kind != "scalar":
                 return at
+            if name.value is None or (not loop.grouped and text_of(name.value) in members):
+                raise EvaluationFailure
             members.setdefault(text_of(name.value), (name, []))[1].append(inside.part(loop.item))
         if loop.key is None:
             return sequence(at, items)
-        made = ((n, k, sequence(at, v) if loop.grouped else v[-1]) for n, (k, v) in sorted(members.items()))
+        made = ((n, k, sequence(at, v) if loop.grouped else v[0]) for n, (k, v) in sorted(members.items()))
         return mapping(at, made)
 
     def _eval_condition(self, expression: HclExpression) -> Node:

@@ -79,6 +79,10 @@ def _yaml_encode(at: Node, value: Node) -> object:
 # -- what needs all of its arguments
 
 
+_DATE = r"(?a)[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|30)"
+"""A date in YAML, which becomes a moment; what other forms of one become is left as it is."""
+
+
 def _decoded(at: Node, value: Node, masked: bool = False) -> object:
     """A YAML or JSON text as values; each stands at its place where the text is a file's own."""
     from nodelint.source.syntax_errors import Unreadable
@@ -100,6 +104,8 @@ def _decoded(at: Node, value: Node, masked: bool = False) -> object:
         # a leading zero says nothing here, where the YAML of Kubernetes takes the digits for octal ones
         if isinstance(node.value, int) and node.style == "plain" and re.fullmatch(r"[-+]?0[0-7]+", written):
             node.value = int(written)
+        elif isinstance(node.value, str) and node.style == "plain" and re.fullmatch(_DATE, written):
+            node.value = f"{written}T00:00:00Z"
     if not at_home:
         for node in roots[0].walk():
             node.source, node.start, node.end = at.source, at.start, at.end

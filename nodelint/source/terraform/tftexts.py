@@ -222,7 +222,7 @@ KNOWN_TEXTS: dict[str, Function] = {
     "strcontains": lambda at, value, part: take_text(part) in take_text(value),
     "strrev": lambda at, value: take_text(value)[::-1],
     "substr": _substr,
-    "title": _changed(lambda text: re.sub(r"\b[a-z]", lambda match: match[0].upper(), text)),
+    "title": _changed(lambda text: re.sub(r"\b[^\W\d_]", lambda match: match[0].upper(), text)),
     "trim": _changed(lambda text, characters: text.strip(characters)),
     "trimprefix": _changed(lambda text, start: text.removeprefix(start)),
     "trimspace": _changed(str.strip),

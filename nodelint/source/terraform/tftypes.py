@@ -218,10 +218,15 @@ def _with_parts(
 
 
 def one_type(nodes: Sequence[Node]) -> list[Node]:
-    """Values as ones of a single type. Raises `EvaluationFailure` where there is none."""
+    """Values as ones of a single type. Raises `EvaluationFailure` where there is none.
+
+    A number or boolean beside a value that is not known may become a text: that one may be a text.
+    """
     wanted = unify([kind for kind in map(type_of, nodes) if kind != ANY])
     if wanted is None:
         raise EvaluationFailure
+    if wanted in (NUMBER, BOOL) and any(map(is_unknown, nodes)):
+        return [node if node.value is None else unknown(node) for node in nodes]
     return [convert(node, wanted) for node in nodes]
 
 
