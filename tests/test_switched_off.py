@@ -128,3 +128,16 @@ def test_what_is_off_on_both_sides_is_compared(nodelint: Run, tmp_path: Path) ->
 def test_an_unknown_count_is_no_switch(nodelint: Run, tmp_path: Path) -> None:
     old, new = {"main.tf": pool("count = 1")}, {"main.tf": pool("count = var.count")}
     assert [entry["change"] for entry in plan(nodelint, tmp_path, old, new)["nodePools"]] == ["unchanged"]
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_check_judges_what_is_switched_off_and_says_so(name: str, nodelint: Run, tmp_path: Path) -> None:
+    for number, files in enumerate(SWITCHES[name]):
+        folder = tmp_path / str(number)
+        write_files(folder, {path: text.replace("amd64", "x86") for path, text in files.items()})
+        report = json.loads(nodelint("check", ".", "--format", "json", cwd=folder).stdout)
+        assert [finding["rule"] for finding in report["findings"]] == ["unknown-value"], "either way"
+        kinds = [entry["object"].partition("/")[0] for entry in report["coverage"]["switchedOff"]]
+        assert kinds == (["NodePool"] if number else []), "its name may be that of an instance"
+        text = nodelint("check", ".", cwd=folder).stdout
+        assert ("Judged, but not made by Terraform: NodePool" in text) == bool(number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import counted
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from nodelint.build.built import Unbuilt
     from nodelint.lint.engine import Report
+    from nodelint.source import SourceText
 
 _MOST_LINES = 5
 _MOST_FIELDS = 2
@@ -62,6 +65,7 @@ class Coverage(NamedTuple):
 
     `in_part` are those of which a value that decides is not known, `not_judged` what is no object that was judged:
     path, line, what it is, and why; `unbuilt` what overlays name that is not in the repository, or needs a program.
+    `switched_off` are judged, though the block of Terraform that makes them has no instance.
     """
 
     objects: tuple[Object, ...]
@@ -69,6 +73,7 @@ class Coverage(NamedTuple):
     in_part: tuple[Object, ...]
     not_judged: tuple[tuple[str, int, str, str], ...]
     unbuilt: tuple[Unbuilt, ...] = ()
+    switched_off: tuple[Object, ...] = ()
 
 
 def cover(report: Report) -> Coverage:
@@ -76,7 +81,42 @@ def cover(report: Report) -> Coverage:
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
-    return Coverage(report.seen, found, tuple(partly.values()), tuple(list_unjudged(report)), report.unbuilt)
+    unjudged, switched_off = tuple(list_unjudged(report)), tuple(_list_switched_off(report.seen))
+    return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
+
+
+def _list_switched_off(objects: Sequence[Object]) -> Iterator[Object]:
+    """The objects of resources of which Terraform makes none."""
+    if not _is_terraform_near({os.path.dirname(os.path.abspath(_source(obj).path)) for obj in objects}):
+        return
+    from nodelint.build.switched_off import find_addresses
+    from nodelint.source import Source
+
+    sources = {id(source): source for obj in objects if isinstance(source := _source(obj), Source)}
+    for obj, _, is_off in find_addresses(objects, list(sources.values())):
+        if is_off:
+            yield obj
+
+
+def _is_terraform_near(folders: set[str]) -> bool:
+    """Whether a file of Terraform stands in one of some folders, or a little above: nearly no repository has any."""
+    for _ in range(_LEVELS):
+        for folder in folders:
+            try:
+                if any(name.endswith(_TERRAFORM) for name in os.listdir(folder)):
+                    return True
+            except OSError:
+                continue
+        folders = {os.path.dirname(folder) for folder in folders}
+    return False
+
+
+_LEVELS = 3
+_TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json")
+
+
+def _source(obj: Object) -> SourceText:
+    return span_of(written_place(obj.node)).source
 
 
 _UNCLAIMED = "is only patched here, and no kustomization.yaml beside or above the file names it"
@@ -146,7 +186,26 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
     if len(lines) > len(shown_lines):
         rest = counted(len(lines) - len(shown_lines), "more object")
         shown_lines.append(f"Not known: fields of {rest}; --verbose lists them.")
-    return shown_lines + _unbuilt_lines(coverage.unbuilt, most_lines)
+    return [
+        *_switched_off_lines(coverage.switched_off, most_lines),
+        *shown_lines,
+        *_unbuilt_lines(coverage.unbuilt, most_lines),
+    ]
+
+
+def _switched_off_lines(objects: Sequence[Object], most: int | None) -> list[str]:
+    shown = [f"{obj.label} ({path}:{line})" for obj, (path, line) in zip(objects, map(_place, objects), strict=True)]
+    few = list(dict.fromkeys(shown))
+    if not few:
+        return []
+    more = f" and {counted(len(few) - len(few[:most]), 'more object')}" if len(few) > len(few[:most]) else ""
+    listed = printable(", ".join(few[:most]) + more)
+    return [f"Judged, but not made by Terraform: {listed}: `count` is 0 or `for_each` is empty."]
+
+
+def _place(obj: Object) -> tuple[str, int]:
+    at = span_of(written_place(obj.node.get("kind") or obj.node))
+    return at.source.path, at.source.position(at.start).line
 
 
 def _unbuilt_lines(unbuilt: Sequence[Unbuilt], most: int | None) -> list[str]:
@@ -162,6 +221,10 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
     return {
         "objects": len(coverage.objects),
         "judged": len(coverage.objects) - len(partly),
+        "switchedOff": [
+            {"path": path, "line": line, "object": obj.label}
+            for obj, (path, line) in zip(coverage.switched_off, map(_place, coverage.switched_off), strict=True)
+        ],
         "inPart": [_object_json(obj, coverage.unknown) for obj in coverage.in_part],
         "notJudged": [
             {"path": path, "line": line, "object": label or None, "reason": reason}
