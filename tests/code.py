@@ -19,7 +19,7 @@ def nodes(path: Path) -> list[ast.AST]:
     return list(ast.walk(syntax_tree(path)))
 
 
-def named(function: ast.expr) -> str:
+def called_name(function: ast.expr) -> str:
     """The last word of what is called: `echo` of `click.echo`. It costs far less than `ast.unparse`."""
     if isinstance(function, ast.Attribute):
         return function.attr

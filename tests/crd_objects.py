@@ -40,7 +40,7 @@ class Chance:
     def below(self, limit: int) -> int:
         return int(self._random.random() * limit)
 
-    def one_in(self, number: int) -> bool:
+    def chance_of(self, number: int) -> bool:
         return self.below(number) == 0
 
     def choice(self, items: list[_T]) -> _T:
@@ -254,7 +254,7 @@ def read(whole: dict[str, Any]) -> Object | None:
     return next(objects(Source.from_text("x.json", json.dumps(whole))), None)
 
 
-def made(release: str, each: int) -> Iterator[dict[str, Any]]:
+def spoilt_objects(release: str, each: int) -> Iterator[dict[str, Any]]:
     """The spoilt objects of a release (`v1.4.0`, `next`), of the versions that it serves."""
     chance = Chance(release)
     served = Schemas.bundled()
@@ -268,7 +268,7 @@ def made(release: str, each: int) -> Iterator[dict[str, Any]]:
 
 def digest(release: str) -> str:
     """What tells the objects of a release from others."""
-    text = "".join(json.dumps(whole) for whole in made(release, EACH))
+    text = "".join(json.dumps(whole) for whole in spoilt_objects(release, EACH))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -287,7 +287,7 @@ def _record(folder: Path) -> None:
     recorded = {}
     for release in RECORDED:
         theirs = Schemas.from_crds(folder / release)
-        letters = "".join(verdict(read(whole), release, theirs) for whole in made(release, EACH))
+        letters = "".join(verdict(read(whole), release, theirs) for whole in spoilt_objects(release, EACH))
         recorded[release] = {"objects": digest(release), "verdicts": letters}
     VERDICTS.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
 

@@ -67,7 +67,7 @@ PLACE = {"InstanceType": "t9.small", "LocationType": "availability-zone", "Locat
 """An instance type and where it is offered, as EC2 tells of them."""
 
 
-def asked(*questions: Question, region: str = HOME, **options: Any) -> Reply:
+def ask_account(*questions: Question, region: str = HOME, **options: Any) -> Reply:
     """What an account answers to some questions at once."""
     return Account(NOW, **options).region(region)(questions)
 

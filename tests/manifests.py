@@ -21,7 +21,7 @@ def nodepool(
     metadata = "" if labels is None else f"    metadata: {{labels: {labels}}}\n"
     lines = "".join(f"\n        - {{{line}}}" for line in requirements) or " []"
     return (
-        f"apiVersion: karpenter.sh/v1\nkind: NodePool\n{_named(name, inline)}spec:\n{spec}"
+        f"apiVersion: karpenter.sh/v1\nkind: NodePool\n{_metadata(name, inline)}spec:\n{spec}"
         f"  template:\n{metadata}    spec:\n"
         f"      nodeClassRef: {ref}\n"
         f"{template}      requirements:{lines}\n"
@@ -50,11 +50,11 @@ def nodeclass(
     """
     lines = "".join(f"  {line}\n" for line in more)
     return (
-        f"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\n{_named(name, inline)}spec:\n  role: {role}\n"
+        f"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\n{_metadata(name, inline)}spec:\n  role: {role}\n"
         f"  amiSelectorTerms: [{{{ami}}}]\n  subnetSelectorTerms: [{{{net}}}]\n"
         f"  securityGroupSelectorTerms: [{{{net}}}]\n{lines}"
     )
 
 
-def _named(name: str, inline: bool) -> str:
+def _metadata(name: str, inline: bool) -> str:
     return f"metadata: {{name: {name}}}\n" if inline else f"metadata:\n  name: {name}\n"

@@ -202,7 +202,7 @@ def sample(parsed: Any, choice: int) -> str:
         elif operation is sre.ANY:
             out.append("a .-"[choice % 4])
         elif operation is sre.IN:
-            out.append(_one_of(about, choice))
+            out.append(_choose(about, choice))
         elif operation in (sre.MAX_REPEAT, sre.MIN_REPEAT, getattr(sre, "POSSESSIVE_REPEAT", None)):
             least, most, body = about
             times = max(least, min(most, 1)) if choice != 2 else least
@@ -219,7 +219,7 @@ def sample(parsed: Any, choice: int) -> str:
 _TRIED = "aA0 _-.\n\t\"'{}[]()<>$%:/,=*?\\#`|~+!@&;^x\xa0é\ue000" + "".join(map(chr, range(33, 127)))
 
 
-def _one_of(items: Any, choice: int) -> str:
+def _choose(items: Any, choice: int) -> str:
     negated = bool(items) and items[0][0] is sre.NEGATE
     found = [c for c in _TRIED if _within(items[negated:], c) != negated]
     return found[choice % len(found)] if found else ""

@@ -292,7 +292,7 @@ def terms(spec: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     return required, [each["preference"] for each in sorted(preferred, key=lambda each: -each["weight"])]
 
 
-def asked_by(spec: dict[str, Any], *chosen: dict[str, Any]) -> Asked:
+def gather_pod(spec: dict[str, Any], *chosen: dict[str, Any]) -> Asked:
     return gather(
         of_labels(spec.get("nodeSelector", {})), *(of_lines(each.get("matchExpressions", [])) for each in chosen)
     )
@@ -301,7 +301,7 @@ def asked_by(spec: dict[str, Any], *chosen: dict[str, Any]) -> Asked:
 def ignored(spec: dict[str, Any]) -> bool:
     """Whether the provisioner refuses to look at a pod: `Validate` of provisioner.go."""
     required, preferred = terms(spec)
-    first = asked_by(spec, required[0], *preferred[:1])
+    first = gather_pod(spec, required[0], *preferred[:1])
     if NODE_POOL in first and first[NODE_POOL].operator == "DoesNotExist":
         return True
     lines = [line for term in required for line in term.get("matchExpressions", [])]
@@ -362,7 +362,7 @@ class ModelPool:
         hard = [taint for taint in self.taints if taint["effect"] != "PreferNoSchedule"]
         if not all(tolerated(taint, daemon.get("tolerations", [])) for taint in hard):
             return False
-        asked = [asked_by(daemon, term) for term in terms(daemon)[0]]
+        asked = [gather_pod(daemon, term) for term in terms(daemon)[0]]
         return any(compatible(self.asked, one) and intersects(each.labels, one) for one in asked)
 
     def take(self, spec: dict[str, Any]) -> Answer:
@@ -376,7 +376,7 @@ class ModelPool:
         tolerations = list(spec.get("tolerations", []))
         soft = {"operator": "Exists", "effect": "PreferNoSchedule"}
         while True:
-            found = self._attempt(spec, asked_by(spec, required[0], *preferred[:1]), tolerations, left)
+            found = self._attempt(spec, gather_pod(spec, required[0], *preferred[:1]), tolerations, left)
             if found.reason is None:
                 return found
             if len(required) > 1:

@@ -22,7 +22,7 @@ def pool(*lines: str, name: str = "apps", more: str = "", spec: str = "", ref: s
     return nodepool(*asked, name=name, template=more, spec=spec, ref=ref)
 
 
-def said(report: Report) -> list[tuple[str, str]]:
+def rule_messages(report: Report) -> list[tuple[str, str]]:
     return [(result.rule.name, result.finding.message) for result in report.results]
 
 
@@ -55,7 +55,7 @@ class TestStartupTaints:
     def test_who_removes_it(self, check: Check, key: str, rule: str | None) -> None:
         taint = f"      startupTaints: [{{key: {key}, effect: NoSchedule}}]\n"
         for ref in (None, AUTO):
-            found = said(check(pool(ANY, more=taint, ref=ref), select=list(self.RULES)))
+            found = rule_messages(check(pool(ANY, more=taint, ref=ref), select=list(self.RULES)))
             assert [name for name, _ in found] == ([rule] if rule else [])
 
     @pytest.mark.parametrize(
@@ -87,11 +87,14 @@ class TestStartupTaints:
         ],
     )
     def test_karpenters_domain(self, check: Check, key: str, expected: int) -> None:
-        assert len(said(check(pool(ANY, more=TAINT.format(key)), select=["taint-in-karpenters-domain"]))) == expected
+        assert (
+            len(rule_messages(check(pool(ANY, more=TAINT.format(key)), select=["taint-in-karpenters-domain"])))
+            == expected
+        )
 
     def test_a_taint_that_stays_is_none_of_it(self, check: Check) -> None:
         taint = "      taints: [{key: example.com/special, effect: NoSchedule}]\n"
-        assert said(check(pool(ANY, more=taint), select=list(self.RULES))) == []
+        assert rule_messages(check(pool(ANY, more=taint), select=list(self.RULES))) == []
 
 
 FAMILY = "karpenter.k8s.aws/instance-family"
@@ -123,16 +126,16 @@ class TestDeviceOfAnotherVendor:
     def test_listed(self, check: Check, families: str, taint: str, limit: str | None, wrong: str | None) -> None:
         spec = f"  limits: {{cpu: 1000, {limit}}}\n" if limit else ""
         text = pool(f"{FAMILY} In {families}", more=TAINT.format(taint), spec=spec)
-        found = said(check(text, select=[self.RULE]))
+        found = rule_messages(check(text, select=[self.RULE]))
         assert [message.startswith(wrong or "-") for _, message in found] == ([True] if wrong else [])
 
     def test_a_category_that_holds_other_vendors_types_too_is_let_be(self, check: Check) -> None:
         text = pool("karpenter.k8s.aws/instance-category In g", more=TAINT.format("nvidia.com/gpu"))
-        assert said(check(text, select=[self.RULE])) == []
+        assert rule_messages(check(text, select=[self.RULE])) == []
 
     def test_in_auto_mode_and_by_name(self, check: Check) -> None:
         text = pool("eks.amazonaws.com/instance-family In g4ad,g5", name="nvidia-apps", ref=AUTO)
-        assert len(said(check(text, select=[self.RULE]))) == 1
+        assert len(rule_messages(check(text, select=[self.RULE]))) == 1
 
 
 CAPACITY = "karpenter.sh/capacity-type"
@@ -155,7 +158,9 @@ class TestCapacityOrder:
         ],
     )
     def test_order(self, check: Check, values: str, kind: str, words: str | None) -> None:
-        found = said(check(pool(f"{CAPACITY} In {values}", f"{CATEGORY} In {kind}"), select=["capacity-order"]))
+        found = rule_messages(
+            check(pool(f"{CAPACITY} In {values}", f"{CATEGORY} In {kind}"), select=["capacity-order"])
+        )
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
     def test_suggestions(self, check: Check) -> None:
@@ -186,7 +191,7 @@ class TestMisleadingName:
         ],
     )
     def test_names(self, check: Check, name: str, lines: list[str], words: str | None) -> None:
-        found = said(check(pool(*lines, name=name), select=["misleading-name"]))
+        found = rule_messages(check(pool(*lines, name=name), select=["misleading-name"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
     @pytest.mark.parametrize(
@@ -202,7 +207,7 @@ class TestMisleadingName:
     )  # fmt: skip
     def test_labels(self, check: Check, label: str, lines: list[str], words: str | None) -> None:
         text = pool(*lines).replace("  template:\n", f"  template:\n    metadata: {{labels: {{{label}}}}}\n")
-        found = said(check(text, select=["misleading-name"]))
+        found = rule_messages(check(text, select=["misleading-name"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
 
@@ -217,8 +222,8 @@ class TestKindsOfTypes:
         ],
     )
     def test_burstable(self, check: Check, lines: list[str], expected: bool) -> None:
-        assert bool(said(check(pool(*lines), select=["burstable-only"]))) is expected
-        assert said(check(pool(*lines, name="burst"), select=["burstable-only"])) == []
+        assert bool(rule_messages(check(pool(*lines), select=["burstable-only"]))) is expected
+        assert rule_messages(check(pool(*lines, name="burst"), select=["burstable-only"])) == []
 
     @pytest.mark.parametrize(
         ("families", "words"),
@@ -236,7 +241,7 @@ class TestKindsOfTypes:
     )
     def test_older(self, check: Check, families: str, words: str | None) -> None:
         text = pool(f"{FAMILY} In {families}", f"{SIZE} In large,xlarge,2xlarge")
-        found = said(check(text, select=["older-families"]))
+        found = rule_messages(check(text, select=["older-families"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
     def test_older_names_what_to_add(self, check: Check) -> None:
@@ -257,7 +262,7 @@ class TestKindsOfTypes:
     )
     def test_few_for_spot(self, check: Check, lines: list[str], policy: str, expected: bool) -> None:
         text = pool(*lines, spec=f"  disruption: {{consolidationPolicy: {policy}, consolidateAfter: 1m}}\n")
-        assert bool(said(check(text, select=["few-spot-types"]))) is expected
+        assert bool(rule_messages(check(text, select=["few-spot-types"]))) is expected
 
 
 class TestArmBesideAmd:
@@ -266,7 +271,7 @@ class TestArmBesideAmd:
     def test_order_by_name_and_weight(self, check: Check) -> None:
         def message(one: str, other: str, spec: str = "") -> str:
             arm, amd = pool(f"{ARCH} In arm64", name=one, spec=spec), pool(f"{ARCH} In amd64", name=other)
-            [(_, text)] = said(check(f"{arm}---\n{amd}", select=[self.RULE]))
+            [(_, text)] = rule_messages(check(f"{arm}---\n{amd}", select=[self.RULE]))
             return text
 
         assert "started on arm64 here before `a`" in message("b", "a")
@@ -297,7 +302,9 @@ class TestArmBesideAmd:
         ],
     )
     def test_pools_that_are_told_apart(self, check: Check, arm: str, amd: str) -> None:
-        assert not any("`a`" in message for _, message in said(check(f"{arm}---\n{amd}", select=[self.RULE])))
+        assert not any(
+            "`a`" in message for _, message in rule_messages(check(f"{arm}---\n{amd}", select=[self.RULE]))
+        )
 
 
 class TestSmallTypes:
@@ -313,7 +320,7 @@ class TestSmallTypes:
         ],
     )
     def test_sizes(self, check: Check, lines: list[str], words: str | None) -> None:
-        found = said(check(pool(*lines), select=["tiny-types"]))
+        found = rule_messages(check(pool(*lines), select=["tiny-types"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
 
@@ -330,7 +337,7 @@ class TestNeuron:
         ],
     )
     def test_generations(self, check: Check, lines: list[str], expected: bool) -> None:
-        assert bool(said(check(pool(*lines), select=["neuron-generations"]))) is expected
+        assert bool(rule_messages(check(pool(*lines), select=["neuron-generations"]))) is expected
 
     @pytest.mark.parametrize(
         ("limits", "words"),
@@ -344,7 +351,7 @@ class TestNeuron:
     )
     def test_limits_count_devices(self, check: Check, limits: str, words: str | None) -> None:
         text = pool(f"{FAMILY} In inf2", spec=f"  limits: {{{limits}}}\n")
-        found = said(check(text, select=["no-limits"]))
+        found = rule_messages(check(text, select=["no-limits"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
 
@@ -373,22 +380,22 @@ class TestBoundAgainstComment:
         above = plain.replace("        - {key", f"        # {comment}\n        - {{key")
         behind = plain.replace("]}\n", f"]}} # {comment}\n")
         for text in (above, behind):
-            found = said(check(text, select=["comment-against-value"]))
+            found = rule_messages(check(text, select=["comment-against-value"]))
             assert [str(words) in message for _, message in found] == ([True] if words else [])
 
     def test_a_comment_above_another_requirement_is_not_about_this_one(self, check: Check) -> None:
         text = pool(f"{ARCH} In amd64", "karpenter.k8s.aws/instance-generation Gt '4'")
         text = text.replace("        - {key: kubernetes", "        # 4+\n        - {key: kubernetes")
-        assert said(check(text, select=["comment-against-value"])) == []
+        assert rule_messages(check(text, select=["comment-against-value"])) == []
 
 
 def test_arm64_alone(check: Check) -> None:
     rule = ["untainted-arm64"]
-    [(_, message)] = said(check(pool(f"{ARCH} In arm64"), select=rule))
+    [(_, message)] = rule_messages(check(pool(f"{ARCH} In arm64"), select=rule))
     assert message.startswith("arm64 nodes without a taint")
-    assert said(check(pool(f"{ARCH} In arm64", more=TAINT.format("arm")), select=rule)) == []
-    assert said(check(pool(f"{FAMILY} In m7g,m6i"), select=rule)) == []
-    assert len(said(check(pool(f"{FAMILY} In m7g,c7g"), select=rule))) == 1
+    assert rule_messages(check(pool(f"{ARCH} In arm64", more=TAINT.format("arm")), select=rule)) == []
+    assert rule_messages(check(pool(f"{FAMILY} In m7g,m6i"), select=rule)) == []
+    assert len(rule_messages(check(pool(f"{FAMILY} In m7g,c7g"), select=rule))) == 1
 
 
 CPU = "karpenter.k8s.aws/instance-cpu"
@@ -410,13 +417,13 @@ class TestBoundWithoutEffect:
         ],
     )
     def test_bounds(self, check: Check, lines: list[str], words: str | None) -> None:
-        found = said(check(pool(*lines), select=["bound-without-effect"]))
+        found = rule_messages(check(pool(*lines), select=["bound-without-effect"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
 
 
 def test_a_name_that_says_priority(check: Check) -> None:
     for name, spec, expected in (("a-priority", "", 1), ("a-priority", "  weight: 5\n", 0), ("prior", "", 0)):
-        assert len(said(check(pool(ANY, name=name, spec=spec), select=["misleading-name"]))) == expected
+        assert len(rule_messages(check(pool(ANY, name=name, spec=spec), select=["misleading-name"]))) == expected
 
 
 @pytest.mark.parametrize(
@@ -438,7 +445,7 @@ def test_pools_that_labels_alone_part(check: Check, first: str, second: str, exp
     report = check(labelled("a", first) + "---\n" + labelled("b", second), select=rule)
     assert any(r.finding.strict for r in report.results) is expected
     parted = labelled("a", first) + "---\n" + labelled("b", second, TAINT.format("b"))
-    assert said(check(parted, select=rule)) == []
+    assert rule_messages(check(parted, select=rule)) == []
 
 
 @pytest.mark.parametrize(
@@ -456,13 +463,13 @@ def test_pools_that_labels_alone_part(check: Check, first: str, second: str, exp
     ],
 )
 def test_pools_that_types_alone_part(check: Check, first: list[str], second: list[str], expected: bool) -> None:
-    def found(weight: str = "", more: str = "") -> list[str]:
+    def strict_messages(weight: str = "", more: str = "") -> list[str]:
         text = pool(*first, name="a", spec=weight) + "---\n" + pool(*second, name="b", more=more)
         return [r.finding.message for r in check(text, select=["overlapping-pools"]).results if r.finding.strict]
 
     told = "pods that select no label or instance type start in `b`, not here: its name is first in line"
-    assert found() == ([told] if expected else [])
-    assert found("  weight: 5\n") == found(more=TAINT.format("b")) == []
+    assert strict_messages() == ([told] if expected else [])
+    assert strict_messages("  weight: 5\n") == strict_messages(more=TAINT.format("b")) == []
 
 
 ZONE = "topology.kubernetes.io/zone"
@@ -482,5 +489,5 @@ REGION = "topology.kubernetes.io/region"
 )
 def test_zones_of_another_region(check: Check, zones: str, region: str, expected: bool) -> None:
     for lines in ((f"{ZONE} {zones}", f"{REGION} {region}"), (f"{REGION} {region}", f"{ZONE} {zones}")):
-        found = said(check(pool(*lines), select=["no-instance-type"]))
+        found = rule_messages(check(pool(*lines), select=["no-instance-type"]))
         assert [message.endswith("no zone is in the region") for _, message in found] == ([True] if expected else [])

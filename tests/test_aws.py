@@ -17,7 +17,7 @@ from nodelint.ec2.questions import DEFAULT_OWNERS, ENCRYPTION, EVERYWHERE
 from nodelint.ec2.snapshot import Answer, Offering, PlacementGroup, Question, Reply
 
 from . import ec2_front as aws
-from .ec2_front import HOME, NOW, ONE_OF_EACH, OWN, PLACE, SMALL, STRANGER, asked
+from .ec2_front import HOME, NOW, ONE_OF_EACH, OWN, PLACE, SMALL, STRANGER, ask_account
 
 
 def client(service: str) -> Any:
@@ -48,7 +48,7 @@ def test_an_image_pipeline_in_every_state(register: Callable[..., str]) -> None:
     by_key = Question.make("images", ("tag-key", "pipeline"), ("name", "golden-?"), owners=("self",))
     strange = Question.make("images", ("name", "golden-*"), owners=(STRANGER,))
     nothing = Question.make("images", ("name", "silver-*"), owners=DEFAULT_OWNERS)
-    reply = asked(by_name, by_tag, by_key, strange, nothing)
+    reply = ask_account(by_name, by_tag, by_key, strange, nothing)
     own = ["golden-4", "golden-3", "golden-2", "golden-1", "golden-0"]
     assert names(reply, by_name) == [*own, "golden-aws", "golden-old", "golden-win"]
     assert names(reply, by_tag) == [*own, "golden-old"]
@@ -71,7 +71,7 @@ def test_of_many_images_those_are_kept_that_decide(register: Callable[..., str])
     for number in range(25):
         register(f"many-{number:02}", creation_date=datetime(2026, 1, 1 + number))
     question = Question.make("images", ("name", "many-*"), owners=DEFAULT_OWNERS)
-    reply = asked(question)
+    reply = ask_account(question)
     assert names(reply, question) == [f"many-{number:02}" for number in range(24, 14, -1)]
     assert reply.region.answers[question].total == 25
     assert len(reply.region.images) == 10
@@ -80,7 +80,7 @@ def test_of_many_images_those_are_kept_that_decide(register: Callable[..., str])
 def test_image_ids_go_together_and_are_answered_each(front: aws.Front, register: Callable[..., str]) -> None:
     ids = [register(f"by-id-{number}") for number in range(2)]
     questions = [Question.make("images", ("image-id", id)) for id in (*ids, *(f"ami-none{n}" for n in range(248)))]
-    reply = asked(*questions, *questions)
+    reply = ask_account(*questions, *questions)
     described = [request for request in front.seen if request.operation == "DescribeImages"]
     assert sorted(len(values) for request in described for _, values in request.filters()) == [50, 200]
     assert [reply.region.answers[q].found for q in questions] == [(ids[0],), (ids[1],), *[()] * 248]
@@ -89,7 +89,7 @@ def test_image_ids_go_together_and_are_answered_each(front: aws.Front, register:
 
 def test_images_are_asked_for_as_the_controller_does_but_in_every_state(front: aws.Front) -> None:
     filters = [("name", "golden-*"), ("tag-key", "a"), ("tag-key", "b"), ("tag:team", "x")]
-    asked(Question.make("images", *filters, owners=DEFAULT_OWNERS))
+    ask_account(Question.make("images", *filters, owners=DEFAULT_OWNERS))
     request = next(r for r in front.seen if r.operation == "DescribeImages")
     assert request.filters() == [(name, [value]) for name, value in filters]
     assert request.numbered("Owner") == ["self", "amazon"]
@@ -117,7 +117,7 @@ def test_subnets_and_security_groups(front: aws.Front) -> None:
     by_tag = Question.make("subnets", ("tag:karpenter.sh/discovery", "main"))
     by_id = [Question.make("subnets", ("subnet-id", id)) for id in (subnet["SubnetId"], "subnet-none")]
     groups = [Question.make("security-groups", ("group-name", name)) for name in ("nodes", "none", "no*")]
-    reply = asked(by_tag, *by_id, *groups, Question.make("security-groups", ("group-id", group)))
+    reply = ask_account(by_tag, *by_id, *groups, Question.make("security-groups", ("group-id", group)))
     assert [reply.region.answers[q].found for q in (by_tag, *by_id)] == [(subnet["SubnetId"],)] * 2 + [()]
     assert [reply.region.answers[q].found for q in groups] == [(group,), (), (group,)]
     its = reply.region.subnets[subnet["SubnetId"]]
@@ -143,7 +143,7 @@ def test_roles_and_instance_profiles(front: aws.Front) -> None:
         Question.make("instance-profiles", ("name", "nodes")),
     ]
     not_there = [Question.make("roles", ("name", "nodes")), Question.make("instance-profiles", ("name", "None"))]
-    answers = asked(*there, *not_there).region.answers
+    answers = ask_account(*there, *not_there).region.answers
     assert [answers[q] for q in there] == [Answer(NOW, ("KarpenterNodeRole",), 1), Answer(NOW, ("nodes",), 1)]
     assert [answers[q] for q in not_there] == [Answer(NOW)] * 2
 
@@ -160,7 +160,7 @@ def test_parameters(front: aws.Front) -> None:
     spelled += [f"/more/{number}" for number in range(20)]
     questions = [Question.make("parameters", ("name", name)) for name in spelled]
     front.seen.clear()
-    answers = asked(*questions).region.answers
+    answers = ask_account(*questions).region.answers
     assert [answers[q].found for q in questions[:7]] == [(f"ami-{n}",) for n in (2, 1, 1, 2, 1)] + [(), ()]
     assert [(answers[q].failed, answers[q].transient) for q in questions[7:9]] == [
         ("the parameter is a SecureString, no String", False),
@@ -180,7 +180,7 @@ def test_instance_types_and_where_they_are_offered(front: aws.Front, monkeypatch
     monkeypatch.setitem(places, HOME, [place for place in places[HOME] if place["InstanceType"] in some])
     for operation in ("DescribeInstanceTypes", "DescribeInstanceTypeOfferings"):
         front.on(operation, aws.passed)
-    reply = asked(*EVERYWHERE)
+    reply = ask_account(*EVERYWHERE)
     known = Catalog.bundled()
     assert len(reply.rows) > 150
     assert list(reply.rows) == [row(INSTANCE_TYPES[name], known) for name in sorted(r[0] for r in reply.rows)]
@@ -201,11 +201,11 @@ def test_an_offering_is_never_half_known(front: aws.Front, one: Question) -> Non
     """Where it is sold comes from one question and how from another: asking for one asks for both."""
     front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [SMALL]}))
     front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": [PLACE]}))
-    reply = asked(one)
+    reply = ask_account(one)
     assert set(reply.region.answers) == set(EVERYWHERE)
     assert reply.region.offerings == {"t9.small": Offering("t9.small", ("us-east-1a",), ("on-demand",))}
     front.on("DescribeInstanceTypeOfferings", aws.error("UnauthorizedOperation", 403))
-    reply = asked(one)
+    reply = ask_account(one)
     assert not reply.region.offerings and [r[0] for r in reply.rows] == ["t9.small"]
 
 
@@ -236,7 +236,7 @@ def test_capacity_reservations(front: aws.Front) -> None:
     front.on("DescribeCapacityReservations", step)
     by_ids = [Question.make("capacity-reservations", ("capacity-reservation-id", id)) for id in ("cr-1", "cr-0")]
     by_tag = Question.make("capacity-reservations", ("tag:team", "ml"), ("owner-id", OWN))
-    region = asked(*by_ids, by_tag).region
+    region = ask_account(*by_ids, by_tag).region
     assert [region.answers[q].found for q in (*by_ids, by_tag)] == [("cr-1",), (), ("cr-1", "cr-2")]
     assert region.reservations["cr-1"] == (
         (
@@ -274,7 +274,7 @@ def test_placement_groups(front: aws.Front) -> None:
     front.on("DescribePlacementGroups", step)
     filters = [("group-id", "pg-1"), ("group-name", "near"), ("group-name", "far")]
     questions = [Question.make("placement-groups", each) for each in filters]
-    region = asked(*questions).region
+    region = ask_account(*questions).region
     assert [region.answers[q].found for q in questions] == [("pg-1",), ("pg-1",), ()]
     assert region.placements == {"pg-1": PlacementGroup("pg-1", "near", "partition", "available", 7)}
 
@@ -282,12 +282,12 @@ def test_placement_groups(front: aws.Front) -> None:
 def test_whether_the_account_encrypts_volumes(front: aws.Front) -> None:
     """By region, as EC2 holds it."""
     ec2 = boto3.client("ec2", region_name=HOME)
-    assert asked(ENCRYPTION).region.answers[ENCRYPTION].found == ("false",)
+    assert ask_account(ENCRYPTION).region.answers[ENCRYPTION].found == ("false",)
     ec2.enable_ebs_encryption_by_default()
-    assert asked(ENCRYPTION).region.answers[ENCRYPTION].found == ("true",)
+    assert ask_account(ENCRYPTION).region.answers[ENCRYPTION].found == ("true",)
     ec2.disable_ebs_encryption_by_default()
     front.on("GetEbsEncryptionByDefault", aws.body("<GetEbsEncryptionByDefaultResponse/>"))
-    assert asked(ENCRYPTION).region.answers[ENCRYPTION].failed is not None
+    assert ask_account(ENCRYPTION).region.answers[ENCRYPTION].failed is not None
 
 
 # The account, and what is asked once
@@ -314,7 +314,7 @@ def test_without_the_account_the_rest_is_answered(front: aws.Front, register: Ca
     id = register("nameless")
     by_name = Question.make("images", ("name", "nameless"), owners=DEFAULT_OWNERS)
     by_id = Question.make("images", ("image-id", id))
-    reply = asked(by_name, by_id)
+    reply = ask_account(by_name, by_id)
     assert reply.region.account is None
     assert names(reply, by_name) == names(reply, by_id) == ["nameless"]
     assert reply.region.images[id].owner == "self"

@@ -29,7 +29,7 @@ from nodelint.source import Source
 
 from . import ec2_front as aws
 from .conftest import ROOT
-from .ec2_front import HOME, NOW, ONE_OF_EACH, OWN, PLACE, SMALL, asked, clean
+from .ec2_front import HOME, NOW, ONE_OF_EACH, OWN, PLACE, SMALL, ask_account, clean
 
 FAULTS: list[tuple[str, aws.Step, str, bool]] = [
     ("refused", aws.error("UnauthorizedOperation", 403), "`{}` is not allowed (UnauthorizedOperation)", False),
@@ -69,7 +69,7 @@ def test_a_fault_costs_only_the_facts_behind_it(front: aws.Front, step: aws.Step
     question = ONE_OF_EACH[operation]
     others = [ONE_OF_EACH[name] for name in ("ec2:DescribeSubnets", "ssm:GetParameters", "iam:GetRole")]
     front.on(operation.split(":")[1], step)
-    answers = asked(question, *others, attempts=2, wait=1.0 if step is aws.hang else 20.0).region.answers
+    answers = ask_account(question, *others, attempts=2, wait=1.0 if step is aws.hang else 20.0).region.answers
     failed = answers[question].failed
     assert failed is not None and said.format(operation) in failed
     assert answers[question] == Answer(NOW, failed=failed, transient=transient)
@@ -91,7 +91,7 @@ def test_every_call_can_be_refused(front: aws.Front, operation: str) -> None:
     front.on("DescribeCapacityReservations", aws.answer({"CapacityReservations": []}))
     front.on("DescribePlacementGroups", aws.answer({"PlacementGroups": []}))
     front.on(operation.split(":")[1], aws.error("AccessDeniedException", 403))
-    answers = asked(*questions.values()).region.answers
+    answers = ask_account(*questions.values()).region.answers
     failed = {question: answer.failed for question, answer in answers.items() if answer.failed}
     assert failed == {questions[operation]: f"`{operation}` is not allowed (AccessDeniedException)"}
 
@@ -101,7 +101,7 @@ def test_every_call_can_be_refused(front: aws.Front, operation: str) -> None:
 def test_what_is_not_from_aws_at_all(front: aws.Front, text: str, status: int) -> None:
     """As a login page of a hotel, or a proxy, gives to everyone."""
     front.on("*", aws.body(text, status))
-    reply = asked(*EVERYWHERE, *ONE_OF_EACH.values(), attempts=1)
+    reply = ask_account(*EVERYWHERE, *ONE_OF_EACH.values(), attempts=1)
     assert reply.region.account is None
     for answer in reply.region.answers.values():
         assert answer.failed and (answer.transient or status not in (200, 503)), answer
@@ -159,7 +159,7 @@ def test_a_certificate_that_nobody_trusts(front: aws.Front, monkeypatch: pytest.
     with aws.started() as other:
         other.server.socket = self_signed(tmp_path).wrap_socket(other.server.socket, server_side=True)
         monkeypatch.setenv("AWS_ENDPOINT_URL_IAM", other.url.replace("http:", "https:"))
-        answers = asked(role, subnets).region.answers
+        answers = ask_account(role, subnets).region.answers
     assert answers[role] == Answer(NOW, failed="the certificate of the endpoint is not trusted; see AWS_CA_BUNDLE")
     assert answers[subnets] == Answer(NOW)
 
@@ -191,17 +191,17 @@ def test_a_page_that_fails_fails_the_question(front: aws.Front) -> None:
     bare = [{key: each[key] for key in ("ImageId", "State", "CreationDate")} for each in images(2500)]
     three = aws.listed("Images", bare)
     front.on("DescribeImages", three, three, aws.error("UnauthorizedOperation", 403))
-    reply = asked(question)
+    reply = ask_account(question)
     assert reply.region.answers[question].failed == "`ec2:DescribeImages` is not allowed (UnauthorizedOperation)"
     assert not reply.region.images
     front.on("DescribeImages", three)
-    assert asked(question).region.answers[question].total == 2500
+    assert ask_account(question).region.answers[question].total == 2500
 
 
 def test_pages_that_go_round_end(front: aws.Front) -> None:
     question = ONE_OF_EACH["ec2:DescribeImages"]
     front.on("DescribeImages", aws.answer({"Images": images(1), "NextToken": "1"}))
-    answer = asked(question).region.answers[question]
+    answer = ask_account(question).region.answers[question]
     assert (answer.failed, answer.transient) == ("the answer to `ec2:DescribeImages` cannot be read", True)
     assert front.counted()["ec2:DescribeImages"] == 2 + 2
 
@@ -220,7 +220,7 @@ def test_an_image_that_makes_no_sense_is_no_answer(front: aws.Front, change: dic
     item = {key: value for key, value in {**images(1)[0], **change}.items() if value is not None}
     front.on("DescribeImages", aws.answer({"Images": [item]}))
     question = ONE_OF_EACH["ec2:DescribeImages"]
-    answer = asked(question).region.answers[question]
+    answer = ask_account(question).region.answers[question]
     assert (answer.failed, answer.transient) == ("the answer to `ec2:DescribeImages` cannot be read", True)
 
 
@@ -267,10 +267,10 @@ def test_a_blank_word_is_no_fact(front: aws.Front, operation: str) -> None:
     key, item, fields = BLANK[operation]
     question = ONE_OF_EACH[operation]
     front.on(operation.split(":")[1], aws.answer({key: [item]}))
-    assert asked(question).region.answers[question].failed is None
+    assert ask_account(question).region.answers[question].failed is None
     for field, blank in [(fields[0], " "), *((field, "") for field in fields)]:
         front.on(operation.split(":")[1], aws.answer({key: [{**item, field: blank}]}))
-        answer = asked(question).region.answers[question]
+        answer = ask_account(question).region.answers[question]
         assert answer == Answer(NOW, failed=f"the answer to `{operation}` cannot be read", transient=True), field
 
 
@@ -280,7 +280,7 @@ def test_a_blank_offering_offers_nothing(front: aws.Front, field: str, blank: st
     """As a fact, it would say that the type is offered nowhere that subnets are."""
     front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [SMALL]}))
     front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": [PLACE, {**PLACE, field: blank}]}))
-    region = asked(*EVERYWHERE).region
+    region = ask_account(*EVERYWHERE).region
     assert region.answers[EVERYWHERE[1]].failed == "the answer to `ec2:DescribeInstanceTypeOfferings` cannot be read"
     assert not region.offerings
 
@@ -289,7 +289,7 @@ def test_a_blank_usage_class_or_architecture_is_none(front: aws.Front) -> None:
     front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": [PLACE]}))
     for change in ({"SupportedUsageClasses": [""]}, {"ProcessorInfo": {"SupportedArchitectures": [" "]}}):
         front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [{**SMALL, **change}]}))
-        failed = asked(*EVERYWHERE).region.answers[EVERYWHERE[0]].failed
+        failed = ask_account(*EVERYWHERE).region.answers[EVERYWHERE[0]].failed
         assert failed is not None and "what `ec2:DescribeInstanceTypes` says cannot be used" in failed
 
 
@@ -297,9 +297,9 @@ def test_a_blank_role_or_account_is_none(front: aws.Front) -> None:
     role = ONE_OF_EACH["iam:GetRole"]
     answer = "<GetRoleResponse><GetRoleResult><Role><RoleName>{}</RoleName></Role></GetRoleResult></GetRoleResponse>"
     front.on("GetRole", aws.body(answer.format("none")))
-    assert asked(role).region.answers[role].found == ("none",)
+    assert ask_account(role).region.answers[role].found == ("none",)
     front.on("GetRole", aws.body(answer.format(" ")))
-    assert asked(role).region.answers[role].failed == "the answer to `iam:GetRole` cannot be read"
+    assert ask_account(role).region.answers[role].failed == "the answer to `iam:GetRole` cannot be read"
     front.on(
         "GetCallerIdentity",
         aws.body(
@@ -307,13 +307,13 @@ def test_a_blank_role_or_account_is_none(front: aws.Front) -> None:
             "</GetCallerIdentityResponse>"
         ),
     )
-    assert asked(role).region.account is None
+    assert ask_account(role).region.account is None
 
 
 def test_instance_types_that_make_no_sense(front: aws.Front) -> None:
     front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": []}))
     front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [{**SMALL, "MemoryInfo": {}}]}))
-    answers = asked(*EVERYWHERE).region.answers
+    answers = ask_account(*EVERYWHERE).region.answers
     assert [(answers[q].failed, answers[q].transient) for q in EVERYWHERE] == [
         ("what `ec2:DescribeInstanceTypes` says cannot be used: `t9.small`: no `MemoryInfo.SizeInMiB`", False),
         ("`ec2:DescribeInstanceTypeOfferings` names no instance type", False),
@@ -333,7 +333,7 @@ def test_one_refused_parameter_costs_no_other(front: aws.Front) -> None:
         front.clear()
         front.on("GetParameters", aws.only(lambda request: "/b" in request.fields["Names"], aws.error(code)))
         questions = [parameter(name) for name in ("/a", "/b", "/c", "/aws/service/d")]
-        answers = asked(*questions).region.answers
+        answers = ask_account(*questions).region.answers
         assert [q for q, answer in answers.items() if answer.failed is not None] == [questions[1]]
         assert said in (answers[questions[1]].failed or "")
         assert front.counted()["ssm:GetParameters"] == 2 + 3
@@ -342,7 +342,7 @@ def test_one_refused_parameter_costs_no_other(front: aws.Front) -> None:
 def test_a_parameter_that_the_answer_leaves_out(front: aws.Front) -> None:
     given = {"Parameters": [{"Name": "/a", "Type": "String", "Value": "ami-1"}], "InvalidParameters": []}
     front.on("GetParameters", aws.answer(given))
-    answers = asked(parameter("/a"), parameter("/b")).region.answers
+    answers = ask_account(parameter("/a"), parameter("/b")).region.answers
     assert answers[parameter("/a")].found == ("ami-1",)
     left_out = Answer(NOW, failed="the answer to `ssm:GetParameters` leaves it out", transient=True)
     assert answers[parameter("/b")] == left_out
@@ -353,14 +353,14 @@ def test_a_parameter_that_the_answer_leaves_out(front: aws.Front) -> None:
         '{"Parameters": 1}',
     ):
         front.on("GetParameters", aws.body(text))
-        assert "cannot be read" in (asked(parameter("/a")).region.answers[parameter("/a")].failed or "")
+        assert "cannot be read" in (ask_account(parameter("/a")).region.answers[parameter("/a")].failed or "")
 
 
 def test_a_number_that_is_none(front: aws.Front) -> None:
     item = {"SubnetId": "subnet-1", "AvailabilityZone": "us-east-1a", "AvailableIpAddressCount": "some"}
     front.on("DescribeSubnets", aws.answer({"Subnets": [item]}))
     question = ONE_OF_EACH["ec2:DescribeSubnets"]
-    assert "cannot be read" in (asked(question).region.answers[question].failed or "")
+    assert "cannot be read" in (ask_account(question).region.answers[question].failed or "")
 
 
 # Time
@@ -376,13 +376,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_the_time_is_up(front: aws.Front, clock: list[float]) -> None:
-    def told(done: int, planned: int, what: str) -> None:
+    def note_progress(done: int, planned: int, what: str) -> None:
         if done == planned - 1:  # all but the one that hangs
             clock[0] = 60.0
 
     front.on("DescribeImages", aws.hang)
     late, in_time = (ONE_OF_EACH[name] for name in ("ec2:DescribeImages", "ec2:DescribeSubnets"))
-    answers = asked(late, in_time, timeout=60, attempts=1, on_progress=told).region.answers
+    answers = ask_account(late, in_time, timeout=60, attempts=1, on_progress=note_progress).region.answers
     assert answers == {late: Answer(NOW, failed="timed out after 60 s", transient=True), in_time: Answer(NOW)}
 
 
@@ -404,7 +404,7 @@ def test_calls_run_side_by_side(front: aws.Front) -> None:
         together.wait()
 
     front.on("DescribeSubnets", met)
-    asked(*(Question.make("subnets", ("tag:name", str(number))) for number in range(7)))
+    ask_account(*(Question.make("subnets", ("tag:name", str(number))) for number in range(7)))
     assert front.counted()["ec2:DescribeSubnets"] == 7
     assert not together.broken
 
@@ -441,7 +441,7 @@ def test_ctrl_c_ends_at_once(front: aws.Front) -> None:
 
 def cannot(**options: Any) -> tuple[str, bool]:
     with pytest.raises(CannotAsk) as caught:
-        asked(*ONE_OF_EACH.values(), **options)
+        ask_account(*ONE_OF_EACH.values(), **options)
     return caught.value.reason, caught.value.transient
 
 
@@ -466,7 +466,7 @@ def test_profiles(front: aws.Front, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("HOME", str(tmp_path))
     assert Account(NOW, profile="prod").default_region == "eu-west-3"
     question = ONE_OF_EACH["ec2:DescribeSubnets"]
-    assert asked(question, profile="prod").region.answers[question] == Answer(NOW)
+    assert ask_account(question, profile="prod").region.answers[question] == Answer(NOW)
     assert cannot(profile="none") == ("there is no AWS profile `none`", False)
     expired = "the session of AWS SSO has expired; run `aws sso login --profile away`"
     assert cannot(profile="away") == (expired, False)
@@ -505,15 +505,15 @@ def test_a_region_that_is_none(front: aws.Front, monkeypatch: pytest.MonkeyPatch
         return [()]
 
     question = ONE_OF_EACH["ec2:DescribeSubnets"]
-    failed = asked(question, region="not a region").region.answers[question]
+    failed = ask_account(question, region="not a region").region.answers[question]
     assert failed == Answer(NOW, failed="`not a region` is not a region")
     # Any name is one where somebody stands in for AWS.
     front.on("DescribeSubnets", aws.answer({"Subnets": []}))
-    assert asked(question, region="xx-moon-1").region.answers[question] == Answer(NOW)
+    assert ask_account(question, region="xx-moon-1").region.answers[question] == Answer(NOW)
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     front.seen.clear()
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    failed = asked(question, region="xx-moon-1").region.answers[question]
+    failed = ask_account(question, region="xx-moon-1").region.answers[question]
     assert failed == Answer(NOW, failed="there is no region `xx-moon-1`")
     assert not front.seen
 
@@ -550,7 +550,7 @@ def test_a_large_account_is_asked_nothing_twice(front: aws.Front) -> None:
     pipeline = images(2_500)
     by_id = {image["ImageId"]: image for image in pipeline}
 
-    def found(request: aws.Request) -> list[dict[str, Any]]:
+    def list_images(request: aws.Request) -> list[dict[str, Any]]:
         filters = dict(request.filters())
         if "name" in filters:
             return pipeline
@@ -558,7 +558,7 @@ def test_a_large_account_is_asked_nothing_twice(front: aws.Front) -> None:
 
     front.on("DescribeInstanceTypes", aws.listed("InstanceTypes", types))
     front.on("DescribeInstanceTypeOfferings", aws.listed("InstanceTypeOfferings", zones))
-    front.on("DescribeImages", aws.listed("Images", found))
+    front.on("DescribeImages", aws.listed("Images", list_images))
     text = "---\n".join(CLASS % {"n": number} for number in range(20))
     classes = [each for each in objects(Source.from_text("a.yaml", text)) if isinstance(each, EC2NodeClass)]
     account = Account(NOW)

@@ -21,7 +21,7 @@ from nodelint.source import Source
 
 from .manifests import nodepool
 from .test_kustomize import build_folder, read_built, write
-from .test_plan import ACCOUNT, BOTH, CLASS, FOUND, POOL, edited, planned, told
+from .test_plan import ACCOUNT, BOTH, CLASS, FOUND, POOL, edited, planned, verdict_and_reasons
 
 ZONES = "        - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b]}\n"
 ZONE_ID = "topology.k8s.aws/zone-id"
@@ -56,7 +56,7 @@ def test_a_new_requirement_on_zones_is_met_by_zones_and_on_ids_by_ids(
 ) -> None:
     old = edited(FOUND, (ZONES, ""))
     new = edited(FOUND, (ZONES, f"        - {{key: {key}, operator: In, values: [{values}]}}\n"))
-    assert told(planned_in_account(old, new)) == expected
+    assert verdict_and_reasons(planned_in_account(old, new)) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_other_reservations_replace_the_nodes_that_can_be_in_one(capacity: str, 
     terms = "  capacityReservationSelectorTerms: [{id: cr-01234567890abcde%s}]\n  role:"
     sides = [edited(BOTH, ("[spot, on-demand]", capacity), ("  role:", terms % end)) for end in "12"]
     (plan,) = planned(*sides)
-    assert told(plan) == expected
+    assert verdict_and_reasons(plan) == expected
 
 
 def test_what_reservations_do_not_decide_is_not_limited_by_them() -> None:
     (plan,) = planned(BOTH, edited(BOTH, ("{id: sg-1}, ", "")))
-    assert told(plan) == ("all", "SecurityGroupDrift")
+    assert verdict_and_reasons(plan) == ("all", "SecurityGroupDrift")
 
 
 @pytest.mark.parametrize("kept", ["a", "b"])
@@ -89,9 +89,15 @@ def test_of_namesakes_the_one_in_the_same_place_stays(kept: str) -> None:
         return Side(Inventory(sources))
 
     plans = list(make(side("a", "b"), side(kept), aim).pools)
-    assert {(plan.change, told(plan)) for plan in plans} == {("unchanged", ("none",)), ("removed", ("all",))}
+    assert {(plan.change, verdict_and_reasons(plan)) for plan in plans} == {
+        ("unchanged", ("none",)),
+        ("removed", ("all",)),
+    }
     plans = list(make(side(kept), side("a", "b"), aim).pools)
-    assert {(plan.change, told(plan)) for plan in plans} == {("unchanged", ("none",)), ("added", ("none",))}
+    assert {(plan.change, verdict_and_reasons(plan)) for plan in plans} == {
+        ("unchanged", ("none",)),
+        ("added", ("none",)),
+    }
 
 
 OVERLAY = """\

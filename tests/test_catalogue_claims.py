@@ -24,7 +24,7 @@ FAMILY = "key: karpenter.k8s.aws/instance-family, operator: In, values: "
 BOTTLEROCKET = "alias: bottlerocket@v1.46.0"
 
 
-def found(report: Report, rule: str) -> list[tuple[str, str]]:
+def findings_of(report: Report, rule: str) -> list[tuple[str, str]]:
     return [(r.severity, r.finding.message) for r in report.results if r.rule.name == rule]
 
 
@@ -46,7 +46,7 @@ def volume(*lines: str) -> str:
     ],
 )
 def test_a_key_is_taken_for_encrypted_volumes_only(check: Check, lines: list[str], severity: str | None) -> None:
-    told = found(check(volume(*lines)), "unencrypted-volume")
+    told = findings_of(check(volume(*lines)), "unencrypted-volume")
     assert [each for each, _ in told] == ([severity] if severity else [])
     assert all("EC2 refuses the launch" in message for each, message in told if each == "error")
 
@@ -56,21 +56,21 @@ def test_soft_thresholds_count_before_1_9_only(check: Check, release: str, told:
     config = "apiVersion: node.eks.aws/v1alpha1\n    kind: NodeConfig\n    spec: {kubelet: {config: {SETTING}}}\n"
     data = config.replace("SETTING", "evictionSoft: {memory.available: 1Gi}")
     text = nodeclass("userData: |", f"  {data}")
-    assert bool(found(check(text, karpenter=release), "hidden-kubelet-setting")) is told
+    assert bool(findings_of(check(text, karpenter=release), "hidden-kubelet-setting")) is told
 
 
 def test_soft_thresholds_never_count_on_bottlerocket(check: Check) -> None:
     data = '[settings.kubernetes.NAME]\n    "memory.available" = "10%"\n'
     for name, told in (("eviction-soft", False), ("eviction-hard", True)):
         text = nodeclass("userData: |", f"  {data.replace('NAME', name)}", ami=BOTTLEROCKET)
-        assert bool(found(check(text, karpenter="1.8.6"), "hidden-kubelet-setting")) is told
+        assert bool(findings_of(check(text, karpenter="1.8.6"), "hidden-kubelet-setting")) is told
 
 
 @pytest.mark.parametrize(("release", "told"), [("1.3.3", False), ("1.5.5", False), ("1.6.0", True), ("1.14.1", True)])
 def test_reservations_are_read_from_1_6_on(check: Check, release: str, told: bool) -> None:
     pool = nodepool(f"{FAMILY}[p5]", "key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")
     text = f"{pool}---\n{nodeclass('capacityReservationSelectorTerms: [{tags: {purpose: training}}]')}"
-    assert bool(found(check(text, karpenter=release), "unused-reservation")) is told
+    assert bool(findings_of(check(text, karpenter=release), "unused-reservation")) is told
 
 
 def bounds(*bounds: str) -> str:
@@ -83,13 +83,13 @@ def bounds(*bounds: str) -> str:
     ("lines", "told"), [(["Lt 0"], True), (["Lt 1"], False), (["Gt 3", "Lt 5"], False), (["Gt 3", "Lt 6"], False)]
 )
 def test_no_number_to_draw(check: Check, lines: list[str], told: bool, release: str) -> None:
-    messages = [m for _, m in found(check(bounds(*lines), karpenter=release), "controller-check")]
+    messages = [m for _, m in findings_of(check(bounds(*lines), karpenter=release), "controller-check")]
     assert any("the controller crashes" in message for message in messages) is told
 
 
 @pytest.mark.parametrize("release", ["1.0.0", "1.4.0", "1.8.0"])
 def test_before_1_9_bounds_may_meet_without_a_number(check: Check, release: str) -> None:
-    assert found(check(bounds("Gt 3", "Lt 4"), karpenter=release), "controller-check")
+    assert findings_of(check(bounds("Gt 3", "Lt 4"), karpenter=release), "controller-check")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_before_1_9_bounds_may_meet_without_a_number(check: Check, release: str)
 )
 def test_managed_fields_are_refused_by_server_side_apply(check: Check, field: str, told: bool) -> None:
     text = nodepool(name="a").replace("  name: a\n", f"  name: a\n  {field}\n")
-    messages = [m for _, m in found(check(text), "exported-metadata")]
+    messages = [m for _, m in findings_of(check(text), "exported-metadata")]
     assert any("server-side apply" in message for message in messages) is told
     assert bool(messages) is told
 
@@ -120,14 +120,14 @@ def gpu_pool(families: str, *more: str) -> str:
     ("families", "severity"), [("[g4ad, g5]", "info"), ("[g4ad]", "warning"), ("[g5, g6]", None)]
 )
 def test_another_vendors_image(check: Check, families: str, severity: str | None) -> None:
-    told = found(check(gpu_pool(families)), "wrong-vendor-image")
+    told = findings_of(check(gpu_pool(families)), "wrong-vendor-image")
     assert [each for each, _ in told] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize(("families", "severity"), [("[g6f, g6]", "info"), ("[g6f]", "warning"), ("[g6, p5]", None)])
 def test_fractions_of_gpus(check: Check, families: str, severity: str | None) -> None:
     text = gpu_pool(families, "key: karpenter.k8s.aws/instance-gpu-manufacturer, operator: In, values: [nvidia]")
-    told = found(check(text), "fractional-gpu")
+    told = findings_of(check(text), "fractional-gpu")
     assert [each for each, _ in told] == ([severity] if severity else [])
 
 
@@ -147,7 +147,7 @@ def disrupted(budgets: str, after: str = "30s") -> str:
     ],
 )
 def test_churn_reads_budgets(check: Check, budgets: str, told: bool) -> None:
-    results = found(check(disrupted(budgets), select=["default-disruption"]), "default-disruption")
+    results = findings_of(check(disrupted(budgets), select=["default-disruption"]), "default-disruption")
     assert any("underutilized nodes go" in message for _, message in results) is told
 
 
@@ -169,24 +169,24 @@ def test_names_need_an_owner_and_tags_do_not(check: Check, term: str, help: str 
 
 def test_budgets_with_a_schedule_are_meant(check: Check) -> None:
     day = '[{nodes: "0", schedule: "0 0 * * *", duration: 12h}, {nodes: "0", schedule: "0 12 * * *", duration: 12h}]'
-    assert not found(check(disrupted(day)), "blocking-budget")
-    assert found(check(disrupted(day), select=["blocking-budget"]), "blocking-budget")
-    assert found(check(disrupted('[{nodes: "0"}]')), "blocking-budget")
+    assert not findings_of(check(disrupted(day)), "blocking-budget")
+    assert findings_of(check(disrupted(day), select=["blocking-budget"]), "blocking-budget")
+    assert findings_of(check(disrupted('[{nodes: "0"}]')), "blocking-budget")
 
 
 def test_a_budget_of_zero_that_names_drift_is_meant(check: Check) -> None:
     frozen = '{nodes: "0", reasons: [Underutilized, Drifted]}'
-    assert not found(check(disrupted(f"[{frozen}]")), "blocking-budget")
+    assert not findings_of(check(disrupted(f"[{frozen}]")), "blocking-budget")
     [result] = check(disrupted(f"[{frozen}]"), select=["blocking-budget"]).results
     assert result.severity == "info"
     # A window for drift beside it never opens: whoever wrote it waits for it.
     night = '{nodes: "5", reasons: [Drifted], schedule: "0 1 * * *", duration: 2h}'
-    assert found(check(disrupted(f"[{frozen}, {night}]")), "blocking-budget")
+    assert findings_of(check(disrupted(f"[{frozen}, {night}]")), "blocking-budget")
     [result] = check(disrupted(f"[{frozen}, {night}]")).results
     assert [each.message for each in result.finding.also] == ["allows nothing more: the smallest budget counts"]
     # A window for another reason is none for drift.
     other = '{nodes: "5", reasons: [Empty], schedule: "0 1 * * *", duration: 2h}'
-    assert not found(check(disrupted(f"[{frozen}, {other}]")), "blocking-budget")
+    assert not findings_of(check(disrupted(f"[{frozen}, {other}]")), "blocking-budget")
     # A window for all reasons still opens for empty nodes.
     any_reason = '{nodes: "5", schedule: "0 1 * * *", duration: 2h}'
     [result] = check(disrupted(f"[{frozen}, {any_reason}]"), select=["blocking-budget"]).results
@@ -208,7 +208,7 @@ def test_a_field_that_the_api_server_drops_acts_on_no_node(check: Check, api: st
 
 def test_a_name_in_the_metadata_of_a_template_is_no_other_objects(check: Check) -> None:
     text = nodepool().replace("  template:\n", "  template:\n    metadata: {name: a}\n")
-    assert [m for _, m in found(check(text), "unknown-field")] == [
+    assert [m for _, m in findings_of(check(text), "unknown-field")] == [
         "`name` is not a known field of spec.template.metadata"
     ]
 
@@ -317,8 +317,8 @@ def test_a_label_beside_a_requirement_of_the_same_value_changes_nothing(
     text = nodepool(f"key: karpenter.sh/capacity-type, operator: In, values: {values}" if values else "")
     text = text.replace("  template:\n", "  template:\n    metadata: {labels: {karpenter.sh/capacity-type: spot}}\n")
     report = check(text)
-    assert [severity for severity, _ in found(report, "label-as-requirement")] == ([told] if told else [])
-    assert found(check(text, select=["label-as-requirement"]), "label-as-requirement")
+    assert [severity for severity, _ in findings_of(report, "label-as-requirement")] == ([told] if told else [])
+    assert findings_of(check(text, select=["label-as-requirement"]), "label-as-requirement")
 
 
 @pytest.mark.parametrize(
@@ -340,9 +340,9 @@ def test_a_node_has_to_join_with_the_taint_that_karpenter_asks_for(
         "amiFamily: Custom", "userData: |", "  #!/bin/bash", f"  {script}", ami="id: ami-0a1b2c3d4e5f60718"
     )
     report = check(text, karpenter=release, select=["custom-user-data"])
-    assert [severity for severity, _ in found(report, "custom-user-data")] == ([told] if told else [])
+    assert [severity for severity, _ in findings_of(report, "custom-user-data")] == ([told] if told else [])
     own = text.replace("amiFamily: Custom", "amiFamily: AL2")
-    assert not found(check(own, karpenter=release, select=["custom-user-data"]), "custom-user-data")
+    assert not findings_of(check(own, karpenter=release, select=["custom-user-data"]), "custom-user-data")
 
 
 @pytest.mark.parametrize(

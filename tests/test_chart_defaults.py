@@ -103,14 +103,14 @@ def chart(folder: Path, values: str, **templates: str) -> None:
         (folder / f"chart/templates/{name}.yaml").write_text(text, encoding="utf-8")
 
 
-def found(done: subprocess.CompletedProcess[str]) -> list[str]:
+def finding_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The findings, each without the path of the chart."""
     lines = (line for line in done.stdout.splitlines() if not line.startswith("Not known"))
     return [line.removeprefix("chart/") for line in lines if "[" in line.partition(" ")[2]]
 
 
 def findings(nodelint: Run, *args: str) -> list[str]:
-    return found(nodelint("check", "--format", "concise", *(args or ["chart"])))
+    return finding_lines(nodelint("check", "--format", "concise", *(args or ["chart"])))
 
 
 def test_a_default_that_is_refused_is_told_where_it_stands_and_where_it_is_used(
@@ -460,7 +460,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made / "chart"
 
 
-def _said(result: Result) -> tuple[object, ...]:
+def _place_and_message(result: Result) -> tuple[object, ...]:
     return result.rule.name, result.span, result.finding.message
 
 
@@ -475,7 +475,7 @@ def test_whatever_the_values_are_every_place_and_edit_is_in_a_file(
     plain = lint(sources, LintRequest(target, rules, selection))
     report = lint(sources, LintRequest(target, rules, selection), built=build(sources).built)
     assert not report.faults
-    assert set(map(_said, plain.results)) <= set(map(_said, report.results))
+    assert set(map(_place_and_message, plain.results)) <= set(map(_place_and_message, report.results))
     for result in report.results:
         spans = [
             result.span,

@@ -31,7 +31,9 @@ AL2023, BOTTLEROCKET = "{alias: al2023@v20250403}", "{alias: bottlerocket@v1.46.
 POOL = "---\n" + nodepool("key: karpenter.k8s.aws/instance-family, operator: In, values: [FAMILIES]", inline=True)
 
 
-def said(rule: str, ami: str, spec: str = "", more: str = "", kubernetes: str | None = None) -> list[tuple[str, str]]:
+def marked_texts(
+    rule: str, ami: str, spec: str = "", more: str = "", kubernetes: str | None = None
+) -> list[tuple[str, str]]:
     text = CLASS.replace("AMI", ami) + spec + more
     version = KubernetesVersion.parse(kubernetes) if kubernetes else None
     report = lint(
@@ -75,7 +77,7 @@ def volumes(*names: str, more: str = "") -> str:
     ],
 )
 def test_root_volume_device(ami: str, spec: str, at: str | None) -> None:
-    assert [place for _, place in said("root-volume-device", ami, spec)] == ([at] if at else [])
+    assert [place for _, place in marked_texts("root-volume-device", ami, spec)] == ([at] if at else [])
 
 
 @pytest.mark.parametrize("size, fixable", [("4Gi", False), ("20Gi", True), ("100G", True), ("${SIZE}", False)])
@@ -102,7 +104,7 @@ def test_an_image_may_be_older_than_the_cluster_by_three_versions(
     kubernetes: str | None, severity: str | None
 ) -> None:
     name = "{name: amazon-eks-node-al2023-x86_64-standard-1.30-v20250403}"
-    found = said("image-for-one-kubernetes", name, "  amiFamily: AL2023\n", kubernetes=kubernetes)
+    found = marked_texts("image-for-one-kubernetes", name, "  amiFamily: AL2023\n", kubernetes=kubernetes)
     assert [each for each, _ in found] == ([severity] if severity else [])
 
 
@@ -118,7 +120,7 @@ def test_an_image_may_be_older_than_the_cluster_by_three_versions(
     ],
 )
 def test_other_family_image(ami: str, family: str, told: bool) -> None:
-    assert bool(said("other-family-image", ami, f"  amiFamily: {family}\n")) == told
+    assert bool(marked_texts("other-family-image", ami, f"  amiFamily: {family}\n")) == told
 
 
 @pytest.mark.parametrize(
@@ -127,15 +129,15 @@ def test_other_family_image(ami: str, family: str, told: bool) -> None:
 def test_instance_store_without_disks(families: str, told: bool) -> None:
     policy = "  instanceStorePolicy: RAID0\n"
     pool = POOL.replace("FAMILIES", families)
-    assert bool(said("instance-store-without-disks", AL2023, policy, pool)) == told
-    assert said("instance-store-without-disks", AL2023, policy) == []
+    assert bool(marked_texts("instance-store-without-disks", AL2023, policy, pool)) == told
+    assert marked_texts("instance-store-without-disks", AL2023, policy) == []
 
 
 def test_what_a_snapshot_or_a_patch_leaves_open_is_not_called_unencrypted() -> None:
     snapshot = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {snapshotID: snap-1}}]\n"
-    assert said("unencrypted-volume", AL2023, snapshot) == []
+    assert marked_texts("unencrypted-volume", AL2023, snapshot) == []
     unknown = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 9Gi, encrypted: '${X}'}}]\n"
-    assert said("unencrypted-volume", AL2023, unknown) == []
+    assert marked_texts("unencrypted-volume", AL2023, unknown) == []
 
 
 @pytest.mark.parametrize(
@@ -145,14 +147,14 @@ def test_what_a_snapshot_or_a_patch_leaves_open_is_not_called_unencrypted() -> N
 def test_a_volume_of_a_template_is_judged_where_no_code_prints_into_it(inside: str, told: bool) -> None:
     guarded = "  {{- if .Values.tags }}\n  tags:\n    {{- toYaml .Values.tags | nindent 4 }}\n  {{- end }}\n"
     mapping = f"  blockDeviceMappings:\n    - ebs:\n        volumeType: gp3\n        {inside}\n"
-    assert bool(said("unencrypted-volume", AL2023, guarded + mapping)) == told
+    assert bool(marked_texts("unencrypted-volume", AL2023, guarded + mapping)) == told
 
 
 def test_a_tag_of_its_own_beside_the_discovery_tag_finds_images() -> None:
     family = "  amiFamily: AL2023\n"
-    assert said("image-discovery-tag", "{tags: {net: main}}", family) == [("warning", "net")]
-    assert said("image-discovery-tag", "{tags: {net: main, image: golden}}", family) == []
-    assert said("image-discovery-tag", "{tags: {net: other}}", family) == []
+    assert marked_texts("image-discovery-tag", "{tags: {net: main}}", family) == [("warning", "net")]
+    assert marked_texts("image-discovery-tag", "{tags: {net: main, image: golden}}", family) == []
+    assert marked_texts("image-discovery-tag", "{tags: {net: other}}", family) == []
 
 
 @pytest.mark.parametrize(
@@ -182,9 +184,9 @@ ADMIN = "  userData: |\n    [settings.host-containers]\n    admin = {enabled = t
 
 
 def test_an_admin_container_in_an_inline_table_is_found() -> None:
-    assert said("admin-container", BOTTLEROCKET, ADMIN) == [("warning", "admin")]
-    assert said("admin-container", BOTTLEROCKET, ADMIN.replace("true", "false")) == []
-    assert said("admin-container", "{id: ami-0123456789abcdef0}", "  amiFamily: Custom\n" + ADMIN) != []
+    assert marked_texts("admin-container", BOTTLEROCKET, ADMIN) == [("warning", "admin")]
+    assert marked_texts("admin-container", BOTTLEROCKET, ADMIN.replace("true", "false")) == []
+    assert marked_texts("admin-container", "{id: ami-0123456789abcdef0}", "  amiFamily: Custom\n" + ADMIN) != []
 
 
 @pytest.mark.parametrize(
@@ -207,7 +209,7 @@ def test_an_admin_container_in_an_inline_table_is_found() -> None:
     ],
 )
 def test_the_age_of_a_pin_is_counted_where_its_day_is_known(ami: str, family: str | None, found: str | None) -> None:
-    told = said("old-image", ami, f"  amiFamily: {family}\n" if family else "")
+    told = marked_texts("old-image", ami, f"  amiFamily: {family}\n" if family else "")
     assert [severity for severity, _ in told] == ["info"] * (found is not None)
     assert found is None or told[0][1].startswith(found)
 
@@ -242,14 +244,14 @@ def test_an_alias_of_a_family_that_ended_is_told_once() -> None:
     ],
 )
 def test_ubuntu_runs_under_al2_and_has_not_ended(terms: str, flagged: bool) -> None:
-    assert len(said("ended-family", terms, "  amiFamily: AL2\n")) == flagged
+    assert len(marked_texts("ended-family", terms, "  amiFamily: AL2\n")) == flagged
 
 
 @pytest.mark.parametrize("key", ["'{{ $k }}'", '"${KEY}"'])
 def test_a_key_that_is_a_placeholder_may_be_the_one_that_is_missed(key: str) -> None:
     mapping = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 100Gi%s}}]\n"
-    assert len(said("unencrypted-volume", "{alias: al2023@v20250403}", mapping % "")) == 1
-    assert said("unencrypted-volume", "{alias: al2023@v20250403}", mapping % f", {key}: 1") == []
+    assert len(marked_texts("unencrypted-volume", "{alias: al2023@v20250403}", mapping % "")) == 1
+    assert marked_texts("unencrypted-volume", "{alias: al2023@v20250403}", mapping % f", {key}: 1") == []
 
 
 @pytest.mark.parametrize(
@@ -354,7 +356,12 @@ def test_an_owner_in_a_term_of_its_own_goes_to_the_one_before(terms: str, count:
 
 def test_the_version_of_an_alias_is_judged_where_its_family_is_filled_in() -> None:
     aliases = ("{{ lower .Values.family }}@latest", "${family}@latest", "{{ .family }}@v20250403", "{{ .alias }}")
-    assert [bool(said("unpinned-image", f"{{alias: '{each}'}}")) for each in aliases] == [True, True, False, False]
+    assert [bool(marked_texts("unpinned-image", f"{{alias: '{each}'}}")) for each in aliases] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(("family", "does"), [("AL2023", "Karpenter sets and removes it"), ("Custom", "too late")])
@@ -372,7 +379,7 @@ def test_the_taint_of_registration_is_the_user_datas_to_set_for_custom_images(fa
 @pytest.mark.parametrize(("families", "told"), [("m6i, m6id", True), ("m6id", False)])
 def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, told: bool) -> None:
     spec = volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
-    found = said("root-volume-device", BOTTLEROCKET, spec, POOL.replace("FAMILIES", families))
+    found = marked_texts("root-volume-device", BOTTLEROCKET, spec, POOL.replace("FAMILIES", families))
     assert bool(found) == told
 
 

@@ -97,7 +97,7 @@ def offered(shell: str, typed: str, tmp_path: Path) -> str:
     return done.stdout
 
 
-def here(shell: str) -> None:
+def require_shell(shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} is here")
 
@@ -105,7 +105,7 @@ def here(shell: str) -> None:
 @pytest.mark.parametrize("typed", TYPED)
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_a_shell_offers_what_fits(shell: str, typed: str, tmp_path: Path) -> None:
-    here(shell)
+    require_shell(shell)
     if shell == "fish" and "," in typed:
         pytest.skip("click's script for fish cuts a value at its comma")
     lines = {line.rstrip("/") for line in offered(shell, typed, tmp_path).split("\n") if line}
@@ -114,7 +114,7 @@ def test_a_shell_offers_what_fits(shell: str, typed: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("typed", ["nodelint snapshot ", "nodelint check poo"])
 def test_zsh_offers_what_fits(typed: str, tmp_path: Path) -> None:
-    here("zsh")
+    require_shell("zsh")
     words = offered("zsh", typed, tmp_path).split()
     assert {word.rstrip("/") for word in words} >= TYPED[typed]
 

@@ -28,7 +28,7 @@ region: us-gov-east-1
 """
 
 
-def written(folder: Path, text: str, name: str = "nodelint.yaml") -> str:
+def write_config(folder: Path, text: str, name: str = "nodelint.yaml") -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
@@ -39,7 +39,7 @@ def test_no_file_gives_the_defaults() -> None:
 
 
 def test_a_whole_file(tmp_path: Path) -> None:
-    path = written(tmp_path, WHOLE)
+    path = write_config(tmp_path, WHOLE)
     settings = load(path, {})
     assert settings.karpenter == Version(1, 4, 4), "the newest patch of the minor that is named"
     assert settings.kubernetes == KubernetesVersion(1, 32)
@@ -51,12 +51,12 @@ def test_a_whole_file(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_that_is_named_bundled_is_no_path(tmp_path: Path) -> None:
-    assert load(written(tmp_path, "snapshot: bundled\n"), {}).snapshot == "bundled"
-    assert load(written(tmp_path, "snapshot: bundled\n"), {"snapshot": "a.json"}).snapshot == "a.json"
+    assert load(write_config(tmp_path, "snapshot: bundled\n"), {}).snapshot == "bundled"
+    assert load(write_config(tmp_path, "snapshot: bundled\n"), {"snapshot": "a.json"}).snapshot == "a.json"
 
 
 def test_flags_go_over_the_file(tmp_path: Path) -> None:
-    path = written(tmp_path, WHOLE)
+    path = write_config(tmp_path, WHOLE)
     settings = load(path, {"karpenter-version": "1.2.1", "fail-on": None, "ignore": ("a,b", "c")})
     assert settings.karpenter == Version(1, 2, 1)
     assert settings.fail_on == "warning"
@@ -65,21 +65,21 @@ def test_flags_go_over_the_file(tmp_path: Path) -> None:
 
 def test_the_table_of_pyproject(tmp_path: Path) -> None:
     text = '[tool.nodelint]\nkarpenter-version = "1.9.0"\nselect = ["removed-api"]\n'
-    settings = load(written(tmp_path, text, "pyproject.toml"), {})
+    settings = load(write_config(tmp_path, text, "pyproject.toml"), {})
     assert (settings.karpenter, settings.select) == (Version(1, 9, 0), frozenset({"removed-api"}))
 
 
 def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_path: Path) -> None:
-    written(tmp_path, "fail-on: never\n")
+    write_config(tmp_path, "fail-on: never\n")
     repository = tmp_path / "repository"
     deep = repository / "clusters" / "prod"
     deep.mkdir(parents=True)
     assert find(str(deep)) == str(tmp_path / "nodelint.yaml")
     (repository / ".git").mkdir()
     assert find(str(deep)) is None
-    written(repository, "[project]\nname = 'x'\n", "pyproject.toml")
+    write_config(repository, "[project]\nname = 'x'\n", "pyproject.toml")
     assert find(str(deep)) is None, "a pyproject.toml without the table is not a configuration"
-    inner = written(repository / "clusters", "fail-on: error\n")
+    inner = write_config(repository / "clusters", "fail-on: error\n")
     assert find(str(deep)) == inner
 
 
@@ -107,14 +107,14 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
 )
 def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        load(written(tmp_path, text), {})
+        load(write_config(tmp_path, text), {})
     assert said in str(caught.value)
 
 
 def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
     """By the schema, in the order of the file, each at its own place."""
     text = "fail-onn: error\nignore: [x, 5]\nhelm: maybe\npolicies:\n  - {name: a, expr: x, on: Nodepool, foo: 1}\n"
-    path = written(tmp_path, text)
+    path = write_config(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
         load(path, {})
     assert [message.removeprefix(path) for message in caught.value.messages] == [
@@ -128,7 +128,7 @@ def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
 
 
 def test_a_toml_table_has_its_faults_by_key(tmp_path: Path) -> None:
-    path = written(tmp_path, "[tool.nodelint]\nselect = 5\nfoo = 1\n", "pyproject.toml")
+    path = write_config(tmp_path, "[tool.nodelint]\nselect = 5\nfoo = 1\n", "pyproject.toml")
     with pytest.raises(ConfigError) as caught:
         load(path, {})
     assert sorted(message.removeprefix(path)[:40] for message in caught.value.messages) == [
@@ -163,4 +163,4 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
     }
     assert set(values) == set(schema["properties"])
     jsonschema.validate(values, schema)
-    assert load(written(tmp_path, json.dumps(values)), {}, trusted=True).fail_on == "never"
+    assert load(write_config(tmp_path, json.dumps(values)), {}, trusted=True).fail_on == "never"

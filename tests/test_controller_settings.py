@@ -77,7 +77,7 @@ spec:
 """
 
 
-def written(policy: str, gate: str) -> dict[str, tuple[str, str]]:
+def settings_files(policy: str, gate: str) -> dict[str, tuple[str, str]]:
     """Each form in which a repository states a policy and a gate."""
     settings = f"{{clusterName: a, minValuesPolicy: {policy}, featureGates: {{staticCapacity: {gate}}}}}"
     stated = {"release": NEWEST, "policy": policy, "gate": gate, "settings": settings}
@@ -95,15 +95,15 @@ def findings(nodelint: Run, *flags: str) -> dict[str, str]:
     return {each["rule"]: each["severity"] for each in json.loads(done.stdout)["findings"]}
 
 
-@pytest.mark.parametrize("form", written("", ""))
+@pytest.mark.parametrize("form", settings_files("", ""))
 def test_what_a_repository_states_of_the_controller_counts(nodelint: Run, tmp_path: Path, form: str) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
     assert findings(nodelint) == {"too-few-values": "error", "feature-gate": "info"}
-    name, text = written("BestEffort", "true")[form]
+    name, text = settings_files("BestEffort", "true")[form]
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert findings(nodelint) == {"too-few-values": "info"}
     assert findings(nodelint, "--karpenter-version", "1.5.0")["too-few-values"] == "error"  # it knows no such policy
-    name, text = written("Strict", "false")[form]
+    name, text = settings_files("Strict", "false")[form]
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert findings(nodelint) == {"too-few-values": "error", "feature-gate": "warning"}
 

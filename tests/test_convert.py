@@ -259,7 +259,7 @@ def converted(texts: dict[str, str]) -> tuple[dict[str, str], list[Conversion]]:
     raise AssertionError("the conversion has no end")
 
 
-def one(text: str) -> str:
+def convert_file(text: str) -> str:
     """What a file becomes, where the classes that its pools name are v1 already and stand beside it."""
     named = r"(?:providerRef[\"{:\s]+name[\": ]+)(\$\{\w+\}|[^\s\"}]+)"
     names = [] if "AWSNodeTemplate" in text else re.findall(named, text)
@@ -293,8 +293,8 @@ def assert_v1(text: str) -> None:
     ],
 )
 def test_byte_for_byte(old: str, new: str) -> None:
-    assert one(old) == new
-    assert one(new) == new
+    assert convert_file(old) == new
+    assert convert_file(new) == new
     assert_v1(new)
 
 
@@ -310,7 +310,7 @@ def disguised() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("how", "old", "new"), disguised())
 def test_disguises_commute(how: str, old: str, new: str) -> None:
-    assert one(old) == new
+    assert convert_file(old) == new
 
 
 @pytest.mark.parametrize("text", [POOL, CLASS, PROVISIONER])
@@ -319,11 +319,11 @@ def test_json_means_the_same(text: str, indent: int | None) -> None:
     for document in re.split(r"^---\n", text, flags=re.MULTILINE):
         held = document.replace("${CLUSTER}", "cluster")
         as_json = json.dumps(plain(held)[0], indent=indent)
-        result = one(as_json)
-        assert plain(result) == plain(one(held))
+        result = convert_file(as_json)
+        assert plain(result) == plain(convert_file(held))
         json.loads(result)
         as_list = json.dumps({"apiVersion": "v1", "kind": "List", "items": plain(held)}, indent=indent)
-        assert plain(one(as_list))[0]["items"] == plain(one(held))
+        assert plain(convert_file(as_list))[0]["items"] == plain(convert_file(held))
 
 
 def as_items(text: str, indent: str) -> str:
@@ -340,8 +340,8 @@ def as_items(text: str, indent: str) -> str:
 
 @pytest.mark.parametrize(("old", "new"), [(POOL, POOL_V1), (CLASS, CLASS_V1), (PROVISIONER, PROVISIONER_V1)])
 def test_items_of_a_list(old: str, new: str) -> None:
-    assert one(as_items(old, "  ")) == as_items(new, "  ")
-    assert plain(one(as_items(old, ""))) == plain(as_items(new, ""))
+    assert convert_file(as_items(old, "  ")) == as_items(new, "  ")
+    assert plain(convert_file(as_items(old, ""))) == plain(as_items(new, ""))
 
 
 @pytest.mark.parametrize("above", [False, True])
@@ -352,15 +352,17 @@ def test_a_comment_of_every_line_stays_with_it(text: str, above: bool) -> None:
     for n, line in enumerate(lines):
         pad = " " * (len(line) - len(line.lstrip()))
         old += f"{line}\n" if line == "---" else f"{pad}# c{n}\n{line}\n" if above else f"{line} # c{n}\n"
-    new = one(old)
-    assert plain(new) == plain(one(text))
+    new = convert_file(old)
+    assert plain(new) == plain(convert_file(text))
     assert set(re.findall(r"# c\d+$", old, re.M)) == set(re.findall(r"# c\d+$", new, re.M))
 
 
 def test_a_comment_of_a_selector_that_becomes_several_terms_stands_above_them() -> None:
-    new = one(PROVISIONER.replace("    aws::name: base-*,extra-*", "    aws::name: base-*,extra-* # base is first"))
+    new = convert_file(
+        PROVISIONER.replace("    aws::name: base-*,extra-*", "    aws::name: base-*,extra-* # base is first")
+    )
     assert "  # base is first\n  amiSelectorTerms:\n" in new
-    quoted = one(PROVISIONER.replace("    aws::owners: self", "    Name: 'a #1, b'"))
+    quoted = convert_file(PROVISIONER.replace("    aws::owners: self", "    Name: 'a #1, b'"))
     assert "\n  #" not in quoted.split("---")[1]
 
 
@@ -390,7 +392,7 @@ def test_disruption_keeps_its_meaning(
     old: str, expire: str | None, disruption: tuple[str | None, str] | None
 ) -> None:
     text = POOL[: POOL.index("  disruption")] + f"  {old}\n"
-    (new,) = plain(one(text))
+    (new,) = plain(convert_file(text))
     assert new["spec"]["template"]["spec"].get("expireAfter") == expire
     found = new["spec"].get("disruption")
     if disruption is None:
@@ -417,7 +419,7 @@ def test_disruption_keeps_its_meaning(
 )
 def test_a_provisioners_times_to_live(fields: str, disruption: tuple[str, str], expire: str) -> None:
     text = f"{BARE}  {fields}\n"
-    new = one(text)
+    new = convert_file(text)
     spec = Source.from_text("a", new).documents[0].root.get("spec")
     assert spec.find("disruption", "consolidationPolicy").value == disruption[0]
     assert spec.find("disruption", "consolidateAfter").value == disruption[1]
@@ -427,7 +429,7 @@ def test_a_provisioners_times_to_live(fields: str, disruption: tuple[str, str], 
 
 def test_a_provisioners_defaults_are_written_out() -> None:
     text = BARE
-    (new,) = plain(one(text))
+    (new,) = plain(convert_file(text))
     lines = {(r["key"], r["operator"], *r["values"]) for r in new["spec"]["template"]["spec"]["requirements"]}
     assert lines == {
         ("kubernetes.io/os", "In", "linux"),
@@ -436,7 +438,7 @@ def test_a_provisioners_defaults_are_written_out() -> None:
         ("karpenter.k8s.aws/instance-category", "In", "c", "m", "r"),
         ("karpenter.k8s.aws/instance-generation", "Gt", "2"),
     }
-    assert_v1(one(text))
+    assert_v1(convert_file(text))
 
 
 # --- kubelet ------------------------------------------------------------------------------------
@@ -448,7 +450,7 @@ def with_kubelet(pool: str = POOL, kubelet: str = KUBELET) -> str:
 
 def test_kubelet_settings_move_to_the_class_with_their_comments() -> None:
     moved = "".join(line[4:] + "\n" for line in KUBELET.splitlines())
-    assert one(with_kubelet() + "---\n" + CLASS) == POOL_V1 + "---\n" + CLASS_V1 + moved
+    assert convert_file(with_kubelet() + "---\n" + CLASS) == POOL_V1 + "---\n" + CLASS_V1 + moved
 
 
 @pytest.mark.parametrize("cls", [CLASS, CLASS_V1])
@@ -474,7 +476,7 @@ def test_kubelet_settings_of_a_provisioner_move_too() -> None:
     text = PROVISIONER.replace(
         "  weight: 5\n", "  kubeletConfiguration:\n    containerRuntime: containerd\n    maxPods: 20 # few\n"
     )
-    new = one(text)
+    new = convert_file(text)
     assert new.endswith("  kubelet:\n    maxPods: 20 # few\n")
     assert "kubeletConfiguration" not in new
     assert "containerRuntime" not in new
@@ -482,21 +484,21 @@ def test_kubelet_settings_of_a_provisioner_move_too() -> None:
 
 def test_amounts_that_are_numbers_become_texts() -> None:
     kubelet = "      kubelet:\n        systemReserved:\n          cpu: 1 # one\n"
-    new = one(with_kubelet(kubelet=kubelet) + "---\n" + CLASS)
+    new = convert_file(with_kubelet(kubelet=kubelet) + "---\n" + CLASS)
     assert new.endswith('  kubelet:\n    systemReserved:\n      cpu: "1" # one\n')
     assert_v1(new)
 
 
 def test_a_blank_line_goes_with_what_was_moved() -> None:
     old = PROVISIONER.replace("  taints:\n", "\n  taints:\n").replace("  limits:\n", "\n  limits:\n")
-    new = one(old)
+    new = convert_file(old)
     assert new.count("\n\n") == 1
     assert "\n\n\n" not in new
 
 
 def test_pools_that_share_a_class_and_agree() -> None:
     other = with_kubelet().replace("name: web # the name", "name: other")
-    new = one(with_kubelet() + "---\n" + other + "---\n" + CLASS)
+    new = convert_file(with_kubelet() + "---\n" + other + "---\n" + CLASS)
     assert new.count("maxPods") == 1
     assert "v1beta1" not in new
 
@@ -547,7 +549,7 @@ def test_objects_of_old_apis_that_name_each_other_are_converted_together() -> No
     [("AL2", "al2"), ("AL2023", "al2023"), ("Windows2019", "windows2019"), ("Windows2022", "windows2022")],
 )
 def test_a_family_without_terms_means_its_newest_image(family: str, alias: str) -> None:
-    new = one(CLASS.replace("Bottlerocket", family))
+    new = convert_file(CLASS.replace("Bottlerocket", family))
     assert f"    - alias: {alias}@latest\n" in new
     assert_v1(new)
 
@@ -581,7 +583,7 @@ def test_what_only_the_owner_can_decide_is_said(old: str, word: str) -> None:
 
 def test_ubuntu_with_terms_becomes_al2_with_its_own_volume() -> None:
     old = CLASS.replace("Bottlerocket # small", "Ubuntu\n  amiSelectorTerms: [{id: ami-1, name: x}]")
-    new = one(old)
+    new = convert_file(old)
     assert "amiFamily: AL2\n" in new
     (value,) = plain(new)
     assert value["spec"]["amiSelectorTerms"] == [{"id": "ami-1"}]
@@ -594,12 +596,12 @@ def test_terms_and_options_that_are_there_stay() -> None:
         "  role:",
         "  amiSelectorTerms:\n    - name: a*\n  metadataOptions:\n    httpPutResponseHopLimit: 1\n  role:",
     )
-    assert one(old) == old.replace("v1beta1", "v1")
+    assert convert_file(old) == old.replace("v1beta1", "v1")
 
 
 def test_tags_with_commas_become_terms() -> None:
     old = PROVISIONER.replace("discovery: ${CLUSTER} # ours", "Name: a, b\n    zone: x")
-    (value,) = [v for v in plain(one(old)) if v["kind"] == "EC2NodeClass"]
+    (value,) = [v for v in plain(convert_file(old)) if v["kind"] == "EC2NodeClass"]
     assert value["spec"]["subnetSelectorTerms"] == [
         {"tags": {"Name": "a", "zone": "x"}},
         {"tags": {"Name": "b", "zone": "x"}},
@@ -608,9 +610,9 @@ def test_tags_with_commas_become_terms() -> None:
 
 def test_a_text_at_the_end_of_a_file_keeps_its_value() -> None:
     old = CLASS + "  userData: |\n    #!/bin/sh\n    echo"
-    new = one(old)
+    new = convert_file(old)
     assert new.endswith("  userData: |\n    #!/bin/sh\n    echo")
-    both = one(with_kubelet() + "---\n" + old)
+    both = convert_file(with_kubelet() + "---\n" + old)
     assert both.endswith("  userData: |\n    #!/bin/sh\n    echo")
     assert "maxPods" in both
 
@@ -621,33 +623,33 @@ def test_the_old_names_of_labels_and_annotations() -> None:
         "      labels:\n        karpenter.sh/provisioner-name: web\n"
         '      annotations:\n        karpenter.sh/do-not-consolidate: "true" # busy\n',
     )
-    new = one(old)
+    new = convert_file(old)
     assert "provisioner-name" not in new
     assert '        karpenter.sh/do-not-disrupt: "true" # busy\n' in new
     assert_v1(new)
 
 
 def test_template_expressions_stay_as_they_are() -> None:
-    new = one(
+    new = convert_file(
         CLASS.replace('"node-${CLUSTER}"', "{{ .Values.role }} # {{ role }}").replace("name: web", "name: {{ .n }}")
     )
     assert new == CLASS_V1.replace('"node-${CLUSTER}"', "{{ .Values.role }} # {{ role }}").replace(
         "name: web", "name: {{ .n }}"
     )
     pool = PROVISIONER.split("---\n")[0].replace("cpu: 1k", "cpu: {{ .Values.cpu | quote }}")
-    assert "\n    cpu: {{ .Values.cpu | quote }} # plenty\n" in one(pool)
+    assert "\n    cpu: {{ .Values.cpu | quote }} # plenty\n" in convert_file(pool)
     flow = '{"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner", "spec": '
     flow += '{"labels": {"a": "${A}"}, "providerRef": {"name": "${N}"}}}'
-    assert '"labels": {"a": "${A}"}' in one(flow)
-    assert '"kind": "NodePool"' in one(flow)
+    assert '"labels": {"a": "${A}"}' in convert_file(flow)
+    assert '"kind": "NodePool"' in convert_file(flow)
 
 
 def test_anchors_are_never_edited_through() -> None:
     shared = CLASS.replace('    - tags:\n        discovery: "${CLUSTER}"\n', "    - &a {tags: {x: y}}\n", 1)
     shared = shared.replace('    - tags:\n        discovery: "${CLUSTER}"\n', "    - *a\n", 1)
-    assert one(shared).count("*a") == 1
+    assert convert_file(shared).count("*a") == 1
     merged = POOL.replace("  disruption:\n", "  disruption: &d\n") + "---\n" + CLASS
-    assert "v1beta1" not in one(merged)
+    assert "v1beta1" not in convert_file(merged)
 
 
 def test_wrong_types_anywhere_raise_nothing() -> None:
@@ -678,7 +680,7 @@ def paths(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def test_quoted_keys_move_with_their_comments() -> None:
-    new = one(re.sub(r"(?m)^( *(?:- )?)(\w+):", r'\1"\2":', POOL.replace("{team: web}", '{"team": web}')))
+    new = convert_file(re.sub(r"(?m)^( *(?:- )?)(\w+):", r'\1"\2":', POOL.replace("{team: web}", '{"team": web}')))
     assert '      "expireAfter": 168h # a week\n' in new
     assert not re.search(r"(?m)^ *(?:- )?\w+:", new), "keys that are added are quoted as the others are"
     assert plain(new) == plain(POOL_V1)

@@ -16,7 +16,7 @@ Run = Callable[..., CompletedProcess[str]]
 TERRAFORM = 'resource "kubectl_manifest" "pool" {{\n  yaml_body = <<-EOT\n{}\n  EOT\n}}\n'
 
 
-def told(nodelint: Run) -> list[str]:
+def paths_and_severities(nodelint: Run) -> list[str]:
     done = nodelint("check", "--select", "duplicate-name", "--format", "json")
     return [f"{each['path']}: {each['severity']}" for each in json.loads(done.stdout)["findings"]]
 
@@ -43,7 +43,7 @@ def test_yaml_and_terraform_make_one_object(
     ):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_text(content, encoding="utf-8")
-    assert told(nodelint) == expected
+    assert paths_and_severities(nodelint) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_two_folders_make_one_object(
             text = f"{text}---\n{of_class}"
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "a.yaml").write_text(text, encoding="utf-8")
-    assert told(nodelint) == expected
+    assert paths_and_severities(nodelint) == expected
 
 
 def test_a_third_one_says_that_they_are_versions(nodelint: Run, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_third_one_says_that_they_are_versions(nodelint: Run, tmp_path: Path) 
     for folder in "ab":
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "pool.yaml").write_text(text, encoding="utf-8")
-    assert told(nodelint) == []
+    assert paths_and_severities(nodelint) == []
 
 
 @pytest.mark.parametrize(("asked", "expected"), [((), "b.yaml"), (("a.yaml",), "a.yaml"), (("b.yaml",), "b.yaml")])

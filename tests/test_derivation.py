@@ -490,7 +490,7 @@ def paths(value: object, path: Path = ()) -> Iterator[Path]:
         yield from paths(child, (*path, key))
 
 
-def without(item: Any, path: Path) -> None:
+def drop_path(item: Any, path: Path) -> None:
     """Take out what stands at a path, where that is there yet."""
     for key in path[:-1]:
         if isinstance(item, dict) and key not in item:
@@ -510,7 +510,7 @@ def fits(found: Row) -> None:
 def test_optional_parts_may_be_missing(dropped: set[Path]) -> None:
     item = copy.deepcopy(FULL)
     for path in sorted(dropped, key=lambda p: (-len(p), str(p))):
-        without(item, path)
+        drop_path(item, path)
     found = row(item, CATALOG)
     unlisted = {("SupportedVirtualizationTypes",), ("ProcessorInfo",), ("ProcessorInfo", "SupportedArchitectures")}
     assert (found is None) == bool(dropped & unlisted)
@@ -522,7 +522,7 @@ def test_optional_parts_may_be_missing(dropped: set[Path]) -> None:
 @pytest.mark.parametrize("path", REQUIRED, ids=lambda path: ".".join(map(str, path)))
 def test_what_the_controller_cannot_do_without_is_asked_for_by_name(path: Path) -> None:
     item = copy.deepcopy(FULL)
-    without(item, path)
+    drop_path(item, path)
     with pytest.raises(ValueError, match=r"^`p99.large`: (no|a GPU without) "):
         row(item, CATALOG)
 

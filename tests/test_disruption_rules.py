@@ -27,7 +27,7 @@ def pool(*budgets: dict[str, str], expire: str = "720h", policy: str = "WhenEmpt
     )
 
 
-def said(report: Report) -> list[tuple[str, str]]:
+def rule_messages(report: Report) -> list[tuple[str, str]]:
     assert not report.faults
     return [(r.rule.name, r.finding.message) for r in report.results]
 
@@ -110,7 +110,7 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
 def test_budgets_as_they_act_over_a_week(
     check: Check, budgets: list[dict[str, str]], expected: list[tuple[str, str]]
 ) -> None:
-    assert said(check(pool(*budgets), select=BUDGET_RULES)) == expected
+    assert rule_messages(check(pool(*budgets), select=BUDGET_RULES)) == expected
 
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
@@ -141,7 +141,7 @@ def test_what_cannot_be_known_of_budgets_is_said(check: Check) -> None:
 
 
 def test_a_pool_that_nothing_replaces_is_one_finding(check: Check) -> None:
-    found = said(check(pool({"nodes": '"0"'}, expire="Never"), select=[*BUDGET_RULES, "never-expires"]))
+    found = rule_messages(check(pool({"nodes": '"0"'}, expire="Never"), select=[*BUDGET_RULES, "never-expires"]))
     assert [name for name, _ in found] == ["never-patched"]
 
 
@@ -156,15 +156,15 @@ def test_a_pool_that_nothing_replaces_is_one_finding(check: Check) -> None:
 )
 def test_churn(check: Check, policy: str, expire: str, expected: list[str]) -> None:
     assert [
-        message for _, message in said(check(pool(expire=expire, policy=policy), select=["node-churn"]))
+        message for _, message in rule_messages(check(pool(expire=expire, policy=policy), select=["node-churn"]))
     ] == expected
 
 
 def test_empty_nodes_may_go_at_once(check: Check) -> None:
     text = pool(policy="WhenEmpty").replace("consolidateAfter: 5m", "consolidateAfter: 0s")
-    assert not any("0s" in message for _, message in said(check(text, select=["default-disruption"])))
+    assert not any("0s" in message for _, message in rule_messages(check(text, select=["default-disruption"])))
     moved = text.replace("WhenEmpty", "WhenEmptyOrUnderutilized")
-    [(_, message)] = said(check(moved, select=["default-disruption"]))
+    [(_, message)] = rule_messages(check(moved, select=["default-disruption"]))
     assert message.startswith("underutilized nodes go only `0s` after their pods change")
 
 
@@ -315,7 +315,7 @@ def test_hours_are_told_in_the_regions_time(
     ],
 )
 def test_hours_that_were_thought_of_are_let_alone(check: Check, text: str) -> None:
-    assert said(check(text, select=["budget-in-utc"])) == []
+    assert rule_messages(check(text, select=["budget-in-utc"])) == []
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
 @pytest.mark.parametrize("slip", [{"reasons": "[Drift]"}, {"schedule": '"0 9 * * mon-fri"', "duration": "8hours"}])
 def test_a_slip_in_a_budget_is_told_once(check: Check, slip: dict[str, str]) -> None:
     report = check(pool({"nodes": '"0"', **slip}), select=[*BUDGET_RULES, "invalid-field"])
-    assert [name for name, _ in said(report)] == ["invalid-field"]
+    assert [name for name, _ in rule_messages(report)] == ["invalid-field"]
 
 
 @pytest.mark.parametrize(
@@ -452,8 +452,8 @@ def test_a_slip_in_a_budget_is_told_once(check: Check, slip: dict[str, str]) -> 
 )
 def test_what_runs_for_long_is_not_moved(check: Check, name: str, after: str, expected: list[str]) -> None:
     text = pool().replace("name: default\nspec", f"name: {name}\nspec").replace("After: 5m", f"After: {after}")
-    assert [message for _, message in said(check(text, select=["node-churn"]))] == expected
-    assert said(check(text.replace("WhenEmptyOrUnderutilized", "WhenEmpty"), select=["node-churn"])) == []
+    assert [message for _, message in rule_messages(check(text, select=["node-churn"]))] == expected
+    assert rule_messages(check(text.replace("WhenEmptyOrUnderutilized", "WhenEmpty"), select=["node-churn"])) == []
 
 
 def v1beta1(text: str) -> str:
@@ -481,8 +481,8 @@ def test_v1beta1_is_judged_by_what_it_becomes(check: Check, release: str) -> Non
 def test_what_v1beta1_refused_of_consolidation_is_said_of_every_target(check: Check) -> None:
     text = v1beta1(pool(expire="24h")).replace("    expireAfter", "    consolidateAfter: 30s\n    expireAfter")
     words = "consolidateAfter cannot go with consolidationPolicy WhenUnderutilized"
-    assert words in [message for _, message in said(check(text, karpenter="1.0.8"))]
-    assert ("removed-api", f"v1beta1 refused this too: {words}") in said(check(text, karpenter="1.14.1"))
+    assert words in [message for _, message in rule_messages(check(text, karpenter="1.0.8"))]
+    assert ("removed-api", f"v1beta1 refused this too: {words}") in rule_messages(check(text, karpenter="1.14.1"))
 
 
 @pytest.mark.parametrize(
@@ -501,7 +501,10 @@ def test_tainted_pools_of_services_that_consolidate_empty_nodes_only(
 ) -> None:
     text = pool(policy="WhenEmpty").replace("    spec:", f"    spec:\n      taints: [{taint}]")
     text = re.sub(r"(?m)^  name: .*", f"  name: {name}", text, count=1)
-    assert any("small pod" in message for _, message in said(check(text, select=["default-disruption"]))) == told
+    assert (
+        any("small pod" in message for _, message in rule_messages(check(text, select=["default-disruption"])))
+        == told
+    )
 
 
 @pytest.mark.parametrize(
@@ -524,7 +527,10 @@ def test_tainted_pools_of_services_that_consolidate_empty_nodes_only(
     ],
 )
 def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, told: bool) -> None:
-    assert any("small pod" in message for _, message in said(check(text, select=["default-disruption"]))) == told
+    assert (
+        any("small pod" in message for _, message in rule_messages(check(text, select=["default-disruption"])))
+        == told
+    )
 
 
 @pytest.mark.parametrize(
@@ -562,8 +568,11 @@ def of_sizes(sizes: str, limits: str) -> str:
 def test_the_nodes_of_a_static_pool_are_not_consolidated(check: Check) -> None:
     rules = ["default-disruption", "late-consolidation", "node-churn"]
     text = pool(policy="WhenEmpty").replace("After: 5m", "After: 2h")
-    assert [rule for rule, _ in said(check(text, select=rules))] == ["default-disruption", "late-consolidation"]
-    static = said(check(text.replace("spec:\n", "spec:\n  replicas: 2\n", 1), select=rules))
+    assert [rule for rule, _ in rule_messages(check(text, select=rules))] == [
+        "default-disruption",
+        "late-consolidation",
+    ]
+    static = rule_messages(check(text.replace("spec:\n", "spec:\n  replicas: 2\n", 1), select=rules))
     assert not any("WhenEmpty" in message for _, message in static)
 
 
@@ -636,7 +645,7 @@ def test_limits_that_count_no_gpu(check: Check, categories: str, limits: str, to
 
 def test_a_pool_without_a_template_is_told_of_that_alone(check: Check) -> None:
     text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  limits: {cpu: 10}\n"
-    assert [rule for rule, _ in said(check(text, select=["accelerator-by-accident", "invalid-field"]))] == [
+    assert [rule for rule, _ in rule_messages(check(text, select=["accelerator-by-accident", "invalid-field"]))] == [
         "invalid-field"
     ]
 

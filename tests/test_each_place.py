@@ -62,7 +62,7 @@ def test_what_is_merged_is_what_each_object_has_alone(rules: dict[str, Rule]) ->
     assert together == alone
 
 
-def written(names: list[str], folder: Path) -> None:
+def write_reminders(names: list[str], folder: Path) -> None:
     write_files(folder, texts(names))
 
 
@@ -81,22 +81,22 @@ def check(*args: str) -> str:
     ],
 )
 def test_a_format_of_places_names_each(here: Path, form: str, mark: str) -> None:
-    written(NAMES[:12], here)
+    write_reminders(NAMES[:12], here)
     assert check("--format", form).count(mark) == 12
 
 
 def test_json_lists_each_place(here: Path) -> None:
-    written(NAMES, here)
+    write_reminders(NAMES, here)
     for finding in json.loads(check("--format", "json"))["findings"]:
         assert {finding["path"], *(place["path"] for place in finding["related"])} == {f"{n}.yaml" for n in NAMES}
 
 
 def test_a_baseline_knows_places_and_not_lines(here: Path) -> None:
-    written(NAMES[:2], here)
+    write_reminders(NAMES[:2], here)
     baseline = ["baseline", "--select", ",".join(REMINDERS)]
     assert CliRunner().invoke(main, baseline).exit_code == 0
     assert "All good" in check("--baseline", "nodelint.baseline.json")
-    written(["aa", "zz"], here)
+    write_reminders(["aa", "zz"], here)
     said = check("--baseline", "nodelint.baseline.json", "--format", "json")
     findings = json.loads(said)["findings"]
     assert sorted(finding["rule"] for finding in findings) == sorted(REMINDERS)
@@ -107,21 +107,21 @@ def test_a_baseline_knows_places_and_not_lines(here: Path) -> None:
 
 
 def test_a_plan_has_what_a_new_object_adds(here: Path) -> None:
-    written(NAMES[:1], here)
+    write_reminders(NAMES[:1], here)
     for command in (
         ["init", "-q"],
         ["add", "-A"],
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
     ):
         subprocess.run(["git", *command], check=True, cwd=here)
-    written(NAMES[:2], here)
+    write_reminders(NAMES[:2], here)
     said = CliRunner().invoke(main, ["plan", "--against", "HEAD", "--format", "json", "--profile", "strict"]).stdout
     new = [finding["rule"] for finding in json.loads(said)["findings"]["new"]]
     assert {"default-disruption", "no-limits", "unencrypted-volume"} <= set(new)
 
 
 def test_a_comment_silences_its_own_place(here: Path) -> None:
-    written(NAMES[:2], here)
+    write_reminders(NAMES[:2], here)
     quiet = texts(NAMES[:1])["p0.yaml"].replace("metadata:", "# nodelint: ignore[no-limits] a test\nmetadata:", 1)
     (here / "p0.yaml").write_text(quiet)
     found = [f for f in json.loads(check("--format", "json"))["findings"] if f["rule"] == "no-limits"]

@@ -57,7 +57,7 @@ def edited(text: str, do: Do) -> str:
     return plain
 
 
-def at(*path: str | int) -> Callable[[Node], Node]:
+def node_at(*path: str | int) -> Callable[[Node], Node]:
     def find(root: Node) -> Node:
         node = root.find(*path)
         assert node is not None
@@ -67,7 +67,7 @@ def at(*path: str | int) -> Callable[[Node], Node]:
 
 
 ARCH = {"key": "arch", "operator": "In", "values": ["amd64"]}
-LINES = at("spec", "requirements")
+LINES = node_at("spec", "requirements")
 
 
 def swap(old: str, new: str) -> str:
@@ -92,28 +92,28 @@ def swap(old: str, new: str) -> str:
                 '    - key: arch\n      operator: In\n      values: ["amd64"]\n    - key: "capacity',
             ),
         ),
-        (lambda r: set_values(at("spec", "requirements", 0, "values")(r), ["a", "c7i-flex"]),
+        (lambda r: set_values(node_at("spec", "requirements", 0, "values")(r), ["a", "c7i-flex"]),
          swap('["c7i-flex", "*"]', '["a", "c7i-flex"]')),
-        (lambda r: set_values(at("spec", "requirements", 1, "values")(r), ["5", "spot", "x"]),
+        (lambda r: set_values(node_at("spec", "requirements", 1, "values")(r), ["5", "spot", "x"]),
          swap("    - spot   # cheap\n        - on-demand",
               '    - "5"\n        - spot   # cheap\n        - x')),
-        (lambda r: set_values(at("spec", "requirements", 1, "values")(r), []),
+        (lambda r: set_values(node_at("spec", "requirements", 1, "values")(r), []),
          swap("values:\n        - spot   # cheap\n        - on-demand", "values: []")),
-        (lambda r: remove(at("spec", "requirements", 0)(r)),
+        (lambda r: remove(node_at("spec", "requirements", 0)(r)),
          swap("    # only flex\n    - key: instance-family   # fam\n      operator: In\n"
               '      values: ["c7i-flex", "*"] # v\n', "")),
-        (lambda r: remove(at("spec", "requirements", 0, "key")(r)),
+        (lambda r: remove(node_at("spec", "requirements", 0, "key")(r)),
          swap("- key: instance-family   # fam\n      operator", "- operator")),
-        (lambda r: remove(at("spec", "limits", "cpu")(r)), swap("{cpu: 100}", "{}")),
-        (lambda r: add_key(at("spec")(r), "weight", 10, after="requirements"),
+        (lambda r: remove(node_at("spec", "limits", "cpu")(r)), swap("{cpu: 100}", "{}")),
+        (lambda r: add_key(node_at("spec")(r), "weight", 10, after="requirements"),
          swap("  limits", "  weight: 10\n  limits")),
-        (lambda r: add_key(at("spec", "limits")(r), "memory", "1Gi"), swap("100}", "100, memory: 1Gi}")),
+        (lambda r: add_key(node_at("spec", "limits")(r), "memory", "1Gi"), swap("100}", "100, memory: 1Gi}")),
         (lambda r: add_key(r, "metadata", {"labels": {"a": "true"}}),
          POOL + 'metadata:\n  labels:\n    a: "true"\n'),
-        (lambda r: replace(at("spec", "limits", "cpu")(r), ["a"]), swap("cpu: 100", "cpu: [a]")),
-        (lambda r: replace(at("spec", "limits")(r), "none"), swap("{cpu: 100}", "none")),
-        (lambda r: set_value(at("spec", "limits", "cpu")(r), "100"), swap("100", '"100"')),
-        (lambda r: set_value(at("spec", "requirements", 1, "key")(r), "it's"), swap("capacity-type", "it's")),
+        (lambda r: replace(node_at("spec", "limits", "cpu")(r), ["a"]), swap("cpu: 100", "cpu: [a]")),
+        (lambda r: replace(node_at("spec", "limits")(r), "none"), swap("{cpu: 100}", "none")),
+        (lambda r: set_value(node_at("spec", "limits", "cpu")(r), "100"), swap("100", '"100"')),
+        (lambda r: set_value(node_at("spec", "requirements", 1, "key")(r), "it's"), swap("capacity-type", "it's")),
     ],
 )  # fmt: skip
 def test_edits_follow_the_style_around_them(do: Do, after: str) -> None:
@@ -160,26 +160,29 @@ m = {
     ("do", "yaml", "hcl"),
     [
         pytest.param(
-            lambda r: set_value(at("spec", "requirements", 0, "key")(r), "size"),
+            lambda r: set_value(node_at("spec", "requirements", 0, "key")(r), "size"),
             ("key: family", "key: size"), ('"family"', '"size"'), id="set_value",
         ),
         pytest.param(
-            lambda r: set_key(at("spec", "limits")(r).entries[0].key, "memory"),
+            lambda r: set_key(node_at("spec", "limits")(r).entries[0].key, "memory"),
             ("{cpu:", "{memory:"), ("{ cpu =", "{ memory ="), id="set_key",
         ),
         pytest.param(
-            lambda r: replace(at("spec", "limits", "cpu")(r), "1k"), ("100", "1k"), ("100", '"1k"'), id="replace",
+            lambda r: replace(node_at("spec", "limits", "cpu")(r), "1k"),
+            ("100", "1k"),
+            ("100", '"1k"'),
+            id="replace",
         ),
         pytest.param(
-            lambda r: set_values(at("spec", "requirements", 0, "values")(r), ["c7i", "r7i", "x8g"]),
+            lambda r: set_values(node_at("spec", "requirements", 0, "values")(r), ["c7i", "r7i", "x8g"]),
             ('"m7i"]', '"r7i", "x8g"]'), ('"m7i"]', '"r7i", "x8g"]'), id="set_values",
         ),
         pytest.param(
-            lambda r: add_key(at("spec", "limits")(r), "memory", "1Gi"),
+            lambda r: add_key(node_at("spec", "limits")(r), "memory", "1Gi"),
             ("100}", "100, memory: 1Gi}"), ("100 }", '100, memory = "1Gi" }'), id="add_key",
         ),
         pytest.param(
-            lambda r: add_key(at("spec")(r), "weight", 10, after="limits"),
+            lambda r: add_key(node_at("spec")(r), "weight", 10, after="limits"),
             ("  requirements:", "  weight: 10\n  requirements:"),
             ("    requirements =", "    weight = 10\n    requirements ="), id="add_key-after",
         ),
@@ -191,17 +194,17 @@ m = {
              '      {\n        key      = "zone"'), id="insert_item",
         ),
         pytest.param(
-            lambda r: add_item(at("spec", "requirements", 0, "values")(r), "r7i"),
+            lambda r: add_item(node_at("spec", "requirements", 0, "values")(r), "r7i"),
             ('"m7i"]', '"m7i", "r7i"]'), ('"m7i"]', '"m7i", "r7i"]'), id="add_item",
         ),
         pytest.param(
-            lambda r: remove(at("spec", "requirements", 0)(r)),
+            lambda r: remove(node_at("spec", "requirements", 0)(r)),
             ('    # of one family\n    - key: family\n      operator: In\n      values: ["c7i", "m7i"] # both\n', ""),
             ('      # of one family\n      {\n        key      = "family"\n        operator = "In"\n'
              '        values   = ["c7i", "m7i"] # both\n      },\n', ""), id="remove-item",
         ),
         pytest.param(
-            lambda r: remove(at("spec", "requirements", 1, "operator")(r)),
+            lambda r: remove(node_at("spec", "requirements", 1, "operator")(r)),
             ("zone\n      operator: Exists", "zone"), ('"zone"\n        operator = "Exists"', '"zone"'),
             id="remove-key",
         ),
@@ -240,13 +243,13 @@ JSON = """\
 @pytest.mark.parametrize(
     ("do", "old", "new"),
     [
-        (lambda r: add_item(at("karpenter", 0, "values")(r), "z"), '"y"]', '"y", "z"]'),
-        (lambda r: add_item(at("karpenter", 1, "values")(r), "q"), '"p"\n', '"p",\n        "q"\n'),
-        (lambda r: add_item(at("empty")(r), "q"), "[]", '[\n    "q"\n  ]'),
-        (lambda r: remove(at("karpenter", 0)(r)), '    {"key": "a", "values": ["x", "y"]},\n', ""),
-        (lambda r: remove(at("karpenter", 1, "values")(r)),
+        (lambda r: add_item(node_at("karpenter", 0, "values")(r), "z"), '"y"]', '"y", "z"]'),
+        (lambda r: add_item(node_at("karpenter", 1, "values")(r), "q"), '"p"\n', '"p",\n        "q"\n'),
+        (lambda r: add_item(node_at("empty")(r), "q"), "[]", '[\n    "q"\n  ]'),
+        (lambda r: remove(node_at("karpenter", 0)(r)), '    {"key": "a", "values": ["x", "y"]},\n', ""),
+        (lambda r: remove(node_at("karpenter", 1, "values")(r)),
          '"b",\n      "values": [\n        "p"\n      ]\n', '"b"\n'),
-        (lambda r: add_key(at("karpenter", 0)(r), "n", True), '"y"]}', '"y"], "n": true}'),
+        (lambda r: add_key(node_at("karpenter", 0)(r), "n", True), '"y"]}', '"y"], "n": true}'),
     ],
 )  # fmt: skip
 def test_json_stays_json(do: Do, old: str, new: str) -> None:
@@ -266,12 +269,12 @@ def test_what_is_written_elsewhere_is_left_alone(text: str, path: tuple[str, ...
     root = Source.from_text("x", text).documents[0].root
     assert root is not None
     with pytest.raises(NotEditable):
-        add_item(at(*path)(root), "z")
+        add_item(node_at(*path)(root), "z")
 
 
 def test_an_alias_may_be_replaced_whole() -> None:
     text = "karpenter: &x [a]\nb: *x # c\n"
-    assert edited(text, lambda r: set_value(at("b")(r), "z")) == text.replace("*x", "z")
+    assert edited(text, lambda r: set_value(node_at("b")(r), "z")) == text.replace("*x", "z")
 
 
 def test_a_document_is_added_behind_its_own() -> None:
@@ -288,7 +291,7 @@ def test_an_object_in_a_list_gets_a_sibling() -> None:
     text = "kind: List # karpenter\nitems:\n  - kind: A # a\n    spec:\n      x: 1\n"
 
     def do(root: Node) -> list[Edit]:
-        item = at("items", 0)(root)
+        item = node_at("items", 0)(root)
         return add_object(item, copy_document(item).replace("A", "B"))
 
     assert edited(text, do) == text + "  - kind: B # a\n    spec:\n      x: 1\n"
@@ -303,6 +306,6 @@ def test_a_json_file_takes_no_second_document() -> None:
 @pytest.mark.parametrize(("count", "kept"), [(5, True), (100, True), (101, False)])
 def test_items_that_stay_keep_their_comments_unless_very_many_go(count: int, kept: bool) -> None:
     text = "karpenter:\n  - stays # here\n" + "".join(f"  - v{n}\n" for n in range(count))
-    after = edited(text, lambda root: set_values(at("karpenter")(root), ["stays"]))
+    after = edited(text, lambda root: set_values(node_at("karpenter")(root), ["stays"]))
     assert (after == "karpenter:\n  - stays # here\n") == kept
     assert [str(each) for each in after.split()].count("stays") == 1

@@ -234,7 +234,7 @@ def nodes(source: Source, kind: str | None = None) -> list[tuple[Node, tuple]]:
     return found
 
 
-def at(value, path):
+def value_at(value, path):
     for step in path:
         value = value[step]
     return value
@@ -245,7 +245,7 @@ def changed(value, path, do):
     value = copy.deepcopy(value)
     if not path:
         return do(value)
-    container = at(value, path[:-1])
+    container = value_at(value, path[:-1])
     container[path[-1]] = do(container[path[-1]])
     return value
 
@@ -369,7 +369,7 @@ def test_add_key(document, key, item, data) -> None:
     if node.entries:
         nothing_lost(source, edits)
     assert notes(check(source, edits, changed(value, path, lambda m: {**m, key: item}))) == notes(text)
-    order = list(at(read(apply(text, edits)).documents[0].root.plain(), path))
+    order = list(value_at(read(apply(text, edits)).documents[0].root.plain(), path))
     assert order.index(key) == (order.index(after) + 1 if after is not None else len(order) - 1)
 
 
@@ -381,12 +381,12 @@ def test_remove(document, data) -> None:
     assume(found)
     node, path = data.draw(st.sampled_from(found))
 
-    def without(container):
+    def without_item(container):
         if isinstance(container, dict):
             return {k: v for k, v in container.items() if k != path[-1]}
         return [v for i, v in enumerate(container) if i != path[-1]]
 
-    check(source, remove(node), changed(value, path[:-1], without))
+    check(source, remove(node), changed(value, path[:-1], without_item))
 
 
 @given(documents(st.fixed_dictionaries({"values": st.lists(texts, max_size=5), "name": scalars})), st.data())

@@ -59,7 +59,7 @@ USER_DATA_RULES = {
 }
 
 
-def held(path: str, text: str) -> list[Object]:
+def parse_objects(path: str, text: str) -> list[Object]:
     return list(objects(Source.from_text(path, text)))
 
 
@@ -105,7 +105,9 @@ def judged(path: str, text: str, case: ExamplePair) -> tuple[Source, Report]:
     return source, report
 
 
-def told(source: Source, report: Report, lines_above: int = 0, indent: int = 0) -> list[tuple[str, str, int, int]]:
+def finding_places(
+    source: Source, report: Report, lines_above: int = 0, indent: int = 0
+) -> list[tuple[str, str, int, int]]:
     found = []
     for result in report.results:
         at = source.position(result.span.start)
@@ -135,7 +137,7 @@ def _differs(case: ExamplePair, host: Host) -> bool:
 
 @LAWS.about(lambda case: _is_embedded(case) and case.rule.name not in HOST_RULES)
 def a_host_changes_no_finding(case: ExamplePair) -> None:
-    plain = told(*judged("a.yaml", case.bad.text, case))
+    plain = finding_places(*judged("a.yaml", case.bad.text, case))
     for host in HOSTS:
         if _differs(case, host):
             continue
@@ -143,7 +145,7 @@ def a_host_changes_no_finding(case: ExamplePair) -> None:
         mark = "@@@@"
         above = host(mark + "\n")[1].split(mark)[0]
         lines, indent = above.count("\n"), len(above) - above.rfind("\n") - 1
-        assert told(*judged(path, text, case), lines, indent) == plain, host.__name__
+        assert finding_places(*judged(path, text, case), lines, indent) == plain, host.__name__
 
 
 def _is_embedded(case: ExamplePair) -> bool:
@@ -287,7 +289,9 @@ def an_object_of_hcl_has_the_findings_of_the_same_yaml(case: ExamplePair) -> Non
     roots = known_roots(case.bad.text)
     assert roots
     text = as_resources(roots)
-    assert [o.node.plain() for o in held("a.tf", text)] == [o.node.plain() for o in held("a.yaml", case.bad.text)]
+    assert [o.node.plain() for o in parse_objects("a.tf", text)] == [
+        o.node.plain() for o in parse_objects("a.yaml", case.bad.text)
+    ]
 
     def places(source: Source, report: Report) -> list[tuple[str, str, str]]:
         return sorted(
@@ -308,7 +312,7 @@ def a_fix_of_hcl_says_what_the_good_example_says(case: ExamplePair) -> None:
     done = mended("a.tf", as_resources(roots), case)
     assert not done.refused
     assert [o.node.plain() for o in objects(done.sources[0])] == [
-        o.node.plain() for o in held("a.yaml", TRIAL.good(case).text)
+        o.node.plain() for o in parse_objects("a.yaml", TRIAL.good(case).text)
     ]
 
 
@@ -490,11 +494,11 @@ spec: {}
 
 
 def test_a_rendered_chart_names_the_file_of_each_object() -> None:
-    found = held("-", RENDERED)
+    found = parse_objects("-", RENDERED)
     origins = [obj.document.origin for obj in found]
     assert origins == ["pools/templates/pool.yaml", "pools/templates/class.yaml", None]
     link = "# Source: https://karpenter.sh/docs/templates/\n"
-    (quoted,) = held("-", link + RENDERED.partition("pool.yaml\n")[2][:80])
+    (quoted,) = parse_objects("-", link + RENDERED.partition("pool.yaml\n")[2][:80])
     assert quoted.document.origin is None
 
 
@@ -516,7 +520,7 @@ def test_what_a_cluster_adds_to_an_object_is_no_finding(nodelint: Run) -> None:
     done = nodelint("check", "--format", "json", "--snapshot", "bundled", "-", stdin=text)
     report = json.loads(done.stdout)
     assert report["findings"] == []
-    found = held("-", text)
+    found = parse_objects("-", text)
     assert [obj.label for obj in found] == ["NodePool/default", "EC2NodeClass/default"]
 
 
@@ -573,7 +577,7 @@ class TestHeredocsOfTerraform:
     @pytest.mark.parametrize("mark", ["<<EOT", "<<-EOT", "<<-YAML"])
     def test_positions_are_those_of_the_file(self, mark: str) -> None:
         text = f"x = {mark}\n{indented(pool('spot'), '    ')}  {mark.lstrip('<-')}\n"
-        (obj,) = held("a.tf", text)
+        (obj,) = parse_objects("a.tf", text)
         source = obj.source
         assert source.position(obj.node.start)[:2] == (2, 5)
         assert source.line(source.position(obj.name_node.start).line).strip() == "name: default"
@@ -581,13 +585,13 @@ class TestHeredocsOfTerraform:
 
     def test_a_script_within_keeps_the_signs_of_both(self) -> None:
         text = f"command = <<-CMD\n    kubectl apply -f - <<EOF\n{pool('$${TYPE}', '${var.name}')}EOF\n  CMD\n"
-        (obj,) = held("a.tf", text)
+        (obj,) = parse_objects("a.tf", text)
         assert value_of(obj) is UNKNOWN
         assert obj.name is UNKNOWN
 
     def test_an_interpolation_is_unknown_and_lines_of_code_are_set_aside(self) -> None:
         text = "x = <<EOT\n%{ if var.a }\n" + pool('${lookup(var.m, "k", { a = 1 })}') + "%{ endif }\nEOT\n"
-        (obj,) = held("a.tf", text)
+        (obj,) = parse_objects("a.tf", text)
         assert value_of(obj) is UNKNOWN
         assert obj.partial
 
@@ -602,7 +606,7 @@ class TestHeredocsOfTerraform:
 
     def test_several_documents_are_told_apart(self) -> None:
         text = "x = <<-EOT\n" + indented(pool("spot", "a") + "---\n" + pool("spot", "b"), "    ") + "  EOT\n"
-        assert [obj.name for obj in held("a.tf", text)] == ["a", "b"]
+        assert [obj.name for obj in parse_objects("a.tf", text)] == ["a", "b"]
 
     def test_what_is_no_manifest_is_left_alone(self) -> None:
         source = Source.from_text(
@@ -615,14 +619,16 @@ class TestHeredocsOfTerraform:
 
     def test_a_script_in_a_heredoc(self) -> None:
         text = f"command = <<-CMD\n    kubectl apply -f - <<EOF\n{pool('$TYPE')}EOF\n  CMD\n"
-        (obj,) = held("a.tf", text)
+        (obj,) = parse_objects("a.tf", text)
         assert value_of(obj) is UNKNOWN
 
     def test_a_new_document_goes_only_where_there_are_several(self) -> None:
-        (obj,) = held("a.tf", "x = <<-EOT\n" + indented(pool("spot"), "    ") + "  EOT\n")
+        (obj,) = parse_objects("a.tf", "x = <<-EOT\n" + indented(pool("spot"), "    ") + "  EOT\n")
         with pytest.raises(edits.NotEditable):
             edits.add_document(obj.document, "a: 1\n")
-        first, _ = held("a.tf", "x = <<-EOT\n" + indented(pool("a") + "---\n" + pool("b"), "    ") + "  EOT\n")
+        first, _ = parse_objects(
+            "a.tf", "x = <<-EOT\n" + indented(pool("a") + "---\n" + pool("b"), "    ") + "  EOT\n"
+        )
         text = edits.apply(first.source.text, edits.add_document(first.document, "---\na: 1\n"))
         assert "[a]}\n    ---\n    a: 1\n    ---\n" in text
 
@@ -653,7 +659,7 @@ class TestObjectsOfHcl:
     """
 
     def test_values(self) -> None:
-        (obj,) = held("a.tf", self.WHOLE)
+        (obj,) = parse_objects("a.tf", self.WHOLE)
         assert obj.node.plain() == {
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodePool",
@@ -668,7 +674,7 @@ class TestObjectsOfHcl:
         }
 
     def test_spans_are_tight(self) -> None:
-        (obj,) = held("a.tf", self.WHOLE)
+        (obj,) = parse_objects("a.tf", self.WHOLE)
         items = obj.node.find("spec", "list")
         assert items is not None
         assert [item.text for item in items.items[4:]] == [
@@ -680,21 +686,21 @@ class TestObjectsOfHcl:
 
     def test_what_is_merged_may_lack_fields(self) -> None:
         text = 'manifest = merge({ apiVersion = "karpenter.sh/v1", kind = "NodePool", spec = {} }, var.more)\n'
-        (obj,) = held("a.tf", text)
+        (obj,) = parse_objects("a.tf", text)
         assert obj.partial
-        (whole,) = held("a.tf", text.replace("merge(", "yamlencode(").replace(", var.more)", ")"))
+        (whole,) = parse_objects("a.tf", text.replace("merge(", "yamlencode(").replace(", var.more)", ")"))
         assert not whole.partial
 
     def test_what_is_worked_out_elsewhere_may_hold_anything(self) -> None:
         text = 'm = { apiVersion = "karpenter.sh/v1", kind = "NodePool", spec = { template = { spec = %s } } }\n'
-        (hidden,) = held("a.tf", text % "merge({ taints = [] }, var.more)")
-        (shown,) = held("a.tf", text % "{ taints = [] }")
+        (hidden,) = parse_objects("a.tf", text % "merge({ taints = [] }, var.more)")
+        (shown,) = parse_objects("a.tf", text % "{ taints = [] }")
         assert (hidden.partial, shown.partial) == (True, False)
 
     def test_a_reference_is_no_object(self) -> None:
         text = 'ref = { apiVersion = "karpenter.k8s.aws/v1beta1", kind = "EC2NodeClass", name = "a" }\n'
-        assert held("a.tf", text) == []
-        assert held("a.tf", "".join(f"# {line}\n" for line in self.WHOLE.splitlines())) == []
+        assert parse_objects("a.tf", text) == []
+        assert parse_objects("a.tf", "".join(f"# {line}\n" for line in self.WHOLE.splitlines())) == []
 
     def test_what_cannot_be_read_is_set_aside_with_a_reason(self) -> None:
         source = Source.from_text("a.tf", 'm = {\n  apiVersion = "karpenter.sh/v1"\n  = 5\n  spec = {}\n}\n')
@@ -702,7 +708,9 @@ class TestObjectsOfHcl:
         assert [aside.reason for aside in source.set_aside] == ["an object of a form that is not read"]
 
     def test_a_comment_silences_a_rule(self) -> None:
-        text = as_resources([json.loads(json.dumps(obj.node.plain())) for obj in held("a.yaml", pool("spto"))])
+        text = as_resources(
+            [json.loads(json.dumps(obj.node.plain())) for obj in parse_objects("a.yaml", pool("spto"))]
+        )
         for place in ("values = ", "manifest = "):
             line = next(line for line in text.splitlines() if place in line)
             pad = line[: len(line) - len(line.lstrip())]
@@ -738,11 +746,11 @@ class TestEditsOfHcl:
     @staticmethod
     def edited(change: Callable[[Node], list[Edit]], text: str = OBJECT) -> list[str]:
         """The lines that are other than before, with `-` and `+`."""
-        (obj,) = held("a.tf", text)
+        (obj,) = parse_objects("a.tf", text)
         spec = obj.node.get("spec")
         assert spec is not None
         new = edits.apply(text, change(spec))
-        assert len(held("a.tf", new)) == 1
+        assert len(parse_objects("a.tf", new)) == 1
         lines = difflib.ndiff(text.splitlines(), new.splitlines())
         return [line for line in lines if line[0] in "+-"]
 
@@ -817,7 +825,7 @@ class TestEditsOfHcl:
         ]
 
     def test_what_cannot_be_done_is_told(self) -> None:
-        (obj,) = held("a.tf", OBJECT)
+        (obj,) = parse_objects("a.tf", OBJECT)
         weight = obj.node.find("spec", "weight")
         assert weight is not None
         for attempt in (
@@ -833,64 +841,64 @@ class TestEditsOfHcl:
 class TestScripts:
     def test_what_the_shell_expands_is_unknown(self) -> None:
         for value in ("$TYPE", "$type", "${type:-spot}", "$(get type)", "`get type`", '"$1"'):
-            (obj,) = held("a.sh", f"kubectl apply -f - <<EOF\n{pool(value)}EOF\n")
+            (obj,) = parse_objects("a.sh", f"kubectl apply -f - <<EOF\n{pool(value)}EOF\n")
             assert value_of(obj) is UNKNOWN, value
 
     @pytest.mark.parametrize("mark", ["'EOF'", '"EOF"', "\\EOF"])
     def test_a_quoted_word_leaves_the_text_as_it_is(self, mark: str) -> None:
-        (obj,) = held("a.sh", f"kubectl apply -f - <<{mark}\n{pool('$TYPE')}EOF\n")
+        (obj,) = parse_objects("a.sh", f"kubectl apply -f - <<{mark}\n{pool('$TYPE')}EOF\n")
         assert value_of(obj) == "$TYPE"
-        (obj,) = held("a.sh", f"envsubst <<{mark} | kubectl apply -f -\n{pool('$TYPE')}EOF\n")
+        (obj,) = parse_objects("a.sh", f"envsubst <<{mark} | kubectl apply -f -\n{pool('$TYPE')}EOF\n")
         assert value_of(obj) is UNKNOWN
 
     def test_leading_tabs_are_no_part_of_the_text(self) -> None:
         text = f"\tcat <<-EOF\n{indented(pool('spot'), chr(9))}\tEOF\n"
-        (obj,) = held("a.sh", text)
+        (obj,) = parse_objects("a.sh", text)
         assert isinstance(obj, NodePool)
         where = obj.requirements_node
         assert where is not None
         new = edits.apply(text, edits.add_item(where, {"key": "a", "operator": "Exists"}))
         assert "\n\t        - {key: a, operator: Exists}\n" in new
-        assert [obj.node.plain() for obj in held("a.sh", new)]
+        assert [obj.node.plain() for obj in parse_objects("a.sh", new)]
 
     def test_a_user_data_script_keeps_its_text(self) -> None:
         text = (
             "cat <<EOF\napiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\n"
             "spec:\n  userData: |\n    echo $name $(date)\nEOF\n"
         )
-        (obj,) = held("a.sh", text)
+        (obj,) = parse_objects("a.sh", text)
         assert isinstance(obj, EC2NodeClass)
         user_data = obj.node.find("spec", "userData")
         assert user_data is not None
         assert user_data.value == "echo $name $(date)\n"
 
     def test_a_heredoc_that_does_not_end_is_none(self) -> None:
-        assert held("a.sh", f"cat <<EOF\n{pool('spot')}") == []
-        assert held("a.sh", f"# cat <<EOF\n{pool('spot')}EOF\n") == []
-        assert held("a.sh", f"cat <<<EOF\n{pool('spot')}EOF\n") == []
+        assert parse_objects("a.sh", f"cat <<EOF\n{pool('spot')}") == []
+        assert parse_objects("a.sh", f"# cat <<EOF\n{pool('spot')}EOF\n") == []
+        assert parse_objects("a.sh", f"cat <<<EOF\n{pool('spot')}EOF\n") == []
 
 
 class TestMarkdown:
     @pytest.mark.parametrize("word", ["yaml", "yml", "YAML", "{.yaml}", 'yaml title="pool.yaml"'])
     def test_fences(self, word: str) -> None:
-        assert len(held("a.md", f"```{word}\n{pool('spot')}```\n")) == 1
-        assert len(held("a.md", f"~~~~{word}\n{pool('spot')}# ~~~\n~~~~\n")) == 1
+        assert len(parse_objects("a.md", f"```{word}\n{pool('spot')}```\n")) == 1
+        assert len(parse_objects("a.md", f"~~~~{word}\n{pool('spot')}# ~~~\n~~~~\n")) == 1
 
     @pytest.mark.parametrize("word", ["", "text"])
     def test_a_fence_that_names_no_language(self, word: str) -> None:
-        assert len(held("a.md", f"```{word}\n{pool('spot')}```\n")) == 1
-        assert len(held("a.md", f"```{word}\nkubectl apply -f - <<EOF\n{pool('spot')}EOF\n```\n")) == 1
-        assert held("a.md", f"```{word}\n$ kubectl get nodepool -o yaml\n{pool('spot')}```\n") == []
+        assert len(parse_objects("a.md", f"```{word}\n{pool('spot')}```\n")) == 1
+        assert len(parse_objects("a.md", f"```{word}\nkubectl apply -f - <<EOF\n{pool('spot')}EOF\n```\n")) == 1
+        assert parse_objects("a.md", f"```{word}\n$ kubectl get nodepool -o yaml\n{pool('spot')}```\n") == []
 
     def test_an_excerpt_is_not_told_what_it_lacks(self) -> None:
         lines = pool("spot").replace(
             "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n", ""
         )
-        (obj,) = held("a.md", f"```yaml\n{lines}```\n")
+        (obj,) = parse_objects("a.md", f"```yaml\n{lines}```\n")
         assert obj.partial
-        (obj,) = held("a.md", f"```yaml\n{pool('spot')}```\n")
+        (obj,) = parse_objects("a.md", f"```yaml\n{pool('spot')}```\n")
         assert not obj.partial
-        (obj,) = held("a.md", "```yaml\n" + pool("spot") + "  # ...\n```\n")
+        (obj,) = parse_objects("a.md", "```yaml\n" + pool("spot") + "  # ...\n```\n")
         assert obj.partial
 
     def test_a_fence_that_is_no_yaml_is_no_error(self) -> None:
@@ -899,7 +907,7 @@ class TestMarkdown:
         assert len(source.set_aside) == 1
 
     def test_terraform_in_a_fence(self) -> None:
-        (obj,) = held("a.md", f"```hcl\n{OBJECT}```\n")
+        (obj,) = parse_objects("a.md", f"```hcl\n{OBJECT}```\n")
         assert obj.document.host == "hcl"
 
     def test_text_is_not_read(self) -> None:
@@ -979,7 +987,7 @@ class TestBranches:
 
     @pytest.mark.parametrize("written", ["hypershift.openshift.io/{{ .v }}", "other.example/v1"])
     def test_the_api_of_another_group_is_none_of_karpenters(self, written: str) -> None:
-        assert held("a.yaml", pool("spto").replace("karpenter.sh/v1", written)) == []
+        assert parse_objects("a.yaml", pool("spto").replace("karpenter.sh/v1", written)) == []
 
     def test_of_whole_objects_in_two_branches_the_one_of_v1_is_judged(self) -> None:
         old = pool("spot").replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
@@ -1060,9 +1068,9 @@ class TestYamlWithinYaml:
         text = pool("spot").replace(
             "  name: default\n", f"  name: default\n  annotations:\n    last: |\n      {inner}\n", 1
         )
-        assert len(held("a.yaml", text)) == 1
+        assert len(parse_objects("a.yaml", text)) == 1
         outer = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    last: |\n      {inner}\n"
-        assert held("a.yaml", outer) == []
+        assert parse_objects("a.yaml", outer) == []
 
     def test_references_are_no_objects(self) -> None:
         text = (
@@ -1070,27 +1078,27 @@ class TestYamlWithinYaml:
             "    - {apiVersion: karpenter.sh/v1, kind: NodeClaim, name: a}\n"
             "    - {apiVersion: karpenter.sh/v1, kind: NodePool, name: a}\n"
         )
-        assert held("a.yaml", text) == []
+        assert parse_objects("a.yaml", text) == []
 
     def test_a_script_in_a_workflow(self) -> None:
         step = "jobs:\n  a:\n    steps:\n      - run: |\n          kubectl apply -f - <<EOF\n"
         for value in ("${{ inputs.type }}", "$type", "$(get type)"):
             text = step + indented(pool(value), "          ") + "          EOF\n"
-            (obj,) = held("ci.yaml", text)
+            (obj,) = parse_objects("ci.yaml", text)
             assert value_of(obj) is UNKNOWN
             assert obj.source.problems == []
 
     def test_a_text_in_a_text_in_a_text(self) -> None:
         values = "extraObjects:\n  - |\n" + indented(pool("${var.x}", "inner"), "    ")
         text = "values = [<<-EOT\n" + indented(values, "    ") + "    EOT\n]\n"
-        (obj,) = held("a.tf", text)
+        (obj,) = parse_objects("a.tf", text)
         assert (obj.name, value_of(obj)) == ("inner", UNKNOWN)
         inner = indented(values, "        ")
         application = f"apiVersion: v1\nkind: ConfigMap\ndata:\n  app.yaml: |\n    helm:\n      values: |\n{inner}"
-        (obj,) = held("a.yaml", application)
+        (obj,) = parse_objects("a.yaml", application)
         assert obj.source.position(obj.node.start)[:2] == (9, 13)
         tabs = indented(application.replace("${var.x}", "$(x)"), "\t")
-        (obj,) = held("a.sh", f"cat <<-EOF\n{tabs}\tEOF\n")
+        (obj,) = parse_objects("a.sh", f"cat <<-EOF\n{tabs}\tEOF\n")
         assert (obj.name, value_of(obj)) == ("inner", UNKNOWN)
 
     def test_a_folded_manifest_is_said_to_be_unread(self) -> None:
@@ -1128,7 +1136,7 @@ hcl_values = st.recursive(
 def test_hcl_says_what_it_was_made_from(value: Any) -> None:
     root = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"x": value}}
     text = f"manifest = {as_hcl(root)}\n"
-    (obj,) = held("a.tf", text)
+    (obj,) = parse_objects("a.tf", text)
     assert obj.node.plain() == root
 
 
@@ -1137,7 +1145,7 @@ def test_hcl_agrees_with_another_parser(value: Any) -> None:
     hcl2 = pytest.importorskip("hcl2")
     root = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"x": value}}
     text = f"manifest = {as_hcl(root)}\n"
-    (obj,) = held("a.tf", text)
+    (obj,) = parse_objects("a.tf", text)
 
     def plain(found: Any) -> Any:
         if isinstance(found, dict):
@@ -1193,42 +1201,42 @@ class TestNoFalseAlarm:
 
     def test_what_is_deleted_or_patched_by_a_script(self) -> None:
         short = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
-        assert held("a.sh", f"kubectl delete -f - <<EOF\n{short}EOF\n") == []
-        (obj,) = held("a.sh", f'kubectl patch nodepool a --patch "$(cat <<EOF\n{short}EOF\n)"\n')
+        assert parse_objects("a.sh", f"kubectl delete -f - <<EOF\n{short}EOF\n") == []
+        (obj,) = parse_objects("a.sh", f'kubectl patch nodepool a --patch "$(cat <<EOF\n{short}EOF\n)"\n')
         assert obj.partial
 
     def test_a_play_that_takes_an_object_away(self) -> None:
         inner = "    definition: {apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}}\n"
-        assert held("a.yaml", f"- kubernetes.core.k8s:\n    state: absent\n{inner}") == []
+        assert parse_objects("a.yaml", f"- kubernetes.core.k8s:\n    state: absent\n{inner}") == []
 
     def test_the_base_of_a_composition_is_a_part(self) -> None:
         text = (
             "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec:\n  resources:\n    - base:\n"
             "        spec:\n          manifest: {apiVersion: karpenter.sh/v1, kind: NodePool, spec: {weight: 1}}\n"
         )
-        (obj,) = held("a.yaml", text)
+        (obj,) = parse_objects("a.yaml", text)
         assert obj.partial
 
     def test_a_patch_of_a_pool_of_auto_mode_or_of_another_cloud(self) -> None:
         for key in ("eks.amazonaws.com/instance-category", "karpenter.azure.com/sku-family"):
             line = {"key": key, "operator": "In", "values": ["c"]}
-            assert held("a.yaml", in_patch("NodePool", [("/spec/template/spec/requirements/-", line)])) == []
+            assert parse_objects("a.yaml", in_patch("NodePool", [("/spec/template/spec/requirements/-", line)])) == []
             whole = pool("c").replace("group: karpenter.k8s.aws, kind: EC2NodeClass, ", "")
-            assert held("a.yaml", whole.replace("karpenter.sh/capacity-type", key)) == []
+            assert parse_objects("a.yaml", whole.replace("karpenter.sh/capacity-type", key)) == []
         own = {"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c"]}
-        assert len(held("a.yaml", in_patch("NodePool", [("/spec/template/spec/requirements/-", own)]))) == 1
+        assert len(parse_objects("a.yaml", in_patch("NodePool", [("/spec/template/spec/requirements/-", own)]))) == 1
 
     def test_a_patch_of_operations_for_another_kind_or_version(self) -> None:
         text = in_patch("NodePool", [("/spec/weight", "x")])
-        assert len(held("a.yaml", text)) == 1
-        assert held("a.yaml", text.replace("kind: NodePool", "kind: Deployment")) == []
-        assert held("a.yaml", text.replace("kind: NodePool", "kind: NodePool\n      version: v1beta1")) == []
-        assert held("a.yaml", text.replace("op: replace", "op: remove")) == []
+        assert len(parse_objects("a.yaml", text)) == 1
+        assert parse_objects("a.yaml", text.replace("kind: NodePool", "kind: Deployment")) == []
+        assert parse_objects("a.yaml", text.replace("kind: NodePool", "kind: NodePool\n      version: v1beta1")) == []
+        assert parse_objects("a.yaml", text.replace("op: replace", "op: remove")) == []
 
     def test_what_only_looks_like_a_heredoc_in_a_script(self) -> None:
         for line in ('echo "<<EOF"', "echo 'use <<EOF'", "echo $((1<<2))", "grep <<< EOF", "# <<EOF"):
-            assert len(held("a.sh", f"{line}\ncat <<EOF\n{pool('spot')}EOF\n")) == 1
-        assert len(held("a.sh", f'x="$(cat <<EOF\n{pool("spot")}EOF\n)"\n')) == 1
+            assert len(parse_objects("a.sh", f"{line}\ncat <<EOF\n{pool('spot')}EOF\n")) == 1
+        assert len(parse_objects("a.sh", f'x="$(cat <<EOF\n{pool("spot")}EOF\n)"\n')) == 1
 
     def test_tabs_of_different_number_are_taken_away_by_a_shell(self) -> None:
         first, _, rest = pool("spot").partition("\n")
@@ -1268,11 +1276,11 @@ def _fits_values(case: ExamplePair) -> bool:
 
 @LAWS.about(_fits_values)
 def values_of_a_release_change_no_finding(case: ExamplePair) -> None:
-    if len(held("a.yaml", in_values(case.bad.text))) != len(held("a.yaml", case.bad.text)):
+    if len(parse_objects("a.yaml", in_values(case.bad.text))) != len(parse_objects("a.yaml", case.bad.text)):
         assert "spec:" not in case.bad.text, "an object with a spec is found wherever it stands"
         return
 
-    def said(source: Source, report: Report) -> list[tuple[str, str, str]]:
+    def finding_lines(source: Source, report: Report) -> list[tuple[str, str, str]]:
         return sorted(
             (r.rule.name, r.finding.message, source.line(_line(source, r.span.start)).lstrip(" -"))
             for r in report.results
@@ -1281,7 +1289,9 @@ def values_of_a_release_change_no_finding(case: ExamplePair) -> None:
     def _line(source: Source, at: int) -> int:
         return source.position(at).line
 
-    assert said(*judged("a.yaml", in_values(case.bad.text), case)) == said(*judged("a.yaml", case.bad.text, case))
+    assert finding_lines(*judged("a.yaml", in_values(case.bad.text), case)) == finding_lines(
+        *judged("a.yaml", case.bad.text, case)
+    )
 
 
 @LAWS.about(lambda case: _fits_values(case) and has_fix(case))

@@ -37,7 +37,7 @@ def test_ignoring_the_better_explanation_does_not_bring_the_worse_one(check: Cal
     assert check(pool, select=["controller-check"]).results == ()
 
 
-def _one(check_: Callable[[EC2NodeClass, Context], Findings], name: str) -> dict[str, Rule]:
+def _single_rule(check_: Callable[[EC2NodeClass, Context], Findings], name: str) -> dict[str, Rule]:
     made = rule(on=EC2NodeClass, group="correctness", fix="safe")(check_)
     return {name: made._replace(name=name, text=lambda: "A page.")}
 
@@ -62,7 +62,7 @@ def test_what_the_strict_profile_alone_shows_is_looked_for_where_it_matters() ->
     def judged(text: str, selection: Selection = DEFAULTS) -> tuple[int, int]:
         asked.clear()
         found = lint(
-            [Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), _one(check_, "habit"), selection)
+            [Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), _single_rule(check_, "habit"), selection)
         )
         return len(asked), len(found.results)
 
@@ -79,7 +79,7 @@ def test_a_fix_that_would_break_the_file_is_left_out_and_named() -> None:
         yield found._replace(edits=[Edit(edit.source, edit.start, edit.end, "[")])
 
     source = Source.from_text("a.yaml", CLASS)
-    done = fix([source], LintRequest(Target(NEWEST), _one(breaks, "breaks")))
+    done = fix([source], LintRequest(Target(NEWEST), _single_rule(breaks, "breaks")))
     assert done.sources[0].text == CLASS
     assert done.applied == ()
     assert [(r.rule.name, why) for r, why in done.refused] == [("breaks", "the file would no longer parse")]
@@ -91,7 +91,7 @@ def test_a_fix_at_the_end_of_a_document_is_tried_with_what_follows() -> None:
         yield _role(node_class)._replace(edits=[Edit(node_class.source, at, at, "  tags: {a: b}\n  ")])
 
     text = f"{CLASS}---\n{CLASS.replace('name: default', 'name: other')}"
-    done = fix([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), _one(appends, "appends")))
+    done = fix([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), _single_rule(appends, "appends")))
     (result,) = done.applied
     assert result.object.name == "other", "nothing follows it"
     assert [why for _, why in done.refused] == ["the file would no longer parse"]
@@ -104,7 +104,7 @@ def test_a_fix_that_the_api_server_would_refuse_is_left_out() -> None:
         yield Finding(at=node, message="`terms` are to go", edits=[Edit(node.source, node.start, node.end, "[]")])
 
     source = Source.from_text("a.yaml", CLASS)
-    done = fix([source], LintRequest(Target(NEWEST), _one(empties, "empties")))
+    done = fix([source], LintRequest(Target(NEWEST), _single_rule(empties, "empties")))
     assert done.sources[0].text == CLASS
     assert "the API server would refuse the file" in done.refused[0][1]
 
@@ -113,7 +113,7 @@ def test_a_fix_that_never_settles_ends() -> None:
     def grows(node_class: EC2NodeClass, context: Context) -> Findings:
         yield _role(node_class)
 
-    done = fix([Source.from_text("a.yaml", CLASS)], LintRequest(Target(NEWEST), _one(grows, "grows")))
+    done = fix([Source.from_text("a.yaml", CLASS)], LintRequest(Target(NEWEST), _single_rule(grows, "grows")))
     assert done.sources[0].documents[0].root is not None
     assert len(done.report.results) == 1
 
@@ -123,7 +123,7 @@ def test_unsafe_fixes_wait_until_they_are_asked_for() -> None:
         if node_class.node.find("spec", "role").value == "KarpenterNodeRole-main":  # type: ignore[union-attr]
             yield _role(node_class)._replace(safety="unsafe")
 
-    rules = _one(careful, "careful")
+    rules = _single_rule(careful, "careful")
     source = Source.from_text("a.yaml", CLASS)
     assert fix([source], LintRequest(Target(NEWEST), rules)).sources[0].text == CLASS
     assert (
@@ -145,7 +145,7 @@ def _about_roles(needs: tuple[FactKind, ...]) -> dict[str, Rule]:
         if not context.facts.exists(Question.make("roles", ("name", "KarpenterNodeRole-main"))):
             yield _role(node_class)
 
-    rules = _one(about_roles, "about-roles")
+    rules = _single_rule(about_roles, "about-roles")
     return {"about-roles": rules["about-roles"]._replace(needs=needs)}
 
 
@@ -194,7 +194,7 @@ def test_fixes_go_on_until_nothing_changes() -> None:
         if node is not None and not node.text.endswith("xxxxx"):
             yield _role(node_class)
 
-    done = fix([Source.from_text("a.yaml", CLASS)], LintRequest(Target(NEWEST), _one(grows, "grows")))
+    done = fix([Source.from_text("a.yaml", CLASS)], LintRequest(Target(NEWEST), _single_rule(grows, "grows")))
     assert "role: KarpenterNodeRole-mainxxxxx\n" in done.sources[0].text
     assert (len(done.applied), done.report.results) == (5, ())
 

@@ -15,7 +15,7 @@ Check = Callable[..., Report]
 AMD = "key: kubernetes.io/arch, operator: In, values: [amd64]"
 
 
-def told(report: Report, rule: str) -> list[str]:
+def severities_of(report: Report, rule: str) -> list[str]:
     return [r.severity for r in report.results if r.rule.name == rule]
 
 
@@ -42,7 +42,7 @@ def bound(label: str, operator: str, value: str) -> str:
     ],
 )
 def test_bounds_in_gib_and_gbits(check: Check, label: str, operator: str, value: str, expected: bool) -> None:
-    assert bool(told(check(bound(label, operator, value)), "bound-in-another-unit")) is expected
+    assert bool(severities_of(check(bound(label, operator, value)), "bound-in-another-unit")) is expected
 
 
 def categories(values: str, *more: str, taint: str = "") -> str:
@@ -67,7 +67,7 @@ GENERATION = "key: karpenter.k8s.aws/instance-generation, operator: Gt, values: 
     ],
 )
 def test_accelerators_among_cpu_types(check: Check, text: str, expected: bool) -> None:
-    assert bool(told(check(text), "accelerators-beside-cpus")) is expected
+    assert bool(severities_of(check(text), "accelerators-beside-cpus")) is expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_taints_that_agents_remove(check: Check, field: str, key: str, expected:
     text = nodepool(AMD).replace(
         "      requirements:", f"      {field}: [{{key: {key}, effect: NoExecute}}]\n      requirements:"
     )
-    assert bool(told(check(text), "startup-taint-as-taint")) is expected
+    assert bool(severities_of(check(text), "startup-taint-as-taint")) is expected
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_taints_that_agents_remove(check: Check, field: str, key: str, expected:
     ],
 )
 def test_no_metadata_service(check: Check, lines: list[str], ami: str, expected: bool) -> None:
-    assert told(check(nodeclass(*lines, ami=ami)), "imds-disabled") == ["error"] * expected
+    assert severities_of(check(nodeclass(*lines, ami=ami)), "imds-disabled") == ["error"] * expected
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_no_metadata_service(check: Check, lines: list[str], ami: str, expected:
 )
 def test_volumes_that_do_not_boot(check: Check, ami: str, device: str, kind: str, expected: bool) -> None:
     volume = f"{{deviceName: {device}, ebs: {{volumeSize: 500Gi, volumeType: {kind}, encrypted: true}}}}"
-    found = told(check(nodeclass(f"blockDeviceMappings: [{volume}]", ami=ami)), "unbootable-volume-type")
+    found = severities_of(check(nodeclass(f"blockDeviceMappings: [{volume}]", ami=ami)), "unbootable-volume-type")
     assert found == ["error"] * expected
 
 
@@ -136,7 +136,7 @@ def test_static_pools_and_their_limit(
     text = nodepool(AMD).replace(
         "  template:", f"  replicas: {replicas}\n  limits: {{nodes: {limit}}}\n  template:", 1
     )
-    assert told(check(text, karpenter=release), "replicas-beyond-limit") == expected
+    assert severities_of(check(text, karpenter=release), "replicas-beyond-limit") == expected
 
 
 def commented(expire: str = "720h", nodes: str = "10%", capacity: str = "spot, on-demand") -> str:
@@ -177,7 +177,7 @@ def commented(expire: str = "720h", nodes: str = "10%", capacity: str = "spot, o
     ],
 )
 def test_comments_that_say_another_value(check: Check, text: str, expected: bool) -> None:
-    assert bool(told(check(text), "comment-against-value")) is expected
+    assert bool(severities_of(check(text), "comment-against-value")) is expected
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_comments_that_say_another_value(check: Check, text: str, expected: bool
     ],
 )
 def test_roles_with_a_path(check: Check, role: str, release: str, expected: list[str]) -> None:
-    assert told(check(nodeclass(role=role), karpenter=release), "controller-check") == expected
+    assert severities_of(check(nodeclass(role=role), karpenter=release), "controller-check") == expected
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_kubelet_settings_that_a_family_does_not_get(
     check: Check, setting: str, ami: str, release: str, expected: list[str]
 ) -> None:
     text = nodeclass(f"kubelet: {{{setting}}}", ami=ami)
-    assert told(check(text, karpenter=release), "controller-check") == expected
+    assert severities_of(check(text, karpenter=release), "controller-check") == expected
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_kubelet_settings_that_a_family_does_not_get(
     ],
 )
 def test_a_name_that_every_image_has(check: Check, term: str, expected: list[str]) -> None:
-    assert told(check(nodeclass("amiFamily: AL2023", ami=term)), "controller-check") == expected
+    assert severities_of(check(nodeclass("amiFamily: AL2023", ami=term)), "controller-check") == expected
 
 
 EKS = "/aws/service/eks/optimized-ami/1.33"
@@ -248,7 +248,7 @@ EKS = "/aws/service/eks/optimized-ami/1.33"
 )
 def test_paths_of_published_images(check: Check, path: str, expected: bool) -> None:
     text = nodeclass("amiFamily: AL2023", ami=f"ssmParameter: {path}")
-    assert bool(told(check(text), "unpublished-parameter")) is expected
+    assert bool(severities_of(check(text), "unpublished-parameter")) is expected
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_soft_eviction(check: Check, soft: str, hard: str, expected: bool) -> No
         f"evictionHard: {{memory.available: {hard}}}, evictionSoft: {{memory.available: {soft}}}, "
         "evictionSoftGracePeriod: {memory.available: 1m}"
     )
-    found = told(check(nodeclass(f"kubelet: {{{settings}}}")), "soft-eviction-below-hard")
+    found = severities_of(check(nodeclass(f"kubelet: {{{settings}}}")), "soft-eviction-below-hard")
     assert bool(found) is expected
 
 
@@ -287,7 +287,7 @@ def test_soft_eviction(check: Check, soft: str, hard: str, expected: bool) -> No
 def test_budgets_for_reasons_that_never_come_up(check: Check, spec: str, reasons: str, expected: bool) -> None:
     budgets = f"budgets: [{{nodes: '20%'}}, {{nodes: '0', reasons: {reasons}}}]"
     text = nodepool(AMD).replace("  template:", f"  disruption: {{{spec}, {budgets}}}\n  template:", 1)
-    assert told(check(text), "budget-without-effect") == ["info"] * expected
+    assert severities_of(check(text), "budget-without-effect") == ["info"] * expected
 
 
 def test_a_static_pool_is_not_consolidated(check: Check) -> None:
@@ -295,8 +295,8 @@ def test_a_static_pool_is_not_consolidated(check: Check) -> None:
     moving = nodepool(AMD).replace("  template:", policy, 1)
     still = moving.replace("  disruption:", "  replicas: 3\n  disruption:", 1)
     rule = "consolidation-of-static-pool"
-    assert told(check(still, select=[rule]), rule) == ["info"]
-    assert not told(check(moving, select=[rule]), rule)
+    assert severities_of(check(still, select=[rule]), rule) == ["info"]
+    assert not severities_of(check(moving, select=[rule]), rule)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_static_pool_is_not_consolidated(check: Check) -> None:
 )
 def test_kubernetes_outside_the_range_of_a_release(check: Check, kubernetes: str, expected: list[str]) -> None:
     report = check(nodepool(AMD), karpenter="1.5.0", kubernetes=kubernetes)
-    assert told(report, "unsupported-kubernetes") == expected
+    assert severities_of(report, "unsupported-kubernetes") == expected
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_a_second_disk_that_is_marked_as_the_root(
 ) -> None:
     volume = f"{{deviceName: {device}, rootVolume: true, ebs: {{volumeSize: 50Gi, encrypted: true}}}}"
     text = nodeclass(f"blockDeviceMappings: [{volume}]", *more, ami=ami)
-    assert bool(told(check(text), "root-volume-device")) is expected
+    assert bool(severities_of(check(text), "root-volume-device")) is expected
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,10 @@ def test_tags_of_two_clusters(check: Check, subnets: str, groups: str, expected:
     ],
 )
 def test_local_disks_of_windows(check: Check, ami: str, expected: list[str]) -> None:
-    assert told(check(nodeclass("instanceStorePolicy: RAID0", ami=ami)), "instance-store-without-disks") == expected
+    assert (
+        severities_of(check(nodeclass("instanceStorePolicy: RAID0", ami=ami)), "instance-store-without-disks")
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -372,7 +375,7 @@ def test_local_disks_of_windows(check: Check, ami: str, expected: list[str]) -> 
 )
 def test_logins_that_user_data_opens(check: Check, line: str, expected: bool) -> None:
     text = nodeclass("userData: |", "  #!/bin/bash", f"  {line}")
-    assert told(check(text, select=["login-in-user-data"]), "login-in-user-data") == ["info"] * expected
+    assert severities_of(check(text, select=["login-in-user-data"]), "login-in-user-data") == ["info"] * expected
 
 
 @pytest.mark.parametrize(
@@ -388,7 +391,7 @@ def test_logins_that_user_data_opens(check: Check, line: str, expected: bool) ->
 )
 def test_gpus_of_any_generation(check: Check, values: str, more: tuple[str, ...], expected: bool) -> None:
     text = categories(values, *more, taint="{key: nvidia.com/gpu, effect: NoSchedule}")
-    assert told(check(text, select=["any-gpu-generation"]), "any-gpu-generation") == ["info"] * expected
+    assert severities_of(check(text, select=["any-gpu-generation"]), "any-gpu-generation") == ["info"] * expected
 
 
 @pytest.mark.parametrize(
@@ -396,7 +399,7 @@ def test_gpus_of_any_generation(check: Check, values: str, more: tuple[str, ...]
 )
 def test_the_account_of_examples(check: Check, owner: str, expected: bool) -> None:
     text = nodeclass("amiFamily: AL2023", ami=f"name: golden-*, owner: {owner}")
-    assert bool(told(check(text), "placeholder-left")) is expected
+    assert bool(severities_of(check(text), "placeholder-left")) is expected
 
 
 @pytest.mark.parametrize(

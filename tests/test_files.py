@@ -266,7 +266,7 @@ def test_what_was_saved_or_removed_meanwhile_stays_as_it_is(tmp_path: Path) -> N
 @pytest.mark.parametrize("swaps", [True, False])
 def test_a_save_at_the_very_moment_is_not_lost(swaps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At each of the moments between two looks at the file, somebody saves it or removes it."""
-    if swaps and not atomic_write.exchange(str(made(tmp_path / "one")), str(made(tmp_path / "two"))):
+    if swaps and not atomic_write.exchange(str(make_empty(tmp_path / "one")), str(make_empty(tmp_path / "two"))):
         pytest.skip("this system cannot exchange files")
     path = tmp_path / "file"
     real = {name: getattr(atomic_write, name) for name in ("_identity", "exchange")}
@@ -324,7 +324,7 @@ def test_a_save_at_the_very_moment_is_not_lost(swaps: bool, tmp_path: Path, monk
     assert tried >= 3
 
 
-def made(path: Path) -> Path:
+def make_empty(path: Path) -> Path:
     path.write_bytes(b"")
     return path
 

@@ -28,7 +28,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found(nodelint: Run, *args: str) -> list[dict[str, Any]]:
+def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
     said = nodelint("check", *(args or (".",)), "--select", RULE, "--format", "json").stdout
     return [each for each in json.loads(said)["findings"] if each["rule"] == RULE]
 
@@ -53,7 +53,7 @@ def test_only_what_cannot_be_and_is_meant_for_a_pool_is_told(
     here: Path, nodelint: Run, asked: str, told: bool
 ) -> None:
     (here / "web.yaml").write_text(pod(asked))
-    assert bool(found(nodelint)) == told
+    assert bool(findings_of(nodelint)) == told
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_may_be_for_nodes_of_others_is_only_mentioned(
     here: Path, nodelint: Run, asked: str, severity: str
 ) -> None:
     (here / "web.yaml").write_text(pod(asked))
-    (finding,) = found(nodelint)
+    (finding,) = findings_of(nodelint)
     assert finding["severity"] == severity
     assert ("unless nodes of others" in finding["note"]) == (severity == "info")
 
@@ -92,7 +92,7 @@ def test_a_label_or_value_that_no_node_has_is_taken_for_the_one_meant(
     here: Path, nodelint: Run, asked: str, meant: str | None
 ) -> None:
     (here / "web.yaml").write_text(pod(f"nodeSelector:\n  {asked}"))
-    findings = found(nodelint)
+    findings = findings_of(nodelint)
     if meant is None:
         assert not findings
         return
@@ -106,21 +106,21 @@ def test_a_label_or_value_that_no_node_has_is_taken_for_the_one_meant(
 def test_complete_pools_make_each_workload_theirs(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {other: label}"))
     (here / "nodelint.yaml").write_text(f"rules:\n  {RULE}: {{pools: complete}}\n")
-    (finding,) = found(nodelint)
+    (finding,) = findings_of(nodelint)
     assert finding["severity"] == "error"
     assert nodelint("check", ".").returncode == 1
 
 
 def test_less_than_the_repository_may_lack_the_pool(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {team: web}"))
-    assert not found(nodelint, "pools.yaml", "web.yaml")
-    assert found(nodelint, ".")
+    assert not findings_of(nodelint, "pools.yaml", "web.yaml")
+    assert findings_of(nodelint, ".")
 
 
 def test_a_node_group_that_names_the_label_may_take_it(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {team: web}"))
     (here / "cluster.yaml").write_text(NODE_GROUPS.replace("tier: front", "team: web"))
-    assert not found(nodelint)
+    assert not findings_of(nodelint)
 
 
 BLOCK = """resource "kubernetes_deployment" "web" {
@@ -149,22 +149,22 @@ BUILT = {
 @pytest.mark.parametrize("form", BUILT)
 def test_a_node_group_may_take_what_is_built(here: Path, nodelint: Run, form: str) -> None:
     write_files(here, BUILT[form])
-    assert found(nodelint)
+    assert findings_of(nodelint)
     (here / "cluster.yaml").write_text(NODE_GROUPS.replace("tier: front", "team: web"))
-    assert not found(nodelint)
+    assert not findings_of(nodelint)
 
 
 def test_a_pool_of_which_a_part_is_known_keeps_the_rule_silent(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {team: web}"))
     part = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: other}\n$patch: merge\nspec: {weight: 1}\n"
     (here / "patch.yaml").write_text(part)
-    assert not found(nodelint)
+    assert not findings_of(nodelint)
 
 
 def test_a_comment_in_the_file_of_the_workload_silences_it(here: Path, nodelint: Run) -> None:
     asked = f"nodeSelector: {{team: web}} # nodelint: ignore[{RULE}] another repository has the pool"
     (here / "web.yaml").write_text(pod(asked))
-    assert not found(nodelint)
+    assert not findings_of(nodelint)
 
 
 def test_a_workload_is_no_object_that_is_counted(here: Path, nodelint: Run) -> None:
@@ -221,7 +221,7 @@ def test_durations_are_read_from_1_12_on(here: Path, nodelint: Run) -> None:
 
 def test_a_label_that_no_pool_has_is_named_and_no_pool_blamed(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(pod("nodeSelector: {team: batch, tier: front}"))
-    (finding,) = found(nodelint)
+    (finding,) = findings_of(nodelint)
     assert finding["message"] == "no NodePool takes its pods; none has the label `tier`"
 
 

@@ -97,7 +97,7 @@ class Maker:
     def happens(self, share: float) -> bool:
         return self.random.random() < share
 
-    def some(self, values: list[str], most: int) -> list[str]:
+    def sample(self, values: list[str], most: int) -> list[str]:
         return self.random.sample(values, self.random.randint(1, min(most, len(values))))
 
     def expression(self, of_pool: bool) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Maker:
         operators += ["Gt", "Lt", *(["Gte", "Lte"] if of_pool else [])] if key in NUMBERS else []
         found: dict[str, Any] = {"key": key, "operator": self.one(operators)}
         if found["operator"] in ("In", "NotIn"):
-            found["values"] = self.some(values[key], 3)
+            found["values"] = self.sample(values[key], 3)
         elif found["operator"] not in ("Exists", "DoesNotExist"):
             found["values"] = [self.one(["0", "1", "3", "8", "9223372036854775807"])]
         if of_pool and found["operator"] in ("In", "Exists") and self.happens(0.15):
@@ -128,7 +128,7 @@ class Maker:
         found = []
         for n in range(self.random.randint(least, 2)):
             container: dict[str, Any] = {"name": f"c{n}"}
-            container["resources"] = {field: self.amounts() for field in self.some(["requests", "limits"], 2)}
+            container["resources"] = {field: self.amounts() for field in self.sample(["requests", "limits"], 2)}
             if self.happens(0.15):
                 port: dict[str, Any] = {"containerPort": self.one([80, 9100])}
                 port |= self.one([{}, {"hostPort": port["containerPort"]}])
@@ -168,7 +168,7 @@ class Maker:
     def pool(self, name: str) -> dict[str, Any]:
         lines = [self.expression(True) for _ in range(self.one([0, 1, 2, 3]))]
         lines.insert(
-            self.random.randint(0, len(lines)), {"key": TYPE, "operator": "In", "values": self.some(WORLD, 24)}
+            self.random.randint(0, len(lines)), {"key": TYPE, "operator": "In", "values": self.sample(WORLD, 24)}
         )
         taints = {
             (self.one(["gpu", "team"]), self.one(EFFECTS)): self.one([{}, {"value": "x"}])
@@ -183,7 +183,7 @@ class Maker:
                 "startupTaints": [{"key": "starting", "effect": "NoSchedule"}],
             },
         }
-        limits = {each: self.one(LIMITS[each]) for each in self.some(list(LIMITS), 2)} if self.happens(0.4) else {}
+        limits = {each: self.one(LIMITS[each]) for each in self.sample(list(LIMITS), 2)} if self.happens(0.4) else {}
         spec = {"template": template, "limits": limits, "weight": self.random.randint(1, 3)}
         return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": spec}
 

@@ -445,12 +445,12 @@ def test_markdown_stays_below_what_a_comment_holds(report: Report) -> None:
     node = obj.name_node
     edit = Edit(source, node.start, node.end, "other")
 
-    def made(number: int) -> engine.Result:
+    def make_result(number: int) -> engine.Result:
         severity: Severity = "error" if number == 2999 else "info"
         finding = Finding(node, f"`{number}` is wrong", severity=severity, edits=[edit], also=[Also(node, "here")])
         return engine.Result(report.results[0].rule, finding, obj)
 
-    many = report._replace(results=tuple(made(n) for n in range(3000)), objects=(obj,))
+    many = report._replace(results=tuple(make_result(n) for n in range(3000)), objects=(obj,))
     text = markdown.render(many, Run(1))
     assert len(text) <= markdown.MOST == 65_536
     rows = sum(line.startswith(("| error", "| info")) for line in text.splitlines())

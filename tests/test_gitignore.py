@@ -31,7 +31,7 @@ def git(folder: Path, *arguments: str, sent: str = "") -> str:
     return done.stdout
 
 
-def written(folder: Path, tree: Tree) -> Path:
+def write_tree(folder: Path, tree: Tree) -> Path:
     write_files(folder, tree)
     return folder
 
@@ -90,9 +90,9 @@ def lay(repository: Path, files: set[str], ignored: Tree) -> list[str]:
     folders = {path.rpartition("/")[0] for path in files}
     tree = [path for path in sorted(files) if not any(f"{each}/".startswith(f"{path}/") for each in folders)]
     taken = [path for path in tree if path.endswith(".yaml")]
-    written(repository, dict.fromkeys(taken, POOL))
+    write_tree(repository, dict.fromkeys(taken, POOL))
     folders = {folder for path in taken for folder in map(str, Path(path).parents)}
-    written(
+    write_tree(
         repository,
         {path: text for path, text in ignored.items() if str(Path(path).parent) in {*folders, ".git/info"}},
     )
@@ -118,13 +118,15 @@ def test_what_git_tracks_is_read_whatever_is_ignored(
     "data", [b"", b"DIRC", b"DIRC\0\0\0\4\0\0\0\5" + b"\xff" * 90, b"DIRC\0\0\0\2" + b"a.yaml" * 9]
 )
 def test_a_broken_index_tracks_nothing(repository: Path, data: bytes) -> None:
-    written(repository, {".gitignore": "a.yaml\n", "a.yaml": POOL, "b.yaml": POOL})
+    write_tree(repository, {".gitignore": "a.yaml\n", "a.yaml": POOL, "b.yaml": POOL})
     (repository / ".git" / "index").write_bytes(data)
     assert read(repository) == ["b.yaml"]
 
 
 def test_files_that_are_named_and_folders_that_are_named_are_read(repository: Path) -> None:
-    written(repository, {".gitignore": "build\nb.yaml\n", "build/a.yaml": POOL, "build/b.yaml": POOL, "b.yaml": POOL})
+    write_tree(
+        repository, {".gitignore": "build\nb.yaml\n", "build/a.yaml": POOL, "build/b.yaml": POOL, "b.yaml": POOL}
+    )
     assert read(repository) == []
     assert read(repository / "build") == ["a.yaml"], "the folder was named, a file in it was not"
     assert read(repository / "b.yaml") == ["."]
@@ -132,17 +134,17 @@ def test_files_that_are_named_and_folders_that_are_named_are_read(repository: Pa
 
 
 def test_patterns_of_folders_above_the_one_that_is_named_count(repository: Path) -> None:
-    written(repository, {".gitignore": "/a/b/x.yaml\n", "a/.gitignore": "y.*\n", "a/b/.gitignore": "z.yaml\n"})
-    written(repository, {f"a/b/{name}.yaml": POOL for name in "wxyz"})
+    write_tree(repository, {".gitignore": "/a/b/x.yaml\n", "a/.gitignore": "y.*\n", "a/b/.gitignore": "z.yaml\n"})
+    write_tree(repository, {f"a/b/{name}.yaml": POOL for name in "wxyz"})
     assert read(repository / "a" / "b") == ["w.yaml"]
 
 
 def test_the_users_own_file(repository: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    written(repository, {"a.yaml": POOL, "b.yaml": POOL})
-    written(home, {"config/git/ignore": "a.yaml\n", "own": "b.yaml\n"})
+    write_tree(repository, {"a.yaml": POOL, "b.yaml": POOL})
+    write_tree(home, {"config/git/ignore": "a.yaml\n", "own": "b.yaml\n"})
     assert read(repository) == ["b.yaml"]
-    written(home, {".gitconfig": "[user]\n\texcludesFile = none\n[core]\n\texcludesFile = ~/own  # mine\n"})
+    write_tree(home, {".gitconfig": "[user]\n\texcludesFile = none\n[core]\n\texcludesFile = ~/own  # mine\n"})
     assert read(repository) == ["a.yaml"]
     assert git(repository, "check-ignore", "a.yaml", "b.yaml").split() == ["b.yaml"]
 
@@ -150,29 +152,29 @@ def test_the_users_own_file(repository: Path, tmp_path: Path) -> None:
 def test_another_work_tree_has_the_excludes_of_the_repository(repository: Path, tmp_path: Path) -> None:
     git(repository, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first")
     git(repository, "worktree", "add", "-q", str(tmp_path / "other"))
-    written(repository, {".git/info/exclude": "a.yaml\n"})
-    assert read(written(tmp_path / "other", {"a.yaml": POOL, "b.yaml": POOL})) == ["b.yaml"]
+    write_tree(repository, {".git/info/exclude": "a.yaml\n"})
+    assert read(write_tree(tmp_path / "other", {"a.yaml": POOL, "b.yaml": POOL})) == ["b.yaml"]
     git(tmp_path / "other", "add", "-f", "a.yaml")
     assert read(tmp_path / "other") == ["a.yaml", "b.yaml"], "its index is its own"
 
 
 def test_repositories_within_a_folder_each_have_their_own(repository: Path, tmp_path: Path) -> None:
-    written(tmp_path, {".gitignore": "b.yaml\n", "b.yaml": POOL, "repository/.gitignore": "a.yaml\n"})
-    written(repository, {"a.yaml": POOL, "b.yaml": POOL, "inner/a.yaml": POOL})
+    write_tree(tmp_path, {".gitignore": "b.yaml\n", "b.yaml": POOL, "repository/.gitignore": "a.yaml\n"})
+    write_tree(repository, {"a.yaml": POOL, "b.yaml": POOL, "inner/a.yaml": POOL})
     git(repository / "inner", "init", "-q")
     assert read(tmp_path) == ["b.yaml", "repository/b.yaml", "repository/inner/a.yaml"]
 
 
 def test_a_link_is_no_ignore_file(repository: Path, tmp_path: Path) -> None:
-    written(tmp_path, {"elsewhere": "a.yaml\n"})
-    written(repository, {"a.yaml": POOL})
+    write_tree(tmp_path, {"elsewhere": "a.yaml\n"})
+    write_tree(repository, {"a.yaml": POOL})
     (repository / ".gitignore").symlink_to(tmp_path / "elsewhere")
     assert read(repository) == ["a.yaml"]
 
 
 def test_what_is_read_beside_is_not_what_git_ignores(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     version = "helm upgrade karpenter --version 1.2.0 # karpenter\n"
-    written(
+    write_tree(
         repository, {".gitignore": "out\n", "out/b.yaml": POOL, "out/up.sh": version, "a.yaml": POOL, "c.yaml": POOL}
     )
     monkeypatch.chdir(repository)
@@ -183,7 +185,7 @@ def test_what_is_read_beside_is_not_what_git_ignores(repository: Path, monkeypat
 
 
 def test_the_flag_and_the_setting(repository: Path, nodelint: Run) -> None:
-    written(repository, {".gitignore": "out\n", "out/a.yaml": POOL, "b.yaml": "respect-gitignore: false\n"})
+    write_tree(repository, {".gitignore": "out\n", "out/a.yaml": POOL, "b.yaml": "respect-gitignore: false\n"})
     said = "Nothing to check: no NodePool or EC2NodeClass in 1 file.\n"
     assert nodelint("check", cwd=repository).stdout == said
     for flags in (["--no-ignore"], ["--config", "b.yaml"]):
@@ -191,7 +193,7 @@ def test_the_flag_and_the_setting(repository: Path, nodelint: Run) -> None:
 
 
 def test_the_matcher_is_loaded_for_a_wildcard_that_may_match(repository: Path) -> None:
-    written(repository, {"a.yaml": POOL, ".gitignore": "build/\n*.log\n**/.terraform/*\n/out/**\n*.tfvars\n"})
+    write_tree(repository, {"a.yaml": POOL, ".gitignore": "build/\n*.log\n**/.terraform/*\n/out/**\n*.tfvars\n"})
     code = (
         "import sys\nfrom nodelint.source.files.discover import discover\n"
         "from nodelint.source.files.globs import Excluded\n"
@@ -199,7 +201,7 @@ def test_the_matcher_is_loaded_for_a_wildcard_that_may_match(repository: Path) -
         "assert ('nodelint.source.files.wildmatch' in sys.modules) is {}"
     )
     subprocess.run([sys.executable, "-c", code.format(1, False)], cwd=repository, check=True)
-    written(repository, {".gitignore": "a*.yaml\n"})
+    write_tree(repository, {".gitignore": "a*.yaml\n"})
     subprocess.run([sys.executable, "-c", code.format(0, True)], cwd=repository, check=True)
 
 
@@ -209,9 +211,9 @@ def test_overlays_and_charts_that_git_ignores_are_not_rendered(
     overlay = "resources: [pool.yaml]\n"
     chart = {"Chart.yaml": "name: c\n", "templates/pool.yaml": POOL, "values-a.yaml": "", "values-local.yaml": ""}
     for folder in ("a", "out"):
-        written(repository / folder, {"kustomization.yaml": overlay, "pool.yaml": POOL})
-        written(repository / folder / "chart", chart)
-    written(repository, {".gitignore": "out\nvalues-local.yaml\n"})
+        write_tree(repository / folder, {"kustomization.yaml": overlay, "pool.yaml": POOL})
+        write_tree(repository / folder / "chart", chart)
+    write_tree(repository, {".gitignore": "out\nvalues-local.yaml\n"})
     monkeypatch.chdir(repository)
     assert [root.file for root in roots(["."], RESPECT, kustomize=True, helm=False)] == ["a/kustomization.yaml"]
     charts = roots(["."], RESPECT, kustomize=False, helm=True)
@@ -235,7 +237,7 @@ steps = st.sampled_from(
 def test_patterns_match_what_git_says(repository: Path, pattern: str, tried: set[tuple[str, ...]]) -> None:
     from nodelint.source.files import gitignore
 
-    written(repository, {".gitignore": pattern + "\n"})
+    write_tree(repository, {".gitignore": pattern + "\n"})
     level = gitignore._level(str(repository / ".gitignore"), "")
     names = sorted("/".join(each) for each in tried)
     sent = "".join(f"{name}\0" for name in names)

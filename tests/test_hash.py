@@ -196,10 +196,10 @@ def test_a_field_counts_from_the_release_that_has_it(release: str, line: str, co
 
 
 def test_the_kubelet_of_1_0_has_a_hash_of_its_own() -> None:
-    def of(kubelet: dict[str, Any]) -> int | None:
+    def hash_kubelet(kubelet: dict[str, Any]) -> int | None:
         return kubelet_hash({"spec": kubelet}, Version(1, 0, 8))
 
-    assert of({}) == of({"kubelet": {}}) != of({"kubelet": {"maxPods": 20}})
+    assert hash_kubelet({}) == hash_kubelet({"kubelet": {}}) != hash_kubelet({"kubelet": {"maxPods": 20}})
     assert kubelet_hash({"spec": {}}, Version(1, 1, 0)) is None
 
 

@@ -156,19 +156,19 @@ nodePool:
 """
 
 
-def _said_of(nodelint: Run, folder: Path, text: str, *options: str) -> str:
+def _check_output(nodelint: Run, folder: Path, text: str, *options: str) -> str:
     (folder / "pools.tf").write_text(TERRAFORM.replace(indented(VALUES.replace("main", "${local.name}"), 4), text))
     return nodelint("check", "--profile", "strict", "--format", "concise", *options, ".", cwd=folder).stdout
 
 
 def test_a_policy_of_disks_is_held_against_the_pool_beside_it(nodelint: Run, tmp_path: Path) -> None:
     only = ("--select", "instance-store-without-disks")
-    said = _said_of(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4), *only)
+    said = _check_output(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4), *only)
     assert "`RAID0` has no effect: none of the" in said
-    said = _said_of(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5d"), 4), *only)
+    said = _check_output(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5d"), 4), *only)
     assert "RAID0" not in said
     other = CHART_OF_BLUEPRINTS.replace("FAMILY", "m5") + "other:\n" + CHART_OF_BLUEPRINTS.partition("nodePool:\n")[2]
-    said = _said_of(nodelint, tmp_path, indented(other.replace("FAMILY", "m5d"), 4), *only)
+    said = _check_output(nodelint, tmp_path, indented(other.replace("FAMILY", "m5d"), 4), *only)
     assert "RAID0" not in said, "either pool may be the one of the class"
 
 
@@ -184,7 +184,7 @@ def test_a_policy_of_disks_is_held_against_the_pool_beside_it(nodelint: Run, tmp
 )
 def test_limits_that_count_no_gpus(nodelint: Run, tmp_path: Path, family: str, limits: str, said: bool) -> None:
     text = CHART_OF_BLUEPRINTS.replace("FAMILY", family).replace("{cpu: 1000}", limits)
-    found = _said_of(nodelint, tmp_path, indented(text, 4), "--select", "no-limits")
+    found = _check_output(nodelint, tmp_path, indented(text, 4), "--select", "no-limits")
     assert ("info[no-limits]: the limits do not count GPUs" in found) is said, found
 
 
@@ -197,20 +197,20 @@ def test_the_release_that_installs_karpenter_is_that_of_values(
 ) -> None:
     addons = f'module "addons" {{\n  karpenter = {{\n    chart_version = "{stated}"\n  }}\n}}\n'
     (tmp_path / "addons.tf").write_text(addons)
-    assert judged in _said_of(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4))
+    assert judged in _check_output(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4))
 
 
 def test_one_subnet_is_one_zone(nodelint: Run, tmp_path: Path) -> None:
     text = CHART_OF_BLUEPRINTS.replace("FAMILY", "m5").replace("subnet-1", "${module.vpc.private_subnets[2]}")
     only = ("--select", "one-zone")
-    assert "pools.tf:6:33: info[one-zone]: one subnet lies in one zone" in _said_of(
+    assert "pools.tf:6:33: info[one-zone]: one subnet lies in one zone" in _check_output(
         nodelint, tmp_path, indented(text, 4), *only
     )
-    assert "[one-zone]" not in _said_of(
+    assert "[one-zone]" not in _check_output(
         nodelint, tmp_path, indented(text.replace("${module.vpc.private_subnets[2]}", ""), 4), *only
     )
     several = indented(text, 4).replace("private_subnets[2]", "private_subnets")
-    assert "[one-zone]" not in _said_of(nodelint, tmp_path, several, *only)
+    assert "[one-zone]" not in _check_output(nodelint, tmp_path, several, *only)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def added(before: str, after: str) -> list[str]:
 class TestImageArchMismatch:
     rule = "image-arch-mismatch"
 
-    def said(self, check: Check, text: str, **target: str) -> Sequence[Result]:
+    def results_of(self, check: Check, text: str, **target: str) -> Sequence[Result]:
         return check(text, select=[self.rule], **target).results
 
     def test_it_counts_the_types_that_cannot_launch(self, check: Check) -> None:
@@ -132,14 +132,14 @@ class TestImageArchMismatch:
     @pytest.mark.parametrize("release", ["1.0.0", "1.3.3", "1.4.0", "1.14.1"])
     def test_it_is_so_in_every_release(self, check: Check, release: str) -> None:
         text = files(pool(), node_class(f"name: {AMD64}"))
-        assert [r.severity for r in self.said(check, text, karpenter=release)] == ["error"]
+        assert [r.severity for r in self.results_of(check, text, karpenter=release)] == ["error"]
 
     @pytest.mark.parametrize("family", ["al2", "al2023", "bottlerocket"])
     def test_linux_aliases_serve_both(self, check: Check, family: str) -> None:
-        assert not self.said(check, files(pool(), alias(f"{family}@latest")))
+        assert not self.results_of(check, files(pool(), alias(f"{family}@latest")))
 
     def test_two_names_serve_both(self, check: Check) -> None:
-        assert not self.said(check, files(pool(), node_class(f"name: {AMD64}", f"name: {ARM64}")))
+        assert not self.results_of(check, files(pool(), node_class(f"name: {AMD64}", f"name: {ARM64}")))
 
     def test_windows_on_arm(self, check: Check, fixed: Fixed) -> None:
         text = files(pool(), alias("windows2022@latest"))
@@ -148,7 +148,7 @@ class TestImageArchMismatch:
 
     def test_a_pool_that_asks_for_windows_has_no_arm_types_anyway(self, check: Check) -> None:
         text = files(pool(line("kubernetes.io/os", "windows")), alias("windows2022@latest"))
-        assert not self.said(check, text)
+        assert not self.results_of(check, text)
 
     def test_windows_images_for_types_that_count_as_linux(self, check: Check) -> None:
         text = files(
@@ -160,7 +160,7 @@ class TestImageArchMismatch:
 
     def test_the_architecture_of_a_template_label_counts(self, check: Check) -> None:
         text = pool().replace("    spec:\n", "    metadata: {labels: {kubernetes.io/arch: amd64}}\n    spec:\n", 1)
-        assert not self.said(check, files(text, node_class(f"name: {AMD64}")))
+        assert not self.results_of(check, files(text, node_class(f"name: {AMD64}")))
 
     @pytest.mark.parametrize(
         ("written", "wanted"),
@@ -221,7 +221,7 @@ class TestImageArchMismatch:
             pool(line("kubernetes.io/arch", "amd64", "arm64"), name="c"),
             node_class(f"name: {AMD64}"),
         )
-        assert [r.object.name for r in self.said(check, text) if r.object] == ["a", "c"]
+        assert [r.object.name for r in self.results_of(check, text) if r.object] == ["a", "c"]
 
     def test_a_class_in_another_file(self, check: Check) -> None:
         report = check(pool(), node_class(f"name: {AMD64}"), select=[self.rule])
@@ -272,7 +272,7 @@ class TestImageArchMismatch:
 
     def test_a_placeholder_among_zones_changes_nothing(self, check: Check) -> None:
         text = files(pool(line("topology.kubernetes.io/zone", "${ZONE}")), node_class(f"name: {AMD64}"))
-        assert len(self.said(check, text)) == 1
+        assert len(self.results_of(check, text)) == 1
 
     def test_a_templated_pool_may_have_more_lines(self, check: Check) -> None:
         text = files(pool(), node_class(f"name: {AMD64}"))
@@ -324,7 +324,7 @@ class TestImageArchMismatch:
         text = files(
             pool(line("karpenter.sh/capacity-type", "reserved", "spot")), node_class(f"name: {AMD64}", more=more)
         )
-        assert len(self.said(check, text)) == 1
+        assert len(self.results_of(check, text)) == 1
 
     def test_no_fix_takes_away_what_min_values_counts_on(self, check: Check) -> None:
         families = "{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7g], minValues: 2}"
@@ -341,7 +341,7 @@ class TestImageArchMismatch:
     def test_a_placeholder_names_the_class_that_bears_the_same_one(self, check: Check) -> None:
         """As in charts, where the pool and its class take their name from one value."""
         text = files(pool(of="'{{ .Values.name }}'"), node_class(f"name: {AMD64}", name='"{{ .Values.name }}"'))
-        assert len(self.said(check, text)) == 1
+        assert len(self.results_of(check, text)) == 1
         report = check(text.replace("name: '{{ .Values.name }}'", "name: '{{ .Values.other }}'"), select=[self.rule])
         assert not report.results
         assert "name of the class is a placeholder" in report.skipped[0].reason
@@ -380,7 +380,7 @@ class TestImageArchMismatch:
         head = "apiVersion: v1\nkind: List\nitems:"
         known = f"&r [{line('karpenter.sh/capacity-type', 'spot')}]"
         text = files(head + item("a", known) + item("b", "*r") + "\n", node_class(f"name: {AMD64}"))
-        assert [r.object.name for r in self.said(check, text) if r.object] == ["a", "b"]
+        assert [r.object.name for r in self.results_of(check, text) if r.object] == ["a", "b"]
         unknown = f"&r [{line('karpenter.k8s.aws/instance-family', '${FAMILY}')}]"
         text = files(head + item("a", unknown) + item("b", "*r") + "\n", node_class(f"name: {AMD64}"))
         report = check(text, select=[self.rule])

@@ -34,7 +34,7 @@ OTHERS = tuple(rule for rule in RULES if rule != "unpinned-image")
 STRANGER = "999988887777"
 
 
-class Said(NamedTuple):
+class Row(NamedTuple):
     """A finding, less its place."""
 
     rule: str
@@ -68,8 +68,8 @@ class Judge:
         return report._replace(results=tuple(r for r in report.results if not r.finding.strict))
 
     @property
-    def said(self) -> list[Said]:
-        return [Said(r.rule.name, r.severity, r.finding.message) for r in self.report.results]
+    def findings(self) -> list[Row]:
+        return [Row(r.rule.name, r.severity, r.finding.message) for r in self.report.results]
 
     @property
     def hints(self) -> list[str | None]:
@@ -148,8 +148,8 @@ PENDING = images("id: ami-1, name: g-1, state: pending, created: 2026-11-19", "i
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.1"])
 def test_an_id_that_is_pending_is_taken_before_1_2_2(judge: Callable[..., Judge], version: str) -> None:
     found = judge(PENDING, "[{id: ami-1}, {id: ami-2}]", version)
-    assert found.said == [
-        Said("pending-image", "error", f"`g-1` (ami-1) is pending: Karpenter {version} uses it"),
+    assert found.findings == [
+        Row("pending-image", "error", f"`g-1` (ami-1) is pending: Karpenter {version} uses it"),
     ]
     # There is nothing that the term could be pinned to.
     assert not found.report.results[0].fixable
@@ -160,9 +160,9 @@ def test_an_id_that_is_pending_is_taken_before_1_2_2(judge: Callable[..., Judge]
 def test_an_id_that_is_pending_is_not_found_since_1_2_2(judge: Callable[..., Judge], version: str) -> None:
     said = "`g-1` (ami-1) is pending: the term finds nothing to launch"
     beside = judge(PENDING, "[{id: ami-1}, {id: ami-2}]", version)
-    assert beside.said == [Said("no-image", "warning", said)]
+    assert beside.findings == [Row("no-image", "warning", said)]
     alone = judge(PENDING, "[{id: ami-1}]", version)
-    assert alone.said == [Said("no-image", "error", said)]
+    assert alone.findings == [Row("no-image", "error", said)]
     assert alone.hints == ["wait until it is available, or choose another image"]
 
 
@@ -178,20 +178,20 @@ def test_an_image_that_two_terms_find_is_told_of_once_and_pinning_one_would_not_
     judge: Callable[..., Judge],
 ) -> None:
     found = judge(OVERLAP, "[{name: 'gold-*'}, {tags: {t: c}}]", "1.1.0", select=("pending-image",))
-    assert found.said == [Said("pending-image", "error", "`gold-3` (ami-3) is failed: Karpenter 1.1.0 uses it")]
+    assert found.findings == [Row("pending-image", "error", "`gold-3` (ami-3) is failed: Karpenter 1.1.0 uses it")]
     assert [also.message for also in found.report.results[0].finding.also][-1] == "matches it too"
     assert not found.report.results[0].fixable
     now = judge(OVERLAP, "[{name: 'gold-*'}, {name: gold-3}, {name: '*-3'}]", select=("pending-image",))
-    assert now.said == [Said("pending-image", "info", "`gold-3` (ami-3) is failed: `gold-2` is used instead")]
+    assert now.findings == [Row("pending-image", "info", "`gold-3` (ami-3) is failed: `gold-2` is used instead")]
 
 
 def test_older_images_of_another_term_are_no_finding(judge: Callable[..., Judge]) -> None:
-    assert judge(OVERLAP, "[{tags: {t: a}}, {tags: {t: b}}]").said == []
+    assert judge(OVERLAP, "[{tags: {t: a}}, {tags: {t: b}}]").findings == []
 
 
 def test_a_term_with_nothing_but_a_failed_image_is_told_of_beside_others(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: c}}, {tags: {t: b}}]")
-    assert found.said == [Said("no-image", "warning", "`t: c` finds no image that can launch: `gold-3` is failed")]
+    assert found.findings == [Row("no-image", "warning", "`t: c` finds no image that can launch: `gold-3` is failed")]
 
 
 def test_the_pin_is_to_images_that_the_release_finds(judge: Callable[..., Judge]) -> None:
@@ -203,7 +203,7 @@ def test_the_pin_is_to_images_that_the_release_finds(judge: Callable[..., Judge]
     terms = f"[{{tags: {{t: a}}, owner: '{STRANGER}'}}]"
     for version in ("1.0.8", "1.1.0"):
         after = judge(account, terms, version).fixed()
-        assert (after.terms, after.said) == ("[{id: ami-3}]", [])
+        assert (after.terms, after.findings) == ("[{id: ami-3}]", [])
     # Nothing is left for 1.0, which does not find deprecated images of others.
     account = account.rpartition("  - ")[0]
     assert not judge(account, terms, "1.0.8").report.results[0].fixable
@@ -219,7 +219,7 @@ def test_a_term_by_name_is_pinned_by_name_for_each_architecture(judge: Callable[
     after = judge(images(*rows), terms, select=("unpinned-image",)).fixed(unsafe=True)
     owner = f"owner: '{STRANGER}'"
     assert after.terms == f"[{{name: golden-arm64-4, {owner}}}, {{name: golden-amd64-3, {owner}}}]"
-    assert after.said == []
+    assert after.findings == []
 
 
 def test_an_architecture_whose_only_image_failed_is_told(judge: Callable[..., Judge]) -> None:
@@ -227,17 +227,17 @@ def test_an_architecture_whose_only_image_failed_is_told(judge: Callable[..., Ju
         "id: ami-1, name: w-1, tags: {t: a}", "id: ami-2, name: w-2, tags: {t: a}, arch: arm64, state: failed"
     )
     found = judge(account, "[{tags: {t: a}}]", select=("pending-image",))
-    assert found.said == [Said("pending-image", "info", "`w-2` (ami-2) is failed: no arm64 image is found")]
+    assert found.findings == [Row("pending-image", "info", "`w-2` (ami-2) is failed: no arm64 image is found")]
     # Another term has one.
     more = account + "  - {id: ami-3, name: v-3, arch: arm64}\n"
-    assert judge(more, "[{tags: {t: a}}, {id: ami-3}]", select=("pending-image",)).said == []
+    assert judge(more, "[{tags: {t: a}}, {id: ami-3}]", select=("pending-image",)).findings == []
 
 
 def test_no_tag_is_added_that_no_image_is_known_to_have(judge: Callable[..., Judge]) -> None:
     account = images("id: ami-1, name: w-1, tags: {t: a}")
     after = judge(account, "[{tags: {t: a}}]", "1.1.0").fixed(unsafe=True)
     assert after.terms == "[{tags: {t: a}}]"
-    assert [each.rule for each in after.said] == ["pending-image"]
+    assert [each.rule for each in after.findings] == ["pending-image"]
 
 
 def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
@@ -248,37 +248,37 @@ def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
         "/gone": "the parameter `/gone` holds `ami-99`, which does not exist",
         "/none": "the parameter `/none` does not exist",
     }.items():
-        assert judge(account, f"[{{ssmParameter: {alone}}}]").said == [Said("no-image", "error", said)]
+        assert judge(account, f"[{{ssmParameter: {alone}}}]").findings == [Row("no-image", "error", said)]
         beside = judge(account, f"[{{ssmParameter: /good}}, {{ssmParameter: {alone}}}, {{id: ami-4}}]")
-        assert beside.said == [Said("no-image", "warning", said)]
-    assert judge(account, "[{ssmParameter: /good}, {id: ami-4}, {tags: {t: a}}]").said == []
+        assert beside.findings == [Row("no-image", "warning", said)]
+    assert judge(account, "[{ssmParameter: /good}, {id: ami-4}, {tags: {t: a}}]").findings == []
     # A release without them refuses the field, which another rule says.
-    assert judge(account, "[{ssmParameter: /none}]", "1.3.0").said == []
+    assert judge(account, "[{ssmParameter: /none}]", "1.3.0").findings == []
 
 
 def test_what_was_refused_costs_its_own_term_only(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}, {tags: {t: zz}}]")
-    assert found.said == [Said("no-image", "warning", "`t: zz` matches no image")]
+    assert found.findings == [Row("no-image", "warning", "`t: zz` matches no image")]
     reason = "AWS was asked about SSM parameters: UnauthorizedOperation"
     assert found.skips >= {("no-image", reason), ("deprecated-image", reason)}
     alone = judge(OVERLAP + "denied: [parameters]\n", "[{ssmParameter: /good}]")
-    assert alone.said == []
+    assert alone.findings == []
 
 
 def test_a_placeholder_keeps_the_class_from_being_told_empty(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: '${X}'}}, {name: none}, {id: ami-9}]", select=("no-image",))
-    assert found.said == [
-        Said("no-image", "warning", "`none` matches no image"),
-        Said("no-image", "warning", "the image `ami-9` does not exist"),
+    assert found.findings == [
+        Row("no-image", "warning", "`none` matches no image"),
+        Row("no-image", "warning", "the image `ami-9` does not exist"),
     ]
 
 
 def test_an_owner_that_is_asked_for_is_no_stranger(judge: Callable[..., Judge]) -> None:
     account = images(f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, public: true")
-    assert judge(account, f"[{{tags: {{t: a}}, owner: '{STRANGER}'}}]").said == []
-    assert judge(account, "[{id: ami-1}]").said == []
+    assert judge(account, f"[{{tags: {{t: a}}, owner: '{STRANGER}'}}]").findings == []
+    assert judge(account, "[{id: ami-1}]").findings == []
     # A name finds one's own images and Amazon's; somebody else's are not looked at.
-    (said,) = judge(account, "[{name: g-1}]").said
+    (said,) = judge(account, "[{name: g-1}]").findings
     assert (said.rule, said.severity) == ("no-image", "error")
 
 
@@ -289,7 +289,7 @@ def test_images_of_one_other_account_are_likely_meant(
     account = images(f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, public: {public}")
     found = judge(account, "[{tags: {t: a}}]")
     said = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
-    assert found.said == [Said("untrusted-image-owner", severity, said)]
+    assert found.findings == [Row("untrusted-image-owner", severity, said)]
     # Whom to trust is for the user to say.
     assert not found.report.results[0].fixable
     assert found.hints == [f'name the owner that you mean: `owner: self` or `owner: "{STRANGER}"`']
@@ -300,15 +300,15 @@ def test_images_of_ones_own_beside_anothers(judge: Callable[..., Judge]) -> None
     newer = f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, created: 2026-11-10"
     found = judge(images(own, newer), "[{tags: {t: a}}]")
     said = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
-    assert found.said == [Said("untrusted-image-owner", "warning", said)]
+    assert found.findings == [Row("untrusted-image-owner", "warning", said)]
     assert found.report.results[0].safety == "unsafe"
     after = found.fixed(unsafe=True)
-    assert (after.terms, after.said) == ("[{tags: {t: a}, owner: self}]", [])
+    assert (after.terms, after.findings) == ("[{tags: {t: a}, owner: self}]", [])
     # One's own image is pending: naming oneself would leave none.
     pending = judge(images(own + ", state: pending", newer), "[{tags: {t: a}}]", select=("untrusted-image-owner",))
     assert not pending.report.results[0].fixable
     # What no node boots is not a danger.
-    assert judge(images(own, newer + ", arch: i386"), "[{tags: {t: a}}]").said == []
+    assert judge(images(own, newer + ", arch: i386"), "[{tags: {t: a}}]").findings == []
 
 
 def test_a_strangers_pending_image_is_told_of_once(judge: Callable[..., Judge]) -> None:
@@ -317,7 +317,7 @@ def test_a_strangers_pending_image_is_told_of_once(judge: Callable[..., Judge]) 
         "id: ami-3, name: g-3, tags: {t: a}",
     )
     found = judge(account, "[{tags: {t: a}}]")
-    assert [each.rule for each in found.said] == ["untrusted-image-owner"]
+    assert [each.rule for each in found.findings] == ["untrusted-image-owner"]
     assert found.report.results[0].finding.also[0].message.endswith(f"of {STRANGER}, 2026-11-10, pending")
     assert found.fixed().terms == "[{tags: {t: a}, owner: self}]"
 
@@ -331,7 +331,7 @@ def test_a_name_that_fits_ones_own_and_amazons_keeps_what_is_taken(judge: Callab
         (result,) = found.report.results
         assert (result.severity, result.safety) == ("warning", "safe")
         assert found.fixed().terms == terms.replace("}]", f", owner: {owner}}}]")
-    assert judge(images(amazon), terms, select=("untrusted-image-owner",)).said == []
+    assert judge(images(amazon), terms, select=("untrusted-image-owner",)).findings == []
 
 
 def test_images_of_no_architecture_that_karpenter_launches(judge: Callable[..., Judge]) -> None:
@@ -340,7 +340,7 @@ def test_images_of_no_architecture_that_karpenter_launches(judge: Callable[..., 
     )
     found = judge(account, "[{tags: {t: a}}]")
     said = "`t: a` finds 2 images, none that can launch: `g-2` is for i386"
-    assert found.said == [Said("no-image", "error", said)]
+    assert found.findings == [Row("no-image", "error", said)]
     assert found.hints == ["choose an image for amd64 or arm64"]
 
 
@@ -356,19 +356,21 @@ def test_deprecated_images_by_release(judge: Callable[..., Judge]) -> None:
     own = "[{tags: {t: a}, owner: self}]"
     select = ("deprecated-image", "no-image")
     for version in ("1.0.0", "1.0.8"):
-        assert judge(DEPRECATED, own, version, select=select).said == [
-            Said("deprecated-image", "warning", "`w-1` (ami-1) has been deprecated since 2026-01-01")
+        assert judge(DEPRECATED, own, version, select=select).findings == [
+            Row("deprecated-image", "warning", "`w-1` (ami-1) has been deprecated since 2026-01-01")
         ]
         others = f"`x-4` (ami-4) is deprecated, which Karpenter {version} ignores: the term finds nothing to launch"
-        assert judge(DEPRECATED, "[{id: ami-4}]", version).said == [Said("no-image", "error", others)]
-        assert judge(DEPRECATED, "[{id: ami-4}, {id: ami-2}]", version).said == [Said("no-image", "warning", others)]
+        assert judge(DEPRECATED, "[{id: ami-4}]", version).findings == [Row("no-image", "error", others)]
+        assert judge(DEPRECATED, "[{id: ami-4}, {id: ami-2}]", version).findings == [
+            Row("no-image", "warning", others)
+        ]
     for version in ("1.1.0", "1.14.1"):
-        assert judge(DEPRECATED, own, version, select=select).said == []
-        assert judge(DEPRECATED, "[{id: ami-4}, {name: 'x-*'}]", version, select=select).said == [
-            Said("deprecated-image", "warning", "`x-4` (ami-4) has been deprecated since 2026-01-01")
+        assert judge(DEPRECATED, own, version, select=select).findings == []
+        assert judge(DEPRECATED, "[{id: ami-4}, {name: 'x-*'}]", version, select=select).findings == [
+            Row("deprecated-image", "warning", "`x-4` (ami-4) has been deprecated since 2026-01-01")
         ]
     # Its time has not come.
-    assert judge(DEPRECATED, "[{id: ami-5}]").said == []
+    assert judge(DEPRECATED, "[{id: ami-5}]").findings == []
 
 
 BOTTLEROCKET = "/aws/service/bottlerocket/aws-k8s-1.33/x86_64"
@@ -389,29 +391,29 @@ images:
 
 def test_an_alias_whose_images_the_release_does_not_find(judge: Callable[..., Judge]) -> None:
     old = judge(ALIAS, "[{alias: bottlerocket@v1.30.0}]", "1.0.14", family=None)
-    assert old.said == [
-        Said(
+    assert old.findings == [
+        Row(
             "no-image",
             "error",
             "it finds no image that can launch: `ami-b1` is deprecated, which Karpenter 1.0.14 ignores",
         )
     ]
     new = judge(ALIAS, "[{alias: bottlerocket@v1.30.0}]", "1.1.0", family=None)
-    assert [each.rule for each in new.said] == ["deprecated-image"]
+    assert [each.rule for each in new.findings] == ["deprecated-image"]
     after = new.fixed(unsafe=True)
-    assert (after.terms, after.said) == ("[{alias: bottlerocket@v1.50.0}]", [])
+    assert (after.terms, after.findings) == ("[{alias: bottlerocket@v1.50.0}]", [])
 
 
 def test_an_alias_whose_parameters_hold_images_that_are_gone(judge: Callable[..., Judge]) -> None:
     account = ALIAS.partition("images:")[0] + "images: []\n"
     found = judge(account, "[{alias: bottlerocket@latest}]", family=None, select=("no-image", "unsupported-alias"))
-    assert found.said == [
-        Said("no-image", "error", "`bottlerocket@latest` resolves to `ami-b2`, which does not exist")
+    assert found.findings == [
+        Row("no-image", "error", "`bottlerocket@latest` resolves to `ami-b2`, which does not exist")
     ]
     # Refused is not gone.
     hidden = account.replace("images: []", "denied: [images]")
     refused = judge(hidden, "[{alias: bottlerocket@latest}]", family=None, select=RULES)
-    assert [each.rule for each in refused.said] == ["unpinned-image"]
+    assert [each.rule for each in refused.findings] == ["unpinned-image"]
 
 
 def test_no_version_is_named_that_is_known_not_to_be_published(
@@ -419,7 +421,9 @@ def test_no_version_is_named_that_is_known_not_to_be_published(
 ) -> None:
     account = ALIAS.replace(f"  {BOTTLEROCKET}/1.50.0/image_id: ami-b2\n", "")
     found = judge(account, "[{alias: bottlerocket@v1.2.3}]", family=None)
-    assert found.said == [Said("unsupported-alias", "error", "`bottlerocket@v1.2.3` has no image on Kubernetes 1.33")]
+    assert found.findings == [
+        Row("unsupported-alias", "error", "`bottlerocket@v1.2.3` has no image on Kubernetes 1.33")
+    ]
     assert not found.report.results[0].fixable
     whole = judge(ALIAS, "[{alias: bottlerocket@v1.2.3}]", family=None)
     assert whole.fixed().terms == "[{alias: bottlerocket@v1.50.0}]"
@@ -433,7 +437,7 @@ def test_an_alias_that_a_family_stands_for_is_not_written_into_it(judge: Callabl
     text = judge(ALIAS, "[]", "1.0.8", family="Bottlerocket").text
     text = text.replace("/v1\n", "/v1beta1\n").replace("  amiSelectorTerms: []\n", "")
     found = Judge(judge(ALIAS, "[]")._rules, ALIAS, text, "1.0.8", RULES)
-    assert [each.rule for each in found.said] == ["unpinned-image"]
+    assert [each.rule for each in found.findings] == ["unpinned-image"]
     assert not found.report.results[0].fixable
 
 
@@ -443,10 +447,10 @@ def test_anchors_are_left_whole(judge: Callable[..., Judge]) -> None:
         "id: ami-2, name: g-2, tags: {t: a}, state: pending, created: 2026-11-19",
     )
     twice = judge(account, "[&one {tags: {t: a}}, *one]", "1.1.0", select=("pending-image",))
-    assert [each.message for each in twice.said] == ["`g-2` (ami-2) is pending: Karpenter 1.1.0 uses it"]
+    assert [each.message for each in twice.findings] == ["`g-2` (ami-2) is pending: Karpenter 1.1.0 uses it"]
     assert twice.fixed().terms == "[&one {tags: {t: a}}, *one]"
     once = judge(account, '[{"name": "g-*", "tags": {"t": "a"}}]', "1.1.0", select=("pending-image",)).fixed()
-    assert (once.terms, once.said) == ('[{"name": "g-1", "tags": {"t": "a"}}]', [])
+    assert (once.terms, once.findings) == ('[{"name": "g-1", "tags": {"t": "a"}}]', [])
 
 
 def test_many_images_are_answered_by_those_that_are_kept(judge: Callable[..., Judge], rules: dict[str, Rule]) -> None:
@@ -474,7 +478,7 @@ def test_the_account_behind_a_number_is_not_guessed(judge: Callable[..., Judge],
     """Amazon's images bear its name, not the number of the account that a term may give."""
     account = images("id: ami-1, name: g-1, owner: amazon, tags: {t: a}")
     found = judge(account, "[{tags: {t: a}}]", select=("no-image",))
-    assert found.said == []
+    assert found.findings == []
     asked = Source.from_text("c.yaml", found.text.replace("{t: a}", "{t: a}, owner: '602401143452'"))
     report = lint([asked], LintRequest(found.report.target, rules, Selection(frozenset({"no-image"}))))
     assert report.results == ()
@@ -492,18 +496,18 @@ status:
 def test_the_status_of_an_object_tells_its_images_where_nothing_else_does(judge: Callable[..., Judge]) -> None:
     select = ("image-arch-mismatch",)
     found = judge(None, "[{tags: {t: a}}]", more=STATUS + POOL, select=select)
-    (said,) = found.said
+    (said,) = found.findings
     assert said.message == "the class has no `arm64` image: 9 of 20 instance types left cannot launch"
     # Of an older spec it tells nothing, and facts know better.
     stale = judge(None, "[{tags: {t: a}}]", more=STATUS.replace("n: 4", "n: 3") + POOL, select=select)
-    assert (stale.said, len(stale.skips)) == ([], 1)
+    assert (stale.findings, len(stale.skips)) == ([], 1)
     both = images("id: ami-2, name: g, tags: {t: a}", "id: ami-3, name: h, tags: {t: a}, arch: arm64")
-    assert judge(both, "[{tags: {t: a}}]", more=STATUS + POOL, select=select).said == []
+    assert judge(both, "[{tags: {t: a}}]", more=STATUS + POOL, select=select).findings == []
 
 
 def test_a_class_without_an_image_is_told_of_once(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: zz}}]", more=POOL)
-    assert found.said == [Said("no-image", "error", "`t: zz` matches no image")]
+    assert found.findings == [Row("no-image", "error", "`t: zz` matches no image")]
 
 
 def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., Judge]) -> None:
@@ -512,7 +516,7 @@ def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., 
         "id: ami-2, name: g-2, state: failed, arch: arm64, tags: {u: a}",
     )
     found = judge(account, "[{id: ami-1}, {name: 'g-*'}, {tags: {u: a}}]", "1.1.0", select=("pending-image",))
-    assert [each.message for each in found.said] == [
+    assert [each.message for each in found.findings] == [
         "`g-1` (ami-1) is pending: Karpenter 1.1.0 uses it",
         "`g-2` (ami-2) is failed: Karpenter 1.1.0 uses it",
     ]

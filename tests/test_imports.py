@@ -259,7 +259,7 @@ def test_tables_are_read_as_json_reads_them() -> None:
         assert table(path.stem) == json.loads(path.read_bytes())
 
 
-def told_by(read: Callable[[str | bytes], object], text: str | bytes) -> str:
+def outcome_of(read: Callable[[str | bytes], object], text: str | bytes) -> str:
     try:
         return repr(read(text))
     except ValueError as error:
@@ -291,7 +291,7 @@ def told_by(read: Callable[[str | bytes], object], text: str | bytes) -> str:
     ],
 )
 def test_json_is_read_as_the_package_reads_it(text: str | bytes) -> None:
-    assert told_by(read_json, text) == told_by(json.loads, text)
+    assert outcome_of(read_json, text) == outcome_of(json.loads, text)
 
 
 def test_kinds_of_facts_are_the_same_for_a_type_checker_and_at_run_time() -> None:

@@ -101,7 +101,7 @@ class Editor:
             self.published.setdefault(params.uri, []).append(params)
 
         @client.feature(types.WINDOW_SHOW_MESSAGE)
-        def told(params: types.ShowMessageParams) -> None:
+        def note_message(params: types.ShowMessageParams) -> None:
             self.messages.append(params.message)
 
         @client.feature(types.CLIENT_REGISTER_CAPABILITY)
@@ -212,12 +212,12 @@ class Editor:
 
     def hover(self, uri: str, mark: str) -> str:
         """The Markdown over the first character of a text."""
-        params = types.HoverParams(types.TextDocumentIdentifier(uri), self._where(uri, mark))
+        params = types.HoverParams(types.TextDocumentIdentifier(uri), self._position_of(uri, mark))
         found = self.runner.run(self._ask(self.client.text_document_hover_async(params)))
         return found.contents.value if found is not None else ""
 
     def definition(self, uri: str, mark: str) -> types.Location | None:
-        params = types.DefinitionParams(types.TextDocumentIdentifier(uri), self._where(uri, mark))
+        params = types.DefinitionParams(types.TextDocumentIdentifier(uri), self._position_of(uri, mark))
         found: types.Location | None = self.runner.run(self._ask(self.client.text_document_definition_async(params)))
         return found
 
@@ -241,7 +241,7 @@ class Editor:
         params = types.CodeActionParams(types.TextDocumentIdentifier(uri), range, context)
         return list(self.runner.run(self._ask(self.client.text_document_code_action_async(params))))
 
-    def _where(self, uri: str, mark: str) -> types.Position:
+    def _position_of(self, uri: str, mark: str) -> types.Position:
         return self.position(self.texts[uri], self.texts[uri].index(mark))
 
     async def _ask(self, answer: Any) -> Any:

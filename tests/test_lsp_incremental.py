@@ -92,7 +92,7 @@ changes: st.SearchStrategy[Change] = st.tuples(
 )
 
 
-def said(project: Project, state: State) -> dict[str, Any]:
+def visible_state(project: Project, state: State) -> dict[str, Any]:
     """Everything that an editor would see, and every edit that it could ask for."""
     found: dict[str, Any] = {}
     for view in project.views(state):
@@ -101,8 +101,8 @@ def said(project: Project, state: State) -> dict[str, Any]:
                 (
                     result.rule.name,
                     result.span[1:],
-                    shown(result.finding.edits),
-                    [(each.name, shown(each.edits)) for each in result.finding.suggestions],
+                    edit_places(result.finding.edits),
+                    [(each.name, edit_places(each.edits)) for each in result.finding.suggestions],
                 )
                 for result in view.results(buffer)
             ]
@@ -111,7 +111,7 @@ def said(project: Project, state: State) -> dict[str, Any]:
     return found
 
 
-def shown(edits: Sequence[Edit]) -> list[tuple[str, int, int, str]]:
+def edit_places(edits: Sequence[Edit]) -> list[tuple[str, int, int, str]]:
     return [(edit.source.path, edit.start, edit.end, edit.text) for edit in edits]
 
 
@@ -156,14 +156,14 @@ def test_diagnostics_after_edits_are_those_of_a_fresh_run(
     texts = {"pools.yaml": "---\n".join(documents), "classes.yaml": CLASS}
     kept = Project(lambda: NOW)
     state = state_of(home, texts, 1)
-    assert said(kept, state) == said(Project(lambda: NOW), state_of(home, texts, 1))
+    assert visible_state(kept, state) == visible_state(Project(lambda: NOW), state_of(home, texts, 1))
     for number, (other, change) in enumerate(edits, 2):
         name = "classes.yaml" if other else "pools.yaml"
         texts[name] = changed(texts[name], change)
         untouched = {uri: buffer for uri, buffer in state.buffers.items() if not uri.endswith(name)}
         new = state_of(home, texts, number)
         state = new._replace(buffers={**new.buffers, **untouched})
-        assert said(kept, state) == said(Project(lambda: NOW), new), texts
+        assert visible_state(kept, state) == visible_state(Project(lambda: NOW), new), texts
 
 
 @pytest.mark.parametrize("typed", ["{{", "{%", "%{", "<%", "NodeOverlay", "kro.run/", "#"])
@@ -174,8 +174,8 @@ def test_a_word_that_comes_to_a_text_counts_in_its_other_documents(tmp_path: Pat
     kept, state, seen = Project(lambda: NOW), None, []
     for number, text in enumerate(texts, 1):
         state = state_of(tmp_path, {"pools.yaml": text}, number)
-        seen.append(said(kept, state))
-        assert seen[-1] == said(Project(lambda: NOW), state_of(tmp_path, {"pools.yaml": text}, number))
+        seen.append(visible_state(kept, state))
+        assert seen[-1] == visible_state(Project(lambda: NOW), state_of(tmp_path, {"pools.yaml": text}, number))
     assert seen[0] == seen[2]
 
 
@@ -191,7 +191,7 @@ def test_what_is_known_of_an_object_follows_its_text() -> None:
 
     def results(source: Source) -> list[tuple[str, tuple[int, int], list[tuple[str, int, int, str]]]]:
         report = lint([source], LintRequest(target, rules, selection))
-        return [(each.rule.name, each.span[1:], shown(each.finding.edits)) for each in report.results]
+        return [(each.rule.name, each.span[1:], edit_places(each.finding.edits)) for each in report.results]
 
     for example in EXAMPLES:
         source = Source.from_text("pools.yaml", POOL + "---\n" + example)

@@ -120,7 +120,7 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     assert editor.leave() == (0, "")
 
 
-def _shown(editor: Editor, uri: str) -> list[tuple[int, int, str, str]]:
+def _shown_findings(editor: Editor, uri: str) -> list[tuple[int, int, str, str]]:
     """What the editor shows of a text, with the columns counted in characters."""
     text = editor.texts[uri]
     found = []
@@ -131,7 +131,7 @@ def _shown(editor: Editor, uri: str) -> list[tuple[int, int, str, str]]:
     return sorted(found)
 
 
-def _said(nodelint: Nodelint, folder: Path) -> dict[str, list[tuple[int, int, str, str]]]:
+def _checked_findings(nodelint: Nodelint, folder: Path) -> dict[str, list[tuple[int, int, str, str]]]:
     """What `check` says of each file below a folder."""
     answer = json.loads(nodelint("check", "--format", "json", ".", cwd=folder).stdout)
     found: dict[str, list[tuple[int, int, str, str]]] = {}
@@ -157,9 +157,9 @@ def test_editor_shows_what_check_says(editor: Editor, nodelint: Nodelint, tmp_pa
             size = pace.randint(1, 4)
             editor.edit(uri, at, at, new[:size])
             at, new = at + size, new[size:]
-        shown = _shown(editor, uri)
+        shown = _shown_findings(editor, uri)
         place.write_text(editor.texts[uri], encoding="utf-8")
-        said = _said(nodelint, tmp_path).get(edited, [])
+        said = _checked_findings(nodelint, tmp_path).get(edited, [])
         assert shown == said, editor.texts[uri]
         seen.update(said)
     assert seen
@@ -237,11 +237,11 @@ def test_whatever_happens_to_files_editor_shows_what_check_says(
         shutil.copytree(here, there)
         for uri, path in opened.items():
             (there / path.relative_to(here)).write_bytes(editor.texts[uri].encode())
-        said = _said(nodelint, there)
+        said = _checked_findings(nodelint, there)
 
         def differ(said: dict[str, list[tuple[int, int, str, str]]] = said) -> list[str]:
             names = {str(path.relative_to(here)): uri for uri, path in opened.items()}
-            return [name for name, uri in names.items() if _shown(editor, uri) != said.get(name, [])]
+            return [name for name, uri in names.items() if _shown_findings(editor, uri) != said.get(name, [])]
 
         for _ in range(50):  # what another text or the disk changes is said a moment later
             if not differ():
@@ -249,6 +249,6 @@ def test_whatever_happens_to_files_editor_shows_what_check_says(
             editor.runner.run(asyncio.sleep(0.1))
         for name in differ():
             uri = next(uri for uri, path in opened.items() if str(path.relative_to(here)) == name)
-            assert _shown(editor, uri) == said.get(name, []), name
+            assert _shown_findings(editor, uri) == said.get(name, []), name
     for uri in opened:
         editor.close(uri)

@@ -29,11 +29,11 @@ def _mappings(parts: st.SearchStrategy[list[Member]]) -> st.SearchStrategy[list[
 MAPPINGS: st.SearchStrategy[list[Member]] = st.recursive(st.just([]), _mappings, max_leaves=8)
 
 
-def written(members: list[Member], block: bool = False) -> str:
+def render_merge(members: list[Member], block: bool = False) -> str:
     parts = []
     for key, value in members:
         if isinstance(value, list):
-            texts = [written(part) for part in value]
+            texts = [render_merge(part) for part in value]
             value = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         parts.append(f"{key}: {value}")
     return "\n".join(parts) if block else "{" + ", ".join(parts) + "}"
@@ -56,15 +56,15 @@ def value_of(members: list[Member]) -> dict[str, object]:
 @example([("<<", [[("a", 1)]]), ("<<", [[("a", 2)]])])
 @example([("<<", [[("a", 1), ("b", 1)], [("a", 2), ("c", 2)]]), ("c", 3)])
 def test_the_last_key_set_stays(members: list[Member]) -> None:
-    flow = root(f"k: {written(members)}")
+    flow = root(f"k: {render_merge(members)}")
     assert flow.plain() == {"k": value_of(members)}
     if members:
-        assert root(written(members, block=True)).plain() == value_of(members)
+        assert root(render_merge(members, block=True)).plain() == value_of(members)
 
 
 @given(MAPPINGS, st.sampled_from("abcd"), st.booleans())
 def test_a_key_that_is_added_or_set_beside_merges_has_its_value(members: list[Member], key: str, block: bool) -> None:
-    top = root(written(members, block) if block and members else written(members))
+    top = root(render_merge(members, block) if block and members else render_merge(members))
     node = top.get(key)
     assert node is None or node.value == value_of(members)[key]
     try:

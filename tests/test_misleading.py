@@ -41,7 +41,7 @@ def judged(rules: dict[str, Rule], *paths: str) -> Report:
     return lint(discover(paths or ["."]).sources, LintRequest(Target(NEWEST), rules, engine.DEFAULTS))
 
 
-def said(report: Report) -> list[str]:
+def finding_texts(report: Report) -> list[str]:
     assert not report.faults
     return [f"{result.span.source.path} {result.rule.name}: {result.finding.message}" for result in report.results]
 
@@ -85,12 +85,12 @@ def test_what_an_overlay_patches_into_a_base_is_not_missing_there(here: Path, ru
         "base/pool.yaml invalid-field: required field `nodeClassRef` is missing in spec.template.spec",
     ]
     write(here, BASE)
-    assert said(judged(rules)) == missing
+    assert finding_texts(judged(rules)) == missing
     write(here, COMPLETED)
-    assert said(judged(rules)) == []
+    assert finding_texts(judged(rules)) == []
     # An overlay of another base completes nothing here.
     write(here, {"common/kustomization.yaml": "resources: [../other]\n"})
-    assert said(judged(rules)) == missing
+    assert finding_texts(judged(rules)) == missing
 
 
 def test_a_patch_that_adds_nothing_completes_nothing(here: Path, rules: dict[str, Rule]) -> None:
@@ -101,7 +101,7 @@ def test_a_patch_that_adds_nothing_completes_nothing(here: Path, rules: dict[str
         spec: {template: {spec: {requirements: []}}}
         """
     write(here, {**BASE, **COMPLETED, "prod/pool.yaml": limits})
-    assert [each.partition(":")[0] for each in said(judged(rules))] == ["base/pool.yaml invalid-field"]
+    assert [each.partition(":")[0] for each in finding_texts(judged(rules))] == ["base/pool.yaml invalid-field"]
 
 
 def test_what_no_overlay_brings_is_one_finding_at_the_base(here: Path, rules: dict[str, Rule]) -> None:
@@ -116,11 +116,11 @@ def test_what_no_overlay_brings_is_one_finding_at_the_base(here: Path, rules: di
             """
     write(here, {**BASE, **overlays, "base/class.yaml": CLASS})
     missing = "base/pool.yaml invalid-field: required field `nodeClassRef` is missing in spec.template.spec"
-    assert said(judged(rules)) == [missing]
+    assert finding_texts(judged(rules)) == [missing]
     # One overlay that brings it says that it is meant to come from there.
     brought = COMPLETED["prod/pool.yaml"]
     write(here, {"c/limits.yaml": brought})
-    assert said(judged(rules)) == []
+    assert finding_texts(judged(rules)) == []
 
 
 # -- values that somebody replaces
@@ -160,10 +160,10 @@ def test_a_name_that_a_script_fills_in_is_no_finding_and_one_that_a_person_does_
 ) -> None:
     filled = POOL.replace("name: default\nspec", "name: workflow-WORKFLOW_NAME\nspec")
     write(here, {"class.yaml": CLASS, "pool.yaml": filled})
-    assert said(judged(rules)) == []
+    assert finding_texts(judged(rules)) == []
     by_hand = CLASS.replace("KarpenterNodeRole-main", "KarpenterNodeRole-my-cluster-name-here")
     write(here, {"class.yaml": by_hand})
-    (told,) = said(judged(rules))
+    (told,) = finding_texts(judged(rules))
     assert told.startswith("class.yaml placeholder-left")
 
 
@@ -173,7 +173,7 @@ def test_placeholders_are_not_judged(here: Path, rules: dict[str, Rule]) -> None
         "[{tags: {karpenter.sh/discovery: main}}]", "[{id: subnet-XXXX}]", 1
     )
     write(here, {"class.yaml": text, "pool.yaml": POOL + "  limits: {cpu: __CPU_LIMIT__}\n"})
-    assert [each for each in said(judged(rules)) if "placeholder-left" not in each] == []
+    assert [each for each in finding_texts(judged(rules)) if "placeholder-left" not in each] == []
 
 
 # -- instance types that no region of the catalogue offers
@@ -202,7 +202,7 @@ def test_a_type_that_is_sold_elsewhere_is_no_mistake(
 def test_a_type_that_nobody_knows_is_one(here: Path, rules: dict[str, Rule]) -> None:
     line = "        - {key: node.kubernetes.io/instance-type, operator: In, values: [p3.3xlarge]}\n"
     write(here, {"pool.yaml": POOL + line})
-    assert len(said(judged(rules))) == 1
+    assert len(finding_texts(judged(rules))) == 1
 
 
 POOL_WITH = """\

@@ -187,7 +187,7 @@ def write(folder: Path, shape: str, without: str = "", empty: str | None = None)
 SHAPES = ("objects", "heredoc", "templatefile", "chart")
 
 
-def found(nodelint: Run) -> list[str]:
+def finding_lines(nodelint: Run) -> list[str]:
     done = nodelint("check", ".", "--format", "concise", "--ignore", "placeholder-left")
     assert done.returncode in (0, 1), done.stderr
     return [line for line in done.stdout.splitlines() if re.search(r": (error|warning)\[", line)]
@@ -201,7 +201,7 @@ def test_a_value_that_nobody_gives_is_no_null(nodelint: Run, tmp_path: Path, sha
         folder = tmp_path / f"{n}"
         folder.mkdir()
         write(folder, shape, name, empty)
-    lines = found(nodelint)
+    lines = finding_lines(nodelint)
     told = {cases[int(line.split("/")[0])]: line for line in lines}
     assert not told
 
@@ -213,4 +213,4 @@ def test_the_same_files_with_a_wrong_value_are_found_out(nodelint: Run, tmp_path
         folder = tmp_path / f"{n}"
         folder.mkdir()
         write(folder, shape, name, wrong)
-    assert {line.split("/")[0] for line in found(nodelint)} == {"0", "1", "2"}
+    assert {line.split("/")[0] for line in finding_lines(nodelint)} == {"0", "1", "2"}

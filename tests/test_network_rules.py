@@ -119,12 +119,12 @@ def repair(rules: dict[str, Rule]) -> Fix:
     return run
 
 
-def said(report: Report) -> list[tuple[str, str, str]]:
+def rule_messages(report: Report) -> list[tuple[str, str, str]]:
     """Rule, severity and message of each finding."""
     return [(r.rule.name, r.severity, r.finding.message) for r in report.results]
 
 
-def at(report: Report) -> list[str]:
+def marked_texts(report: Report) -> list[str]:
     """The text at which each finding points."""
     return [r.span.source.text[r.span.start : r.span.end] for r in report.results]
 
@@ -179,13 +179,13 @@ def test_what_is_there_is_no_finding(judge: Judge) -> None:
 )
 def test_a_class_that_finds_no_subnet(judge: Judge, subnets: str, message: str, karpenter: str) -> None:
     report = judge(ec2_class(subnets), "empty-selector", karpenter=karpenter)
-    assert said(report) == [("empty-selector", "error", message)]
+    assert rule_messages(report) == [("empty-selector", "error", message)]
 
 
 def test_a_class_that_finds_no_group_by_name(judge: Judge) -> None:
     report = judge(ec2_class(groups="{name: Nodes}"), "empty-selector")
-    assert said(report) == [("empty-selector", "error", "there is no security group named `Nodes`")]
-    assert at(report) == ["Nodes"]
+    assert rule_messages(report) == [("empty-selector", "error", "there is no security group named `Nodes`")]
+    assert marked_texts(report) == ["Nodes"]
 
 
 def test_wildcards_in_tags_and_names(judge: Judge) -> None:
@@ -198,14 +198,14 @@ def test_wildcards_in_tags_and_names(judge: Judge) -> None:
 def test_all_terms_dead_is_one_error_and_one_of_several_a_warning(judge: Judge) -> None:
     report = judge(ec2_class("{id: subnet-9}, {tags: {Name: nothing}}"), "empty-selector")
     message = "none of the 2 terms finds a subnet; the first is `subnet-9`"
-    assert said(report) == [("empty-selector", "error", message)]
-    assert at(report) == ["subnetSelectorTerms"]
+    assert rule_messages(report) == [("empty-selector", "error", message)]
+    assert marked_texts(report) == ["subnetSelectorTerms"]
     assert [also.message for also in report.results[0].finding.also] == [
         "there is no subnet `subnet-9`",
         "no subnet has the tag `Name: nothing`",
     ]
     report = judge(ec2_class("{id: subnet-0a}, {tags: {Name: nothing}}"), "empty-selector")
-    assert said(report) == [("empty-selector", "warning", "no subnet has the tag `Name: nothing`")]
+    assert rule_messages(report) == [("empty-selector", "warning", "no subnet has the tag `Name: nothing`")]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_placeholder_in_a_term_is_skipped_and_lets_no_error_be_said(judge: Jud
     assert not report.results
     assert [s.reason for s in report.skipped] == ["a term for subnets contains a placeholder"]
     report = judge(ec2_class(f"{subnets}, {{id: subnet-9}}"), "empty-selector")
-    assert said(report) == [("empty-selector", "warning", "there is no subnet `subnet-9`")]
+    assert rule_messages(report) == [("empty-selector", "warning", "there is no subnet `subnet-9`")]
 
 
 def test_a_placeholder_in_the_place_of_the_list(judge: Judge) -> None:
@@ -229,11 +229,11 @@ def test_a_placeholder_in_the_place_of_the_list(judge: Judge) -> None:
 def test_a_kind_that_was_refused_or_never_asked_costs_its_own_terms_only(judge: Judge) -> None:
     text = ec2_class("{id: subnet-9}")
     report = judge(text, "empty-selector", account=ACCOUNT + "denied: [security-groups]\n")
-    assert said(report) == [("empty-selector", "error", "there is no subnet `subnet-9`")]
+    assert rule_messages(report) == [("empty-selector", "error", "there is no subnet `subnet-9`")]
     assert skips(report) == [("empty-selector", "security-groups", False)]
     report = judge(text, "empty-selector", account="securityGroups: [{id: sg-1, name: a, tags: {b: c}}]\n")
     assert [s.fact for s in report.skipped] == ["subnets"]
-    assert said(report)[0][1:] == ("error", "no security group has the tag `karpenter.sh/discovery: main`")
+    assert rule_messages(report)[0][1:] == ("error", "no security group has the tag `karpenter.sh/discovery: main`")
 
 
 def test_without_facts_nothing_is_said_but_why(rules: dict[str, Rule]) -> None:
@@ -247,7 +247,7 @@ def test_without_facts_nothing_is_said_but_why(rules: dict[str, Rule]) -> None:
 def test_reservations_are_no_fault_of_readiness(judge: Judge) -> None:
     rest = "role: nodes\n  capacityReservationSelectorTerms: [{tags: {team: old}}, {id: cr-9}]"
     text = ec2_class(rest=rest)
-    assert [s for _, s, _ in said(judge(text, "empty-selector"))] == ["warning", "warning"]
+    assert [s for _, s, _ in rule_messages(judge(text, "empty-selector"))] == ["warning", "warning"]
     assert not judge(text, "empty-selector", karpenter="1.2.0").results  # which has no such field
 
 
@@ -268,7 +268,7 @@ def test_a_pool_of_reserved_capacity_needs_a_free_instance(
     )
     node_class = ec2_class(rest="role: nodes\n  capacityReservationSelectorTerms: [{tags: {team: ml}}]")
     text = with_class(requirements.replace("CAPACITY", "karpenter.sh/capacity-type"), node_class=node_class)
-    results = said(judge(text, "full-reservation", "no-instance-type", account=account))
+    results = rule_messages(judge(text, "full-reservation", "no-instance-type", account=account))
     assert [name for name, *_ in results] == ["full-reservation"] * reported
 
 
@@ -276,14 +276,14 @@ def test_a_pool_of_reserved_capacity_needs_a_free_instance(
 def test_a_placement_group_has_to_be_there(judge: Judge, selector: str, shown: str) -> None:
     text = ec2_class(rest=f"role: nodes\n  placementGroupSelector: {selector}")
     message = f"there is no available placement group {shown}"
-    assert said(judge(text, "empty-selector")) == [("empty-selector", "error", message)]
+    assert rule_messages(judge(text, "empty-selector")) == [("empty-selector", "error", message)]
     assert not judge(text, "empty-selector", karpenter="1.10.0").results
 
 
 @pytest.mark.parametrize("karpenter", ["1.0.8", "1.4.0"])
 def test_a_v1beta1_class_is_judged_whether_it_is_served_or_not(judge: Judge, karpenter: str) -> None:
     text = ec2_class("{id: subnet-9}", version="v1beta1")
-    assert [s for _, s, _ in said(judge(text, "empty-selector", karpenter=karpenter))] == ["error"]
+    assert [s for _, s, _ in rule_messages(judge(text, "empty-selector", karpenter=karpenter))] == ["error"]
 
 
 def test_a_patch_of_kustomize_is_judged_by_what_it_has(rules: dict[str, Rule]) -> None:
@@ -296,7 +296,7 @@ spec:
     source = Source.from_text("patch.yaml", text)
     source.part = True
     report = lint([source], LintRequest(aim([source], ACCOUNT, None), rules, Selection(frozenset(RULES))))
-    assert said(report) == [("empty-selector", "error", "there is no subnet `subnet-9`")]
+    assert rule_messages(report) == [("empty-selector", "error", "there is no subnet `subnet-9`")]
     assert not report.skipped
 
 
@@ -306,7 +306,7 @@ def test_template_code_may_add_terms(judge: Judge) -> None:
         "  subnetSelectorTerms:\n    - id: subnet-9\n    {{- if .Values.b }}\n    - id: subnet-8\n    {{- end }}\n",
     )
     report = judge(text, "empty-selector", "zone-without-subnet", "exhausted-subnets")
-    assert [severity for _, severity, _ in said(report)] == ["warning", "warning"]
+    assert [severity for _, severity, _ in rule_messages(report)] == ["warning", "warning"]
     assert skips(report) == [("exhausted-subnets", None, False)]
 
 
@@ -358,21 +358,21 @@ def test_several_groups_of_one_vpc_are_no_fault(judge: Judge) -> None:
 
 def test_terms_that_reach_into_another_vpc(judge: Judge) -> None:
     report = judge(ec2_class("{tags: {Name: '*-a'}}", "{name: nodes}, {name: extra}"), "broad-selector")
-    assert said(report) == [
+    assert rule_messages(report) == [
         ("broad-selector", "warning", "the terms find subnets of 2 VPCs, `vpc-1` and `vpc-2`"),
         ("broad-selector", "warning", "the terms find security groups of 2 VPCs, `vpc-1` and `vpc-2`"),
     ]
-    assert at(report) == ["'*-a'", "nodes"]
+    assert marked_texts(report) == ["'*-a'", "nodes"]
 
 
 def test_several_terms_that_each_are_of_another_vpc(judge: Judge) -> None:
     report = judge(ec2_class("{id: subnet-0a}, {id: subnet-0x}"), "broad-selector")
-    assert at(report) == ["subnetSelectorTerms"]
+    assert marked_texts(report) == ["subnetSelectorTerms"]
 
 
 def test_groups_of_another_vpc_than_the_subnets(judge: Judge) -> None:
     report = judge(ec2_class(groups="{id: sg-0x}"), "broad-selector")
-    assert said(report) == [
+    assert rule_messages(report) == [
         ("broad-selector", "warning", "the security groups belong to `vpc-2`, the subnets to `vpc-1`")
     ]
 
@@ -402,7 +402,7 @@ securityGroups:
 )
 def test_groups_that_a_cluster_owns(judge: Judge, groups: str, messages: list[str]) -> None:
     report = judge(ec2_class(groups=groups), "broad-selector", account=OWNED)
-    assert [message for _, _, message in said(report)] == messages
+    assert [message for _, _, message in rule_messages(report)] == messages
 
 
 # -- exhausted-subnets
@@ -427,7 +427,7 @@ subnets:
 def test_zones_without_a_free_address(judge: Judge, subnets: str, severity: str | None, zones: str) -> None:
     report = judge(ec2_class(subnets), "exhausted-subnets", account=FULL)
     message = f"no subnet in `{zones}` has a free IP address"
-    assert said(report) == ([("exhausted-subnets", severity, message)] if severity else [])
+    assert rule_messages(report) == ([("exhausted-subnets", severity, message)] if severity else [])
 
 
 def test_zones_that_the_pools_leave_out_do_not_count(judge: Judge) -> None:
@@ -436,7 +436,7 @@ def test_zones_that_the_pools_leave_out_do_not_count(judge: Judge) -> None:
         with_class(f"{ZONE} In [us-east-1b]", node_class=used), "exhausted-subnets", account=FULL
     ).results
     report = judge(with_class(f"{ZONE} NotIn [us-east-1b]", node_class=used), "exhausted-subnets", account=FULL)
-    assert [severity for _, severity, _ in said(report)] == ["error"]
+    assert [severity for _, severity, _ in rule_messages(report)] == ["error"]
 
 
 # -- missing-role
@@ -456,7 +456,7 @@ def test_zones_that_the_pools_leave_out_do_not_count(judge: Judge) -> None:
 @pytest.mark.parametrize("karpenter", ["1.0.0", "1.4.0", "1.14.1"])
 def test_roles_and_profiles(judge: Judge, rest: str, message: str | None, karpenter: str) -> None:
     report = judge(ec2_class(rest=rest), "missing-role", karpenter=karpenter)
-    assert said(report) == ([("missing-role", "error", message)] if message else [])
+    assert rule_messages(report) == ([("missing-role", "error", message)] if message else [])
 
 
 def test_a_refused_question_about_a_role_is_a_skip(judge: Judge) -> None:
@@ -478,7 +478,7 @@ def test_zones_of_the_subnets_are_fine(judge: Judge, karpenter: str) -> None:
 
 def test_a_zone_of_no_subnet(judge: Judge, repair: Fix) -> None:
     text = with_class(f"{ZONE} In [us-east-1a, us-east-1c, us-east-1d]")
-    assert said(judge(text)) == [
+    assert rule_messages(judge(text)) == [
         ("zone-without-subnet", "warning", "the class has no subnet in `us-east-1c`"),
         ("zone-without-subnet", "warning", "the class has no subnet in `us-east-1d`"),
     ]
@@ -499,10 +499,10 @@ def test_an_alias_and_min_values_keep_their_list(judge: Judge, repair: Fix) -> N
 def test_no_zone_of_the_line_is_served(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE} In [us-east-1c, us-east-1d]"))
     message = "the class has no subnet in any of `us-east-1c, us-east-1d`"
-    assert said(report) == [("zone-without-subnet", "error", message)]
-    assert at(report) == ["[us-east-1c, us-east-1d]"]
+    assert rule_messages(report) == [("zone-without-subnet", "error", message)]
+    assert marked_texts(report) == ["[us-east-1c, us-east-1d]"]
     report = judge(with_class(labels=f"{{{ZONE}: us-east-1c}}"))
-    assert said(report) == [("zone-without-subnet", "error", "the class has no subnet in `us-east-1c`")]
+    assert rule_messages(report) == [("zone-without-subnet", "error", "the class has no subnet in `us-east-1c`")]
 
 
 @pytest.mark.parametrize(
@@ -515,7 +515,7 @@ def test_no_zone_of_the_line_is_served(judge: Judge) -> None:
     ],
 )
 def test_ids_for_names_and_names_for_ids(judge: Judge, repair: Fix, before: str, after: str) -> None:
-    assert {rule for rule, _, _ in said(judge(with_class(before)))} == {"zone-without-subnet"}
+    assert {rule for rule, _, _ in rule_messages(judge(with_class(before)))} == {"zone-without-subnet"}
     fixed = repair(with_class(before))
     assert fixed.sources[0].text == with_class(after)
     assert not fixed.report.results
@@ -523,14 +523,14 @@ def test_ids_for_names_and_names_for_ids(judge: Judge, repair: Fix, before: str,
 
 def test_an_id_of_no_subnet_is_left_to_the_rule_about_keys(judge: Judge, repair: Fix) -> None:
     text = with_class(f"{ZONE} In [use1-az4, use1-az2]")
-    assert {rule for rule, _, _ in said(judge(text))} == {"value-of-another-key"}
+    assert {rule for rule, _, _ in rule_messages(judge(text))} == {"value-of-another-key"}
     assert repair(text).sources[0].text == with_class(f"{ZONE_ID} In [use1-az4]")
 
 
 def test_slips_and_patterns_are_told_once(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE} In [us-east-1a, US-EAST-1B, us-east-1*, us-east1b]"))
-    assert sorted({rule for rule, _, _ in said(report)}) == ["unknown-value", "wildcard-value"]
-    assert [m for r, _, m in said(report) if "us-east1b" in m] == [
+    assert sorted({rule for rule, _, _ in rule_messages(report)}) == ["unknown-value", "wildcard-value"]
+    assert [m for r, _, m in rule_messages(report) if "us-east1b" in m] == [
         "no instance type has zone `us-east1b`, did you mean `us-east-1b`?"
     ]
 
@@ -557,7 +557,7 @@ def test_a_class_that_one_of_two_pools_uses_in_the_region_is_judged(judge: Judge
     west, east = (pool(f"{ZONE} In [{zone}]") for zone in ("us-west-2a", "us-east-1a"))
     west = west.replace("name: default}\nspec", "name: west}\nspec")
     report = judge(f"{west}---\n{east}---\n{ec2_class('{id: subnet-9}')}", "empty-selector")
-    assert [rule for rule, _, _ in said(report)] == ["empty-selector"]
+    assert [rule for rule, _, _ in rule_messages(report)] == ["empty-selector"]
 
 
 def test_zone_ids_of_another_region_are_not_judged(judge: Judge) -> None:
@@ -592,13 +592,13 @@ def test_zones_are_not_judged_without_the_subnets(judge: Judge, text: str, fact:
 def test_refused_subnets_leave_zones_open_and_the_region_known(judge: Judge) -> None:
     text = with_class(f"{ZONE} In [us-east-1f]", f"{TYPE} In [p5.48xlarge, a1.large]")
     report = judge(text, "zone-without-subnet", "not-offered", account=ACCOUNT + "denied: [subnets]\n")
-    assert said(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
+    assert rule_messages(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
     assert skips(report) == [("not-offered", "subnets", False), ("zone-without-subnet", "subnets", False)]
 
 
 def test_a_class_without_any_subnet_is_told_once(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE} In [us-east-1a]", node_class=ec2_class("{id: subnet-9}")))
-    assert {rule for rule, _, _ in said(report)} == {"empty-selector"}
+    assert {rule for rule, _, _ in rule_messages(report)} == {"empty-selector"}
 
 
 # -- not-offered
@@ -649,7 +649,7 @@ def test_what_is_not_offered(
     judge: Judge, requirements: list[str], severity: str, message: str, hint: str | None
 ) -> None:
     report = judge(with_class(*requirements))
-    assert said(report) == [("not-offered", severity, message)]
+    assert rule_messages(report) == [("not-offered", severity, message)]
     assert report.results[0].finding.help == hint
 
 
@@ -671,7 +671,7 @@ def test_a_long_list_of_the_dead_takes_few_rounds(repair: Fix) -> None:
 
 def test_a_type_that_is_nowhere_is_told_once_and_kills_the_line_too(judge: Judge) -> None:
     report = judge(with_class(f"{TYPE} In [m5.huge, a1.large]"))
-    assert [(rule, severity) for rule, severity, _ in said(report)] == [
+    assert [(rule, severity) for rule, severity, _ in rule_messages(report)] == [
         ("unknown-value", "warning"),
         ("not-offered", "error"),
     ]
@@ -679,18 +679,18 @@ def test_a_type_that_is_nowhere_is_told_once_and_kills_the_line_too(judge: Judge
 
 def test_a_placeholder_among_the_values_may_be_alive(judge: Judge) -> None:
     report = judge(with_class(f"{TYPE} In ['${{SIZE}}', a1.large]"), "not-offered")
-    assert [severity for _, severity, _ in said(report)] == ["warning"]
+    assert [severity for _, severity, _ in rule_messages(report)] == ["warning"]
 
 
 def test_a_label_of_the_template_counts(judge: Judge) -> None:
     report = judge(with_class(labels=f"{{{TYPE}: a1.large}}"), "not-offered")
-    assert said(report) == [("not-offered", "error", "`a1.large` is not sold in us-east-1")]
+    assert rule_messages(report) == [("not-offered", "error", "`a1.large` is not sold in us-east-1")]
     assert not report.results[0].fixable
 
 
 def test_without_the_class_the_whole_region_counts(judge: Judge) -> None:
     report = judge(pool(f"{TYPE} In [p5.48xlarge, a1.large]"), "not-offered")
-    assert said(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
+    assert rule_messages(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
 
 
 def test_offers_that_were_refused(judge: Judge) -> None:

@@ -21,7 +21,7 @@ def pool(key: str = "kubernetes.io/arch", values: str = "[amd64]", disruption: s
     return nodepool(f"key: {key}, operator: In, values: {values}") + f"  disruption: {disruption}\n"
 
 
-def told(report: Report) -> list[tuple[str, str]]:
+def graded_messages(report: Report) -> list[tuple[str, str]]:
     return [(result.severity, result.finding.message) for result in report.results]
 
 
@@ -43,16 +43,16 @@ def test_a_release_that_is_not_known_is_judged_as_the_nearest_older_one() -> Non
 @pytest.mark.parametrize("release", ["1.15.0", "1.15.1", "next", "1.99.0"])
 def test_consolidate_after_may_be_left_out(check: Callable[..., Report], release: str) -> None:
     text = pool(disruption="{consolidationPolicy: WhenEmpty}")
-    assert told(check(text, karpenter=release)) == []
+    assert graded_messages(check(text, karpenter=release)) == []
     message = "required field `consolidateAfter` is missing in spec.disruption"
-    assert told(check(text, karpenter="1.14.3")) == [("error", message)]
+    assert graded_messages(check(text, karpenter="1.14.3")) == [("error", message)]
 
 
 def test_the_label_is_known_from_then_on(check: Callable[..., Report]) -> None:
     text = pool(SANDBOX, '["true"]')
-    assert told(check(text)) == []
+    assert graded_messages(check(text)) == []
     message = f"`{SANDBOX}` needs Karpenter 1.15.0 or newer, the target is 1.14.3"
-    assert told(check(text, karpenter="1.14.3")) == [("error", message)]
+    assert graded_messages(check(text, karpenter="1.14.3")) == [("error", message)]
 
 
 def test_what_the_label_leaves_is_known_to_aws(
@@ -66,7 +66,7 @@ def test_what_the_label_leaves_is_known_to_aws(
 
 
 def test_a_value_that_the_label_never_has_is_told(check: Callable[..., Report]) -> None:
-    found = told(check(pool(SANDBOX, '["yes"]')))
+    found = graded_messages(check(pool(SANDBOX, '["yes"]')))
     assert [severity for severity, _ in found] == ["error"] and "yes" in found[0][1]
 
 
@@ -77,7 +77,9 @@ def test_unknown_fields_are_warnings_where_the_release_is_not_known(
     check: Callable[..., Report], release: str, severity: str
 ) -> None:
     text = pool(disruption="{consolidateAfter: 5m, pace: 3}")
-    assert told(check(text, karpenter=release)) == [(severity, "`pace` is not a known field of spec.disruption")]
+    assert graded_messages(check(text, karpenter=release)) == [
+        (severity, "`pace` is not a known field of spec.disruption")
+    ]
 
 
 def test_that_it_is_not_known_is_said(

@@ -111,7 +111,7 @@ class Model:
         return {each["metadata"]["name"]: self.accept(each["spec"]) for each in ordered}
 
     def accept(self, spec: dict[str, Any]) -> bool:
-        weight, met = spec.get("weight", 0), list(self.meant(spec))
+        weight, met = spec.get("weight", 0), list(self.count_meant(spec))
         priced = "price" in spec or "priceAdjustment" in spec
         for pool, name, offerings in met:
             if priced and any(self.weights.get((pool, name, each)) == weight for each in offerings):
@@ -126,7 +126,7 @@ class Model:
                 self.brought[pool, name] = weight, set(spec["capacity"])
         return True
 
-    def meant(self, spec: dict[str, Any]) -> Any:
+    def count_meant(self, spec: dict[str, Any]) -> Any:
         wanted = Requirements(
             Requirement.parse(each["key"], each["operator"], each.get("values", ())) for each in spec["requirements"]
         )

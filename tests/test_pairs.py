@@ -47,7 +47,7 @@ def repo(tmp_path: Path) -> Path:
     return folder
 
 
-def written(folder: Path, **files: str) -> None:
+def write_pair(folder: Path, **files: str) -> None:
     for name, text in files.items():
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
 
@@ -58,7 +58,7 @@ def kinds(folder: Path) -> list[str]:
 
 
 def test_one_fix_spans_both_files_and_the_second_run_finds_nothing_to_do(repo: Path, nodelint: Run) -> None:
-    written(repo, pool=POOL, node=CLASS)
+    write_pair(repo, pool=POOL, node=CLASS)
     done = nodelint("check", "--fix", ".", cwd=repo)
     assert "Fixed 2 findings" in done.stdout
     assert kinds(repo) == ["EC2NodeClass", "NodePool"]
@@ -72,7 +72,7 @@ def test_one_fix_spans_both_files_and_the_second_run_finds_nothing_to_do(repo: P
 
 @pytest.mark.parametrize("named", ["pool", "node"])
 def test_one_of_two_files_is_not_written_alone(named: str, repo: Path, nodelint: Run) -> None:
-    written(repo, pool=POOL, node=CLASS)
+    write_pair(repo, pool=POOL, node=CLASS)
     done = nodelint("check", "--fix", f"{named}.yaml", cwd=repo)
     assert kinds(repo) == ["AWSNodeTemplate", "Provisioner"]
     other = {"pool": "node.yaml", "node": "pool.yaml"}[named]
@@ -95,7 +95,7 @@ def test_one_of_two_files_is_not_written_alone(named: str, repo: Path, nodelint:
     ],
 )
 def test_neither_changes_where_one_cannot(pool: str, node: str, why: str, repo: Path, nodelint: Run) -> None:
-    written(repo, pool=pool, node=node)
+    write_pair(repo, pool=pool, node=node)
     before = nodelint("check", ".", cwd=repo)
     assert why in " ".join(before.stdout.split())
     assert "fixable" not in before.stdout
@@ -104,7 +104,7 @@ def test_neither_changes_where_one_cannot(pool: str, node: str, why: str, repo: 
 
 
 def test_a_class_that_is_nowhere_is_said_and_the_pool_alone_is_only_suggested(repo: Path, nodelint: Run) -> None:
-    written(repo, pool=POOL)
+    write_pair(repo, pool=POOL)
     done = nodelint("check", ".", cwd=repo)
     said = " ".join(done.stdout.split())
     assert "the AWSNodeTemplate batch that it names is not among the files" in said
@@ -113,18 +113,18 @@ def test_a_class_that_is_nowhere_is_said_and_the_pool_alone_is_only_suggested(re
 
 
 def test_a_class_that_is_v1_already_holds_nothing_up(repo: Path, nodelint: Run) -> None:
-    written(repo, node=CLASS)
+    write_pair(repo, node=CLASS)
     nodelint("check", "--fix", ".", cwd=repo)
-    written(repo, pool=POOL)
+    write_pair(repo, pool=POOL)
     nodelint("check", "--fix", "pool.yaml", cwd=repo)
     assert kinds(repo) == ["EC2NodeClass", "NodePool"]
 
 
 def test_all_pools_of_a_class_change_with_it(repo: Path, nodelint: Run) -> None:
     other = POOL.replace("name: batch\nspec", "name: web\nspec")
-    written(repo, a=POOL, b=other + "  provider: {}\n", c=CLASS)
+    write_pair(repo, a=POOL, b=other + "  provider: {}\n", c=CLASS)
     assert "3 fixable" in " ".join(nodelint("check", ".", cwd=repo).stdout.split())
-    written(repo, b=other + "  wieght: 5\n")
+    write_pair(repo, b=other + "  wieght: 5\n")
     nodelint("check", "--fix", ".", cwd=repo)
     assert kinds(repo) == ["Provisioner", "Provisioner", "AWSNodeTemplate"]
 
@@ -132,7 +132,7 @@ def test_all_pools_of_a_class_change_with_it(repo: Path, nodelint: Run) -> None:
 def test_the_class_of_the_pools_folder_is_meant(repo: Path, nodelint: Run) -> None:
     for folder, node in (("dev", CLASS), ("prod", ENDED)):
         (repo / folder).mkdir()
-        written(repo / folder, pool=POOL, node=node)
+        write_pair(repo / folder, pool=POOL, node=node)
     nodelint("check", "--fix", ".", cwd=repo)
     assert kinds(repo / "dev") == ["EC2NodeClass", "NodePool"]
     assert kinds(repo / "prod") == ["AWSNodeTemplate", "Provisioner"]
@@ -140,7 +140,7 @@ def test_the_class_of_the_pools_folder_is_meant(repo: Path, nodelint: Run) -> No
 
 def test_a_name_that_is_filled_in_later_pairs_within_a_folder(repo: Path, nodelint: Run) -> None:
     held = [text.replace("name: batch", "name: ${NAME}") for text in (POOL, CLASS)]
-    written(repo, pool=held[0], node=held[1])
+    write_pair(repo, pool=held[0], node=held[1])
     nodelint("check", "--fix", ".", cwd=repo)
     assert kinds(repo) == ["EC2NodeClass", "NodePool"]
 
@@ -148,7 +148,7 @@ def test_a_name_that_is_filled_in_later_pairs_within_a_folder(repo: Path, nodeli
 def test_other_rules_still_judge_what_is_not_converted(repo: Path, nodelint: Run) -> None:
     line = "    - {key: kubernetes.io/arch, operator: In, values: [amd46]}"
     wrong = POOL.replace("  providerRef", f"  requirements:\n{line}\n  providerRef")
-    written(repo, pool=wrong, node=ENDED)
+    write_pair(repo, pool=wrong, node=ENDED)
     assert "amd46" in nodelint("check", "--format", "concise", "pool.yaml", cwd=repo).stdout
 
 
@@ -170,7 +170,7 @@ INLINE = POOL.replace(
 
 
 def test_a_pool_with_its_class_inside_is_judged_without_it(repo: Path, nodelint: Run) -> None:
-    written(repo, pool=INLINE)
+    write_pair(repo, pool=INLINE)
     done = nodelint("check", "--fix", "pool.yaml", cwd=repo)
     assert "`spec.provider` needs an EC2NodeClass of its own" in " ".join(done.stdout.split())
     assert "pool.yaml:13:15: warning[narrow-spot]" in by_place(done.stdout)
@@ -179,14 +179,14 @@ def test_a_pool_with_its_class_inside_is_judged_without_it(repo: Path, nodelint:
 
 
 def test_pools_that_lack_different_things_are_told_apart(repo: Path, nodelint: Run) -> None:
-    written(repo, a=INLINE, b=INLINE.replace("    subnetSelector: {discovery: main}\n", ""))
+    write_pair(repo, a=INLINE, b=INLINE.replace("    subnetSelector: {discovery: main}\n", ""))
     said = " ".join(by_place(nodelint("check", ".", cwd=repo).stdout).split())
     assert "b.yaml:1:13: error[removed-api]" in said
     assert "no fix converts it: `spec.provider` has no subnetSelector: add what every release requires" in said
 
 
 def test_a_class_without_a_role_is_judged_as_far_as_it_goes(repo: Path, nodelint: Run) -> None:
-    written(repo, node=ENDED + "  metadataOptions:\n    httpTokens: optional\n")
+    write_pair(repo, node=ENDED + "  metadataOptions:\n    httpTokens: optional\n")
     done = nodelint("check", "--fix", "--profile", "strict", ".", cwd=repo)
     assert "neither `role` nor `instanceProfile`" in " ".join(done.stdout.split())
     assert "node.yaml:11:17: warning[imds-v1]" in by_place(done.stdout)
@@ -195,7 +195,7 @@ def test_a_class_without_a_role_is_judged_as_far_as_it_goes(repo: Path, nodelint
 
 def test_kubelet_settings_are_judged_at_each_pool_of_a_class_without_a_role(repo: Path, nodelint: Run) -> None:
     kubelet = "  kubeletConfiguration:\n    maxPods: 110\n"
-    written(repo, a=POOL + kubelet, b=POOL.replace("name: batch\nspec", "name: web\nspec") + kubelet, node=ENDED)
+    write_pair(repo, a=POOL + kubelet, b=POOL.replace("name: batch\nspec", "name: web\nspec") + kubelet, node=ENDED)
     done = nodelint("check", "--select", "max-pods-beyond-network", "--format", "concise", ".", cwd=repo)
     (line,) = done.stdout.splitlines()[:-1]
     assert line.startswith(f"a.yaml:{POOL.count(chr(10)) + 2}:14: info[max-pods-beyond-network]")
@@ -203,13 +203,13 @@ def test_kubelet_settings_are_judged_at_each_pool_of_a_class_without_a_role(repo
 
 
 def test_nodes_of_a_provisioner_expire_only_where_it_says_when(repo: Path, nodelint: Run) -> None:
-    written(repo, a=POOL.replace("  ttlSecondsUntilExpired: 604800 # a week\n", ""), b=POOL, node=CLASS)
+    write_pair(repo, a=POOL.replace("  ttlSecondsUntilExpired: 604800 # a week\n", ""), b=POOL, node=CLASS)
     done = nodelint("check", "--select", "never-expires", "--format", "concise", ".", cwd=repo)
     assert [line.partition("]")[0] for line in done.stdout.splitlines()[:-1]] == ["a.yaml:4:9: info[never-expires"]
 
 
 def test_what_holds_for_the_old_object_is_not_said_again_of_the_new_one(repo: Path, nodelint: Run) -> None:
-    written(repo, a=POOL.replace("  name: batch\n", "  name: batch\n  namespace: karpenter\n", 1), node=ENDED)
+    write_pair(repo, a=POOL.replace("  name: batch\n", "  name: batch\n  namespace: karpenter\n", 1), node=ENDED)
     done = nodelint("check", "--select", "cluster-scoped-namespace", "--format", "concise", ".", cwd=repo)
     assert done.stdout.count("[cluster-scoped-namespace]") == 1
 
@@ -230,11 +230,11 @@ def test_what_a_provisioner_says_of_consolidation_is_told_where_it_says_it(
 
 
 def test_a_class_that_names_no_family_is_told_what_it_takes(repo: Path, nodelint: Run) -> None:
-    written(repo, node=CLASS)
+    write_pair(repo, node=CLASS)
     said = nodelint("check", ".", cwd=repo).stdout
     assert "node.yaml:4:9: warning[unsupported-alias]: `al2` has no image on Kubernetes 1.33" in by_place(said)
     assert "  note: an AWSNodeTemplate without amiFamily takes AL2\n" in said
-    written(repo, node=CLASS + "  amiSelector: {aws-ids: ami-0123456789abcdef0}\n")
+    write_pair(repo, node=CLASS + "  amiSelector: {aws-ids: ami-0123456789abcdef0}\n")
     assert "ended-family" in nodelint("check", ".", cwd=repo).stdout, "AL2 user data, whatever the image is"
-    written(repo, node=CLASS + "  amiFamily: Bottlerocket\n")
+    write_pair(repo, node=CLASS + "  amiFamily: Bottlerocket\n")
     assert "ended-family" not in nodelint("check", ".", cwd=repo).stdout

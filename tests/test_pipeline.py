@@ -123,7 +123,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
 
 
-def asked(folder: Path, term: str) -> Path:
+def refresh_facts(folder: Path, term: str) -> Path:
     """A class with a term, and what AWS says about it in a file."""
     manifest = folder / "golden.yaml"
     manifest.write_text(CLASS.format(term=term), encoding="utf-8")
@@ -135,7 +135,7 @@ def asked(folder: Path, term: str) -> Path:
 @pytest.mark.parametrize("release", ["1.1.0", "1.2.2", "1.14.1"])
 @pytest.mark.parametrize("term", ["tags: {pipeline: golden}", "name: golden-*"], ids=["tags", "name"])
 def test_found_fixed_clean(folder: Path, term: str, release: str, snapshot: SnapshotAssertion) -> None:
-    manifest = asked(folder, term)
+    manifest = refresh_facts(folder, term)
     flags = ["--snapshot", "facts.json", "--karpenter-version", release, "golden.yaml"]
     found = run("check", *flags)
     fixed = run("check", "--fix", *flags)
@@ -148,7 +148,7 @@ def test_found_fixed_clean(folder: Path, term: str, release: str, snapshot: Snap
 
 
 def test_the_answers_are_those_of_ec2(folder: Path) -> None:
-    asked(folder, "tags: {pipeline: golden}")
+    refresh_facts(folder, "tags: {pipeline: golden}")
     region = parse_snapshot((folder / "facts.json").read_bytes()).regions[0]
     assert {i.name: (i.state, i.owner) for i in region.images.values()} == {
         "golden-1": ("available", "self"),
@@ -165,7 +165,7 @@ def test_the_answers_are_those_of_ec2(folder: Path) -> None:
 
 
 def test_only_deprecated_images(folder: Path) -> None:
-    asked(folder, "tags: {line: old}")
+    refresh_facts(folder, "tags: {line: old}")
     done = run("check", "--format", "json", "--snapshot", "facts.json", "golden.yaml")
     (finding,) = json.loads(done.output)["findings"]
     assert (finding["rule"], finding["severity"]) == ("deprecated-image", "warning")
@@ -174,7 +174,7 @@ def test_only_deprecated_images(folder: Path) -> None:
 
 @pytest.mark.parametrize("release", ["1.0.0", "1.14.1"])
 def test_somebody_elses_image_is_taken(folder: Path, release: str) -> None:
-    manifest = asked(folder, "tags: {line: new}")
+    manifest = refresh_facts(folder, "tags: {line: new}")
     flags = ["--snapshot", "facts.json", "--karpenter-version", release, "--fail-on", "warning", "golden.yaml"]
     done = run("check", *flags)
     assert done.exit_code == 1
@@ -185,7 +185,7 @@ def test_somebody_elses_image_is_taken(folder: Path, release: str) -> None:
 
 
 def test_live_and_snapshot_say_the_same(folder: Path) -> None:
-    asked(folder, "tags: {pipeline: golden}")
+    refresh_facts(folder, "tags: {pipeline: golden}")
     for release in ("1.1.0", "1.14.1"):
         for form in ("text", "json"):
             flags = ["--karpenter-version", release, "--format", form, "golden.yaml"]
@@ -205,7 +205,7 @@ def _findings(done: Result, form: str) -> str:
 
 
 def test_explain_tells_the_images_in_their_order(folder: Path) -> None:
-    asked(folder, "tags: {pipeline: golden}")
+    refresh_facts(folder, "tags: {pipeline: golden}")
     flags = ["--format", "json", "--snapshot", "facts.json", "golden.yaml"]
     for release, taken in (("1.1.0", "ami-0a4"), ("1.2.2", "ami-0a3")):
         (pool,) = json.loads(run("explain", "--karpenter-version", release, *flags).output)["nodePools"]

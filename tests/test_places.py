@@ -168,17 +168,17 @@ def test_no_subnet_is_said_and_hides_nothing_else() -> None:
 
 
 def test_min_values_count_zones_and_capacity_types_of_the_types_left() -> None:
-    def have(key: str, *lines: dict[str, Any], **kwargs: Any) -> int | None:
+    def distinct_values(key: str, *lines: dict[str, Any], **kwargs: Any) -> int | None:
         found = run(line(key, "Exists", least=2), *lines, spec=SPEC, **kwargs)
         (least,) = found.min_values
         return least.have
 
-    assert have(ZONE, facts=ACCOUNT) == have(ZONE_ID, facts=ACCOUNT) == 2
-    assert have(ZONE, line(FAMILY, "In", "p5"), facts=ACCOUNT) == 1
+    assert distinct_values(ZONE, facts=ACCOUNT) == distinct_values(ZONE_ID, facts=ACCOUNT) == 2
+    assert distinct_values(ZONE, line(FAMILY, "In", "p5"), facts=ACCOUNT) == 1
     # Pooled without narrowing them to what the pool asks.
-    assert have(ZONE, line(ZONE, "In", "us-east-1a"), facts=ACCOUNT) == 2
-    assert have(ZONE, facts=f"{ACCOUNT}denied: [subnets]\n") is None
-    assert have(CAPACITY, facts=ACCOUNT) == 2
+    assert distinct_values(ZONE, line(ZONE, "In", "us-east-1a"), facts=ACCOUNT) == 2
+    assert distinct_values(ZONE, facts=f"{ACCOUNT}denied: [subnets]\n") is None
+    assert distinct_values(CAPACITY, facts=ACCOUNT) == 2
 
 
 RESERVATIONS = """
@@ -252,14 +252,14 @@ capacityReservations:
   - {id: cr-6, type: m5.xlarge, zone: us-east-1b, ends: 2026-07-11T12:10:00Z, tags: {karpenter.sh/discovery: main}}
 """
 
-    def found(reservation: str, version: str = "1.7.0") -> Resolution:
+    def resolve_reserved(reservation: str, version: str = "1.7.0") -> Resolution:
         lines = (line(CAPACITY, "In", "reserved"), line(RESERVATION_ID, "In", reservation))
         return run(*lines, spec=RESERVING, facts=ACCOUNT + reserved, version=version)
 
-    assert found("cr-4", "1.6.0").candidates
-    assert found("cr-5").candidates
-    assert found("cr-6").candidates  # a reservation of another kind is used to its end
-    ending = found("cr-4")
+    assert resolve_reserved("cr-4", "1.6.0").candidates
+    assert resolve_reserved("cr-5").candidates
+    assert resolve_reserved("cr-6").candidates  # a reservation of another kind is used to its end
+    ending = resolve_reserved("cr-4")
     assert not ending.candidates
     assert [note for _, note in ending.notes] == [
         "the reservation `cr-1` (m5.large, us-east-1a) had no free instance: none is launched in it until one is"
@@ -267,7 +267,7 @@ capacityReservations:
         "the reservation `cr-4` (p5.48xlarge, us-east-1b) ends at 2026-07-11T12:39:00Z:"
         " nothing is launched in it any more",
     ]
-    assert found("cr-1").candidates
+    assert resolve_reserved("cr-1").candidates
 
 
 def test_types_that_are_sold_in_capacity_blocks_alone_need_a_reservation() -> None:

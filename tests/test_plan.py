@@ -60,7 +60,7 @@ def planned(old: str, new: str, release: str = "1.14.1") -> list[PoolPlan]:
     return list(make(*sides, aim).pools)
 
 
-def told(each: PoolPlan) -> tuple[str, ...]:
+def verdict_and_reasons(each: PoolPlan) -> tuple[str, ...]:
     """The verdict in short: `all`, then its reasons."""
     return (each.verdict.replaced, *dict.fromkeys(reason.reason for reason in each.verdict.reasons))
 
@@ -186,7 +186,7 @@ def test_what_a_change_replaces(name: str) -> None:
     found = {}
     for release in RELEASES:
         (each,) = planned(BOTH, edited(BOTH, *edits), release)
-        found[release] = told(each)
+        found[release] = verdict_and_reasons(each)
     assert found == dict.fromkeys(RELEASES, expected)
 
 
@@ -248,7 +248,7 @@ def test_what_a_change_replaces(name: str) -> None:
 def test_what_a_change_replaces_depends_on_the_release(
     edits: list[tuple[str, str]], by_release: dict[str, tuple[str, ...]]
 ) -> None:
-    found = {release: told(planned(BOTH, edited(BOTH, *edits), release)[0]) for release in by_release}
+    found = {release: verdict_and_reasons(planned(BOTH, edited(BOTH, *edits), release)[0]) for release in by_release}
     assert found == by_release
 
 
@@ -264,7 +264,7 @@ def test_what_a_change_replaces_depends_on_the_release(
 )
 def test_what_the_api_server_refuses_changes_nothing(edit: tuple[str, str], release: str, field: str) -> None:
     (each,) = planned(BOTH, edited(BOTH, edit, ("{team: web}\n    spec", "{team: web}\n    spec")), release)
-    assert told(each) == NOT
+    assert verdict_and_reasons(each) == NOT
     assert [refusal.field.endswith(field) for refusal in each.refused] == [True]
 
 
@@ -273,26 +273,31 @@ def test_a_refused_pool_keeps_its_requirements_and_gets_the_class_that_is_not_re
         BOTH, ("kind: EC2NodeClass, name", "kind: NodeClass, name"), ("[c, m]", "[r]"), ("cost: web", "cost: b")
     )
     (each,) = planned(BOTH, new)
-    assert told(each) == CLASS_ALL
+    assert verdict_and_reasons(each) == CLASS_ALL
     assert each.launch.lost == ()
 
 
 def test_a_renamed_pool_takes_its_nodes_with_it() -> None:
     (each,) = planned(BOTH, edited(BOTH, ("  name: web\n", "  name: site\n")))
-    assert (each.change, each.renamed_from, each.pool.name, told(each)) == ("renamed", "web", "site", ("all",))
+    assert (each.change, each.renamed_from, each.pool.name, verdict_and_reasons(each)) == (
+        "renamed",
+        "web",
+        "site",
+        ("all",),
+    )
 
 
 def test_pools_come_and_go() -> None:
     other = POOL.replace("name: web\n", "name: other\n").replace("[c, m]", "[r]") + "---\n"
     gone, new = planned(BOTH, other + CLASS)
-    assert (new.change, new.pool.name, told(new)) == ("added", "other", NOT)
-    assert (gone.change, gone.pool.name, told(gone)) == ("removed", "web", ("all",))
+    assert (new.change, new.pool.name, verdict_and_reasons(new)) == ("added", "other", NOT)
+    assert (gone.change, gone.pool.name, verdict_and_reasons(gone)) == ("removed", "web", ("all",))
     assert (new.launch.before, gone.launch.after) == (0, 0)
 
 
 def test_a_class_that_is_gone_replaces_nothing() -> None:
     (each,) = planned(BOTH, POOL)
-    assert (each.change, told(each)) == ("unchanged", NOT)
+    assert (each.change, verdict_and_reasons(each)) == ("unchanged", NOT)
 
 
 def test_a_class_under_another_name_is_another_class() -> None:
@@ -302,13 +307,13 @@ def test_a_class_under_another_name_is_another_class() -> None:
         ("  name: default\n", "  name: next\n"),
     )
     (each,) = planned(BOTH, new)
-    assert told(each) == POOL_ALL
+    assert verdict_and_reasons(each) == POOL_ALL
 
 
 def test_a_pool_without_possible_nodes_has_none_to_replace() -> None:
     none = edited(BOTH, ("[c, m]", "[nothing]"))
     (each,) = planned(none, edited(BOTH, ("key: fast", "key: slow")))
-    assert told(each) == NOT
+    assert verdict_and_reasons(each) == NOT
 
 
 def test_a_placeholder_is_not_judged() -> None:
@@ -328,9 +333,9 @@ def test_a_placeholder_that_stays_is_no_difference() -> None:
         BOTH, ("key: fast", "key: ${KEY}"), ("cost: web", "cost: '{{ cost }}'"), ("[c, m]", "[c, '${X}']")
     )
     (each,) = planned(before, edited(before, ("weight: 10", "weight: 20"), ("role: nodes", "role: nodes # same")))
-    assert told(each) == NOT
+    assert verdict_and_reasons(each) == NOT
     (each,) = planned(before, edited(before, ("{team: web}\n    spec", "{team: app}\n    spec")))
-    assert told(each) == POOL_ALL
+    assert verdict_and_reasons(each) == POOL_ALL
 
 
 @pytest.mark.parametrize(
@@ -403,11 +408,11 @@ def test_facts_decide_what_the_files_leave_open(
     edit: tuple[str, str], expected: tuple[str, ...], without: tuple[str, ...]
 ) -> None:
     new = edited(FOUND, edit)
-    assert told(planned(FOUND, new)[0]) == without
+    assert verdict_and_reasons(planned(FOUND, new)[0]) == without
     sources = [Source.from_text("a.yaml", text) for text in (FOUND, new)]
     classes = [o for source in sources for o in objects(source) if isinstance(o, EC2NodeClass)]
     release = Version(1, 14, 1)
     facts = FakeAccount(ACCOUNT).facts(classes, release)
     aim = PlanOptions(release, None, Schemas.bundled(), facts, facts)
     (each,) = make(Side(Inventory(sources[:1])), Side(Inventory(sources[1:])), aim).pools
-    assert told(each) == expected
+    assert verdict_and_reasons(each) == expected

@@ -46,7 +46,7 @@ def side(texts: Sequence[str], root: str) -> tuple[Any, tuple[()], str]:
     return build([Source.from_text(f"{root}/{n}.yaml", text) for n, text in enumerate(texts)]), (), root
 
 
-def said(report: Report) -> object:
+def report_content(report: Report) -> object:
     results = [
         (r.rule.name, r.span.source.path, r.span.start, r.span.end, r.message, r.severity, r.finding.advice, r.safety)
         for r in report.results
@@ -83,7 +83,7 @@ def changes(draw: st.DrawFn) -> tuple[list[str], list[str]]:
 def test_the_old_side_is_judged_as_it_would_be_alone(change: tuple[list[str], list[str]]) -> None:
     if match_twins(side(change[0], "old"), side(change[1], "new")) is not None:
         carried, alone = judge_both(*change)
-        assert said(carried) == said(alone)
+        assert report_content(carried) == report_content(alone)
 
 
 def test_a_rule_is_told_of_a_change_in_another_object() -> None:
@@ -94,7 +94,7 @@ def test_a_rule_is_told_of_a_change_in_another_object() -> None:
         [pool, nodeclass(ami=f"alias: {alias}"), *rest] for alias in ("windows2022@latest", "al2023@v20250403")
     )
     carried, alone = judge_both(old, new)
-    assert said(carried) == said(alone)
+    assert report_content(carried) == report_content(alone)
     assert "image-arch-mismatch" in {result.rule.name for result in carried.results}
 
 

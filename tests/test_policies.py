@@ -63,7 +63,7 @@ def policy(expr: str, **more: str) -> str:
     return json.dumps({"policies": [keys], "select": ["ours"]})
 
 
-def found(nodelint: Run, *flags: str) -> list[tuple[str, int, str]]:
+def findings_of(nodelint: Run, *flags: str) -> list[tuple[str, int, str]]:
     done = nodelint("check", "--format", "json", *flags)
     assert done.stderr == ""
     findings = json.loads(done.stdout)["findings"]
@@ -88,22 +88,22 @@ def found(nodelint: Run, *flags: str) -> list[tuple[str, int, str]]:
 )
 def test_a_policy_holds_where_its_expression_is_true(nodelint: Run, tmp_path: Path, expr: str, holds: bool) -> None:
     put(tmp_path, policy(expr))
-    assert bool(found(nodelint)) is not holds
+    assert bool(findings_of(nodelint)) is not holds
 
 
 def test_a_finding_points_at_the_field_and_says_the_message(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, policy("false", at="spec.template.spec.requirements", severity="warning"))
-    assert found(nodelint) == [("ours", 11, "not as we do it")]
+    assert findings_of(nodelint) == [("ours", 11, "not as we do it")]
     put(tmp_path, policy("false", at="spec.limits.cpu"))
-    assert found(nodelint) == [("ours", 5, "not as we do it")]
+    assert findings_of(nodelint) == [("ours", 5, "not as we do it")]
 
 
 def test_a_group_decides_whether_a_policy_runs(nodelint: Run, tmp_path: Path) -> None:
     config = json.loads(policy("false", group="practice"))
     del config["select"]
     put(tmp_path, json.dumps(config))
-    assert ("ours", 3, "not as we do it") not in found(nodelint)
-    assert ("ours", 3, "not as we do it") in found(nodelint, "--profile", "strict")
+    assert ("ours", 3, "not as we do it") not in findings_of(nodelint)
+    assert ("ours", 3, "not as we do it") in findings_of(nodelint, "--profile", "strict")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
     assert json.loads(done.stdout)["findings"] == []
     assert "placeholder" in json.loads(done.stdout)["skipped"][0]["reason"]
     put(tmp_path, policy("self.metadata.name == 'other'"), team="${TEAM}")
-    assert len(found(nodelint)) == 1
+    assert len(findings_of(nodelint)) == 1
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
 )
 def test_an_expression_that_fails_says_why(nodelint: Run, tmp_path: Path, expr: str, said: str) -> None:
     put(tmp_path, policy(expr))
-    assert [message for *_, message in found(nodelint)] == [said]
+    assert [message for *_, message in findings_of(nodelint)] == [said]
 
 
 @pytest.mark.parametrize(
@@ -222,9 +222,9 @@ class TestFoldersOfRules:
         (tmp_path / "team").mkdir()
         (tmp_path / "team" / "memory-limit.py").write_text(RULE, encoding="utf-8")
         ours = ("memory-limit", 3, "no limit on memory")
-        assert ours in found(nodelint, "--rules", "team")
-        assert ours in found(nodelint, "--config", "nodelint.yaml")
-        assert found(nodelint, "--rules", "team", "--select", "memory-limit") == [ours]
+        assert ours in findings_of(nodelint, "--rules", "team")
+        assert ours in findings_of(nodelint, "--config", "nodelint.yaml")
+        assert findings_of(nodelint, "--rules", "team", "--select", "memory-limit") == [ours]
 
     def test_of_a_configuration_that_was_only_found_do_not_run(self, nodelint: Run, tmp_path: Path) -> None:
         put(tmp_path, "rules: [team]\n")

@@ -18,7 +18,7 @@ from nodelint.cli import cli
 from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
 from nodelint.printable import escaped_json, flat, has_codes, printable, screened
 
-from .code import named, nodes
+from .code import called_name, nodes
 from .conftest import ROOT
 from .test_facts import ACCOUNT, snapshot_of
 
@@ -142,11 +142,11 @@ RUNS = [
 ]
 
 
-def _named(run: tuple[str, ...]) -> str:
+def _readable_args(run: tuple[str, ...]) -> str:
     return " ".join(arg for arg in run if arg.isprintable())
 
 
-@pytest.mark.parametrize("run", RUNS, ids=_named)
+@pytest.mark.parametrize("run", RUNS, ids=_readable_args)
 def test_no_output_holds_a_code(run: tuple[str, ...], hostile: Path) -> None:
     text = printed(*run)
     found = RAW.search(only_colours(text))
@@ -204,7 +204,7 @@ def test_only_one_module_prints() -> None:
     last_words = {name.split(".")[-1] for name in calls}
     for path in [*(ROOT / "nodelint").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
         functions = [node.func for node in nodes(path) if isinstance(node, ast.Call)]
-        found = {ast.unparse(function) for function in functions if named(function) in last_words} & calls
+        found = {ast.unparse(function) for function in functions if called_name(function) in last_words} & calls
         assert path in allowed or not found, path
 
 

@@ -32,7 +32,7 @@ MADE_UP = ("a", "somebody")
 """Owners in tests."""
 
 
-def named(text: str) -> list[str]:
+def addresses_in(text: str) -> list[str]:
     return [next(filter(None, match.groups())) for match in NAMED.finditer(text)]
 
 
@@ -52,7 +52,7 @@ def test_no_other_file_states_the_address() -> None:
             text = path.read_text(encoding="utf-8")
         except (UnicodeDecodeError, OSError):
             continue
-        for name in named(text) if path != Path(__file__) else ():
+        for name in addresses_in(text) if path != Path(__file__) else ():
             owner = name.rpartition("/")[0]
             if name not in allowed and not (owner in MADE_UP and "tests" in path.parts):
                 found.append(f"{path.relative_to(ROOT)}: {name}")
@@ -74,7 +74,7 @@ def test_no_other_file_states_the_address() -> None:
     ],
 )
 def test_what_is_taken_for_the_address(text: str, names: list[str]) -> None:
-    assert named(text) == names
+    assert addresses_in(text) == names
 
 
 def test_package_and_extension_name_the_address_or_none() -> None:

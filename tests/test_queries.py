@@ -29,7 +29,7 @@ from .test_images import node_class, v
 K133 = KubernetesVersion(1, 33)
 
 
-def asked(
+def questions_of(
     spec: str, version: Version = NEWEST, kubernetes: KubernetesVersion | None = K133, api: str = "v1"
 ) -> list[Question]:
     """What is asked of a region at first, when nothing is known."""
@@ -47,7 +47,7 @@ def test_terms_of_images() -> None:
         "[{id: ami-1, name: not-asked}, {name: golden-*}, {name: theirs, owner: '123456789012'},"
         " {tags: {a: b, c: '*'}}, {tags: {a: b}, owner: self}]"
     )
-    assert asked(f"{{amiFamily: AL2, amiSelectorTerms: {terms}}}") == [
+    assert questions_of(f"{{amiFamily: AL2, amiSelectorTerms: {terms}}}") == [
         q("images", image_id="ami-1"),
         q("images", "self", "amazon", name="golden-*"),
         q("images", "123456789012", name="theirs"),
@@ -68,13 +68,13 @@ def test_terms_of_images() -> None:
     ],
 )
 def test_placeholders_and_terms_without_filter_ask_nothing(term: str) -> None:
-    assert asked(f"{{amiFamily: AL2, amiSelectorTerms: [{term}]}}") == []
+    assert questions_of(f"{{amiFamily: AL2, amiSelectorTerms: [{term}]}}") == []
 
 
 def test_custom_parameters_are_asked_from_the_release_on_that_takes_them() -> None:
     spec = "{amiFamily: AL2, amiSelectorTerms: [{ssmParameter: /golden/amd64}]}"
-    assert asked(spec, v("1.4.0")) == [q("parameters", name="/golden/amd64")]
-    assert asked(spec, v("1.3.0")) == []
+    assert questions_of(spec, v("1.4.0")) == [q("parameters", name="/golden/amd64")]
+    assert questions_of(spec, v("1.3.0")) == []
 
 
 RESERVATIONS = (
@@ -92,9 +92,9 @@ def test_capacity_reservations() -> None:
     by_match = q("capacity-reservations", instance_match_criteria="open")
     assert [each.question for each in found] == [by_id, tagged, by_match, None]
     assert found[1].node.text.startswith("{tags: {team: ml")
-    assert asked(RESERVATIONS) == [by_id, tagged, by_match]
-    assert asked(RESERVATIONS, v("1.7.6")) == [by_id, tagged]
-    assert asked(RESERVATIONS, v("1.2.8")) == []
+    assert questions_of(RESERVATIONS) == [by_id, tagged, by_match]
+    assert questions_of(RESERVATIONS, v("1.7.6")) == [by_id, tagged]
+    assert questions_of(RESERVATIONS, v("1.2.8")) == []
 
 
 def test_placement_group_profile_and_role() -> None:
@@ -107,8 +107,8 @@ def test_placement_group_profile_and_role() -> None:
     assert role_question(named) is None
     spec = "{placementGroupSelector: {id: pg-1}, role: KarpenterNodeRole}"
     group, role = q("placement-groups", group_id="pg-1"), q("roles", name="KarpenterNodeRole")
-    assert asked(spec, v("1.11.0")) == [group, role]
-    assert asked(spec, v("1.10.2")) == [role]
+    assert questions_of(spec, v("1.11.0")) == [group, role]
+    assert questions_of(spec, v("1.10.2")) == [role]
     unknown = role_question(node_class("{role: 'Karpenter-${CLUSTER}'}"))
     assert unknown is not None
     assert unknown.question is None
@@ -192,7 +192,7 @@ def test_what_is_no_alias_asks_nothing(alias: Alias, version: Version, kubernete
 
 
 def test_an_alias_is_asked_at_its_version_and_at_latest() -> None:
-    found = asked("{amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]}")
+    found = questions_of("{amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]}")
     names = [each.value("name") or "" for each in found]
     assert {each.kind for each in found} == {"parameters"}
     assert len(names) == 8
@@ -200,18 +200,18 @@ def test_an_alias_is_asked_at_its_version_and_at_latest() -> None:
 
 
 def test_without_a_kubernetes_version_no_alias_is_asked() -> None:
-    assert asked("{amiSelectorTerms: [{alias: al2023@latest}]}", kubernetes=None) == []
+    assert questions_of("{amiSelectorTerms: [{alias: al2023@latest}]}", kubernetes=None) == []
 
 
 def test_a_placeholder_as_alias_version_asks_nothing() -> None:
-    assert asked("{amiSelectorTerms: [{alias: 'al2023@${VERSION}'}]}") == []
+    assert questions_of("{amiSelectorTerms: [{alias: 'al2023@${VERSION}'}]}") == []
 
 
 def test_a_v1beta1_class_without_terms_asks_as_its_alias_at_latest() -> None:
-    implied = asked("{amiFamily: AL2023}", v("1.0.0"), api="v1beta1")
-    assert implied == asked("{amiSelectorTerms: [{alias: al2023@latest}]}", v("1.0.0"))
+    implied = questions_of("{amiFamily: AL2023}", v("1.0.0"), api="v1beta1")
+    assert implied == questions_of("{amiSelectorTerms: [{alias: al2023@latest}]}", v("1.0.0"))
     assert implied
-    assert asked("{amiFamily: AL2023}", v("1.0.0")) == []
+    assert questions_of("{amiFamily: AL2023}", v("1.0.0")) == []
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ spec:
 """
 
 
-def told(text: str, rules: dict[str, Rule], karpenter: str = str(NEWEST)) -> dict[str, str]:
+def marked_by_rule(text: str, rules: dict[str, Rule], karpenter: str = str(NEWEST)) -> dict[str, str]:
     """What each rule says a place is about."""
     # By name, for reminders about an object of an old API wait else.
     selection = Selection(frozenset(rules))
@@ -266,7 +266,7 @@ spec:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_an_object_of_an_old_api_is_judged_as_what_it_becomes(newline: str, rules: dict[str, Rule]) -> None:
-    said = told(OLD.replace("\n", newline), rules)
+    said = marked_by_rule(OLD.replace("\n", newline), rules)
     assert said["removed-api"] == "karpenter.k8s.aws/v1beta1"
     assert said["unknown-value"] == "m99"
     assert said["never-expires"] == "Never", "a line that conversion moves is found again"
@@ -289,12 +289,12 @@ def test_what_is_found_in_a_converted_object_has_no_fix_of_its_own(rules: dict[s
 
 
 def test_a_provisioner_is_judged_at_its_lines(rules: dict[str, Rule]) -> None:
-    assert told(PROVISIONER, rules)["unknown-value"] == "m99"
+    assert marked_by_rule(PROVISIONER, rules)["unknown-value"] == "m99"
 
 
 def test_a_comment_in_an_old_object_silences_what_is_said_of_the_new_one(rules: dict[str, Rule]) -> None:
     silenced = PROVISIONER.replace("m99]}", "m99]}  # nodelint: ignore[unknown-value] a plan")
-    said = told(silenced, rules)
+    said = marked_by_rule(silenced, rules)
     assert "unknown-value" not in said and "unused-suppression" not in said
 
 
@@ -314,7 +314,7 @@ spec:
 
 
 def test_a_pool_whose_kubelet_settings_find_no_class_is_judged_without_them(rules: dict[str, Rule]) -> None:
-    said = told(BLOCKED, rules)
+    said = marked_by_rule(BLOCKED, rules)
     assert said["unknown-value"] == "m99" and said["never-expires"] == "Never"
     report = lint([Source.from_text("a.yaml", BLOCKED)], LintRequest(Target(target(str(NEWEST))), rules))
     assert not any(r.fixable for r in report.results), "no edit drops the settings from the file"

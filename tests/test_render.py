@@ -74,7 +74,7 @@ def judged(rules: dict[str, Rule]) -> Lint:
     return judge
 
 
-def said(report: Report) -> list[tuple[str, str, int]]:
+def finding_places(report: Report) -> list[tuple[str, str, int]]:
     found = []
     for result in report.results:
         span = result.span
@@ -113,9 +113,9 @@ def test_a_value_of_the_base_is_told_there_and_what_a_patch_puts_right_is_not(
     result.write_text(POOL.format(weight=10, capacity="spott"), encoding="utf-8")
     calls = stand_in("kustomize", printing(result))
     alone = engine.lint(discover(["."]).sources, LintRequest(Target(NEWEST), rules, engine.DEFAULTS))
-    assert ("base/pool.yaml", 6) in [(path, line) for _, path, line in said(alone)]
+    assert ("base/pool.yaml", 6) in [(path, line) for _, path, line in finding_places(alone)]
     report = judged()
-    assert [(path, line) for _, path, line in said(report)] == [("base/pool.yaml", 16)]
+    assert [(path, line) for _, path, line in finding_places(report)] == [("base/pool.yaml", 16)]
     assert calls.read_text(encoding="utf-8") == "prod: build .\n"
     also = report.results[0].finding.also
     assert [(a.span.source.path, a.message) for a in also] == [
@@ -149,7 +149,9 @@ def test_a_value_that_no_file_holds_is_told_of_the_overlay_without_a_fix(
     result.write_text(made, encoding="utf-8")
     stand_in("kustomize", printing(result))
     report = judged()
-    assert [(rule, path) for rule, path, _ in said(report)] == [("unknown-field", "prod/kustomization.yaml")]
+    assert [(rule, path) for rule, path, _ in finding_places(report)] == [
+        ("unknown-field", "prod/kustomization.yaml")
+    ]
     assert not report.results[0].finding.edits
 
 
@@ -161,9 +163,9 @@ def test_a_file_that_is_named_is_checked_within_the_overlays_it_is_a_part_of(
     result = tmp_path / "result.yaml"
     result.write_text(POOL.format(weight=200, capacity="spott"), encoding="utf-8")
     calls = stand_in("kustomize", printing(result))
-    assert said(judged("prod/weight.yaml")) == []
+    assert finding_places(judged("prod/weight.yaml")) == []
     assert calls.read_text(encoding="utf-8") == "prod: build .\n"
-    assert len(said(judged("base/pool.yaml"))) == 2
+    assert len(finding_places(judged("base/pool.yaml"))) == 2
 
 
 def test_the_same_finding_of_two_overlays_is_told_once(
@@ -173,7 +175,7 @@ def test_the_same_finding_of_two_overlays_is_told_once(
     result = tmp_path / "result.yaml"
     result.write_text(POOL.format(weight=10, capacity="spott"), encoding="utf-8")
     calls = stand_in("kustomize", printing(result))
-    assert [(path, line) for _, path, line in said(judged())] == [("base/pool.yaml", 16)]
+    assert [(path, line) for _, path, line in finding_places(judged())] == [("base/pool.yaml", 16)]
     assert calls.read_text(encoding="utf-8") == "prod: build .\ntest: build .\n"
 
 
@@ -200,7 +202,7 @@ def test_what_a_base_lacks_is_told_of_the_base_and_once(
     result = tmp_path / "result.yaml"
     result.write_text(base.replace("    spec:\n", "    spec:\n      expireAfter: 24h\n"), encoding="utf-8")
     stand_in("kustomize", printing(result))
-    assert said(judged()) == [("invalid-field", "base/pool.yaml", 8)]
+    assert finding_places(judged()) == [("invalid-field", "base/pool.yaml", 8)]
 
 
 def test_a_mistake_of_a_template_is_told_once_whatever_it_counts(
@@ -226,7 +228,7 @@ def test_a_mistake_of_a_template_is_told_once_whatever_it_counts(
     documents = [pool.replace("[c]", f"[{category}]") for category in "cm"]
     result.write_text("".join(f"---\n# Source: pools/templates/pools.yaml\n{d}" for d in documents), encoding="utf-8")
     stand_in("helm", printing(result))
-    found = [each for each in said(judged()) if each[0] == "too-few-values"]
+    found = [each for each in finding_places(judged()) if each[0] == "too-few-values"]
     assert len(found) == 1
 
 
@@ -237,11 +239,11 @@ def test_a_comment_in_the_file_silences_a_finding_of_the_result(
     result = tmp_path / "result.yaml"
     result.write_text(POOL.format(weight=10, capacity="spott"), encoding="utf-8")
     stand_in("kustomize", printing(result))
-    (rule,) = {rule for rule, _, _ in said(judged())}
+    (rule,) = {rule for rule, _, _ in finding_places(judged())}
     pool = here / "base" / "pool.yaml"
     text = pool.read_text(encoding="utf-8")
     pool.write_text(text.replace("[spott]", f"[spott]  # nodelint: ignore[{rule}] known"), encoding="utf-8")
-    assert said(judged()) == []
+    assert finding_places(judged()) == []
 
 
 def test_what_could_not_be_judged_is_told_of_the_file_and_once(
@@ -372,13 +374,13 @@ def test_what_is_wrong_with_a_template_itself_is_told_whatever_is_rendered(
     never = "  {{- if .Values.market }}\n  marketOptions: {}\n  {{- end }}\n"
     pool = CHART["chart/templates/pool.yaml"]
     write(here, CHART | {"chart/templates/pool.yaml": pool + never})
-    assert ("unknown-field", "chart/templates/pool.yaml", pool.count("\n") + 2) in said(judged())
+    assert ("unknown-field", "chart/templates/pool.yaml", pool.count("\n") + 2) in finding_places(judged())
 
 
 def test_a_value_handed_to_a_chart_is_told_in_the_file_of_values(here: Path, helm: Path, judged: Lint) -> None:
     write(here, CHART)
     report = judged()
-    assert [(path, line) for _, path, line in said(report)] == [
+    assert [(path, line) for _, path, line in finding_places(report)] == [
         ("chart/templates/off.yaml", 7),
         ("chart/values-prod.yaml", 1),
     ]
@@ -475,7 +477,7 @@ def test_an_overlay_with_patches_of_each_kind(here: Path, judged: Lint) -> None:
             ),
         },
     )
-    places = [(path, line) for _, path, line in said(judged())]
+    places = [(path, line) for _, path, line in finding_places(judged())]
     assert sorted(places) == [
         ("base/pool.yaml", 16),
         ("prod/kustomization.yaml", 10),
@@ -497,7 +499,7 @@ def test_the_real_tool_is_heard_out(here: Path) -> None:
 @real_helm
 def test_the_real_helm_renders_with_each_file_of_values(here: Path, judged: Lint) -> None:
     write(here, CHART)
-    assert ("chart/values-prod.yaml", 1) in [(path, line) for _, path, line in said(judged())]
+    assert ("chart/values-prod.yaml", 1) in [(path, line) for _, path, line in finding_places(judged())]
 
 
 def test_nothing_changes_where_nothing_is_rendered(rules: dict[str, Rule]) -> None:
@@ -563,7 +565,8 @@ def test_a_chart_that_makes_pools_of_values(
     stand_in("helm", printing(result))
     report = judged()
     places = {
-        (path, line): bool(r.finding.edits) for (_, path, line), r in zip(said(report), report.results, strict=True)
+        (path, line): bool(r.finding.edits)
+        for (_, path, line), r in zip(finding_places(report), report.results, strict=True)
     }
     assert places == {
         ("chart/templates/pools.yaml", 8): False,  # 200 is too much, and there is no telling what was meant

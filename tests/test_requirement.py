@@ -30,7 +30,7 @@ def parse(text: str, version: Version | None = None) -> Requirements:
     return requirements
 
 
-def one(text: str, version: Version | None = None) -> Requirement:
+def parse_requirement(text: str, version: Version | None = None) -> Requirement:
     (requirement,) = parse(text, version)
     return requirement
 
@@ -41,25 +41,25 @@ def compatible(existing: str, incoming: str, version: Version | None = None) -> 
 
 class TestBoundsAndNumbers:
     def test_strict_bounds_become_inclusive(self) -> None:
-        both = one("Gt 3, Lt 5")
+        both = parse_requirement("Gt 3, Lt 5")
         assert (both.operator, both.greater_equal, both.less_equal) == ("Exists", 4, 4)
-        assert one("Gt 3, Lt 4").operator == "DoesNotExist"
+        assert parse_requirement("Gt 3, Lt 4").operator == "DoesNotExist"
 
     def test_a_bound_below_zero_stays(self) -> None:
-        below = one("Lt 0")
+        below = parse_requirement("Lt 0")
         assert (below.operator, below.greater_equal, below.less_equal) == ("Exists", None, -1)
         assert below.admits("-1")
         assert not below.admits("0")
 
     def test_what_is_no_integer_drops_out_under_a_bound(self) -> None:
-        assert one("In abc|5, Lt 9") == one("In 5")
-        left = one("NotIn 5|abc|100, Gt 9")
+        assert parse_requirement("In abc|5, Lt 9") == parse_requirement("In 5")
+        left = parse_requirement("NotIn 5|abc|100, Gt 9")
         assert (left.operator, left.values, left.greater_equal) == ("NotIn", frozenset({"100"}), 10)
-        assert one("NotIn 5|abc, Gt 9").operator == "Exists"
+        assert parse_requirement("NotIn 5|abc, Gt 9").operator == "Exists"
 
     @pytest.mark.parametrize("bound", ["Gt 3", "Lt 9", "Gte 3", "Lte 9", "Gt 3, Lt 9"])
     def test_a_finite_result_forgets_its_bounds(self, bound: str) -> None:
-        result = one(f"In 5|abc, {bound}")
+        result = parse_requirement(f"In 5|abc, {bound}")
         assert (result.values, result.greater_equal, result.less_equal) == (frozenset({"5"}), None, None)
 
     @pytest.mark.parametrize(
@@ -103,32 +103,32 @@ class TestBoundsAndNumbers:
     )
     def test_no_integers(self, text: str) -> None:
         assert integer(text) is None
-        assert not one("Gte 0").admits(text)
-        assert not one("Lte 0").admits(text)
+        assert not parse_requirement("Gte 0").admits(text)
+        assert not parse_requirement("Lte 0").admits(text)
 
     def test_exclusion_is_by_text(self) -> None:
-        both = one("NotIn 7, Gte 7")
+        both = parse_requirement("NotIn 7, Gte 7")
         assert not both.admits("7")
         assert both.admits("007")
 
     def test_a_range_that_is_wholly_excluded_is_not_seen_as_empty(self) -> None:
         assert compatible("Gte 4, Lte 4, NotIn 4", "Exists")
-        assert not one("Gte 4, Lte 4, NotIn 4").admits("4")
+        assert not parse_requirement("Gte 4, Lte 4, NotIn 4").admits("4")
 
     def test_above_the_largest_integer_there_is_nothing_and_no_min_values(self) -> None:
-        above = one(f"Gt {MAX_INT} min 3")
+        above = parse_requirement(f"Gt {MAX_INT} min 3")
         assert (above.operator, above.min_values) == ("DoesNotExist", None)
 
     def test_below_the_smallest_integer_wraps_round(self) -> None:
-        assert one(f"Lt {-MAX_INT - 1}").less_equal == MAX_INT
+        assert parse_requirement(f"Lt {-MAX_INT - 1}").less_equal == MAX_INT
 
     def test_a_bound_that_is_no_number_is_read_as_the_controller_does(self) -> None:
-        assert one("Gte five").greater_equal == 0
-        assert one("Lte 99999999999999999999").less_equal == MAX_INT
-        assert one("Gte -99999999999999999999").greater_equal == -MAX_INT - 1
+        assert parse_requirement("Gte five").greater_equal == 0
+        assert parse_requirement("Lte 99999999999999999999").less_equal == MAX_INT
+        assert parse_requirement("Gte -99999999999999999999").greater_equal == -MAX_INT - 1
 
     def test_a_bound_takes_its_first_value(self) -> None:
-        assert one("Gte 5|9").greater_equal == 5
+        assert parse_requirement("Gte 5|9").greater_equal == 5
 
     def test_what_admission_refuses_is_a_value_error(self) -> None:
         with pytest.raises(ValueError, match="needs a value"):
@@ -141,7 +141,7 @@ class TestOldCores:
     """Before 1.9.0 bounds were exclusive and Gte and Lte had no meaning."""
 
     def test_nothing_between_two_bounds_is_not_seen_as_empty(self) -> None:
-        both = one("Gt 3, Lt 4", OLD)
+        both = parse_requirement("Gt 3, Lt 4", OLD)
         assert both.operator == "Exists"
         assert not both.admits("3")
         assert not both.admits("4")
@@ -150,24 +150,24 @@ class TestOldCores:
 
     @pytest.mark.parametrize("more", ["Exists", "NotIn 9", "NotIn a"])
     def test_nor_is_it_once_more_is_added(self, more: str) -> None:
-        assert one(f"Gt 3, Lt 4, {more}", OLD).operator == "Exists"
-        assert one(f"Gt 3, Lt 4, {more}").operator == "DoesNotExist"
+        assert parse_requirement(f"Gt 3, Lt 4, {more}", OLD).operator == "Exists"
+        assert parse_requirement(f"Gt 3, Lt 4, {more}").operator == "DoesNotExist"
 
     @pytest.mark.parametrize("text", ["Gt 3, Lt 3", "Gt 4, Lt 3", "Lt 0, Gt 5"])
     def test_crossed_bounds_are_empty_in_any_release(self, text: str) -> None:
-        assert one(text, OLD).operator == one(text).operator == "DoesNotExist"
+        assert parse_requirement(text, OLD).operator == parse_requirement(text).operator == "DoesNotExist"
 
     def test_above_the_largest_integer_the_label_is_still_asked_for(self) -> None:
-        above = one(f"Gt {MAX_INT} min 3", OLD)
+        above = parse_requirement(f"Gt {MAX_INT} min 3", OLD)
         assert (above.operator, above.min_values) == ("Exists", 3)
         assert not above.admits(str(MAX_INT))
 
     def test_inclusive_operators_mean_no_more_than_exists(self) -> None:
-        assert one("Gte 5", OLD) == one("Lte 5", OLD) == one("Exists")
+        assert parse_requirement("Gte 5", OLD) == parse_requirement("Lte 5", OLD) == parse_requirement("Exists")
 
     def test_the_border_is_1_9_0(self) -> None:
-        assert one("Gt 3, Lt 4", Version(1, 8, 8)).operator == "Exists"
-        assert one("Gt 3, Lt 4", Version(1, 9, 0)).operator == "DoesNotExist"
+        assert parse_requirement("Gt 3, Lt 4", Version(1, 8, 8)).operator == "Exists"
+        assert parse_requirement("Gt 3, Lt 4", Version(1, 9, 0)).operator == "DoesNotExist"
 
 
 class TestOperatorsAndUndefinedKeys:
@@ -186,7 +186,7 @@ class TestOperatorsAndUndefinedKeys:
 
     @pytest.mark.parametrize("text", ["In a, In b", "Gt 5, Lt 3", "In a, NotIn a", "Exists, DoesNotExist"])
     def test_a_contradiction_passes_on_an_undefined_key(self, text: str) -> None:
-        assert one(text).operator == "DoesNotExist"
+        assert parse_requirement(text).operator == "DoesNotExist"
         assert compatible("", text)
 
     @pytest.mark.parametrize("operator", ["Exists", "DoesNotExist"])
@@ -274,7 +274,7 @@ class TestKeys:
             assert normalize(key) == key
 
     def test_a_key_that_is_given_twice_intersects(self) -> None:
-        assert one("In a|b, In b|c") == one("In b")
+        assert parse_requirement("In a|b, In b|c") == parse_requirement("In b")
 
     def test_types_are_asked_by_intersects_which_ignores_keys_of_one_side(self) -> None:
         instance_type = parse("x/cpu In 4, x/gpu DoesNotExist")
@@ -291,13 +291,13 @@ class TestKeys:
 
 class TestMinValues:
     def test_the_larger_one_is_kept_on_empty_results_too(self) -> None:
-        assert one("In 1|2 min 2, In 1|2|3 min 3").min_values == 3
-        assert one("In 1 min 2, In 2 min 3").min_values == 3
-        assert one("Gt 5 min 4, Lt 3 min 2").min_values == 4
-        assert one("Exists min 5, In 1").min_values == 5
+        assert parse_requirement("In 1|2 min 2, In 1|2|3 min 3").min_values == 3
+        assert parse_requirement("In 1 min 2, In 2 min 3").min_values == 3
+        assert parse_requirement("Gt 5 min 4, Lt 3 min 2").min_values == 4
+        assert parse_requirement("Exists min 5, In 1").min_values == 5
 
     def test_the_algebra_never_checks_it(self) -> None:
-        narrowed = one("In 1|2|3 min 3, In 1")
+        narrowed = parse_requirement("In 1|2|3 min 3, In 1")
         assert (narrowed.values, narrowed.min_values) == (frozenset({"1"}), 3)
         assert compatible("In 1", "In 1|2|3 min 3")
 
@@ -311,13 +311,13 @@ class TestValues:
         assert not Requirement.parse("k", "NotIn", ("",)).admits("")
 
     def test_length(self) -> None:
-        assert one("In a|b").length == 2
-        assert one("DoesNotExist").length == 0
-        assert one("NotIn a|b").length == MAX_INT - 2
-        assert one("Exists").length == MAX_INT
+        assert parse_requirement("In a|b").length == 2
+        assert parse_requirement("DoesNotExist").length == 0
+        assert parse_requirement("NotIn a|b").length == MAX_INT - 2
+        assert parse_requirement("Exists").length == MAX_INT
 
     def test_text(self) -> None:
-        assert str(one("Gt 3, NotIn 9|8, Lt 20 min 2")) == "k NotIn [8, 9] >=4 <=19 minValues 2"
+        assert str(parse_requirement("Gt 3, NotIn 9|8, Lt 20 min 2")) == "k NotIn [8, 9] >=4 <=19 minValues 2"
 
     def test_a_copy_is_added_to_on_its_own(self) -> None:
         first = parse("In a|b")

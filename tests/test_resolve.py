@@ -373,14 +373,14 @@ def test_larger_min_values_of_one_key_counts() -> None:
 
 
 def test_min_values_of_offers() -> None:
-    def have(key: str) -> int | None:
+    def distinct_values(key: str) -> int | None:
         return run(line(key, "Exists", least=2)).min_values[0].have
 
-    assert have(CAPACITY) == 2
-    assert have(ZONE) is None
-    assert have("topology.kubernetes.io/region") == 1
-    assert have(K + "instance-tenancy") == 2
-    assert have("team") == 0
+    assert distinct_values(CAPACITY) == 2
+    assert distinct_values(ZONE) is None
+    assert distinct_values("topology.kubernetes.io/region") == 1
+    assert distinct_values(K + "instance-tenancy") == 2
+    assert distinct_values("team") == 0
     # The values are not narrowed to those that the pool lists.
     assert run(line(CAPACITY, "In", "spot", least=2)).min_values[0].met
 

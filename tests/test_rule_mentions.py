@@ -18,7 +18,7 @@ NAMING = frozenset(name for name, rule in RULES.items() if rule.mentions)
 ALL = Selection(NAMING)
 
 
-def said(result: Result) -> tuple[object, ...]:
+def result_content(result: Result) -> tuple[object, ...]:
     finding = result.finding
     return result.rule.name, result.span.start, result.span.end, result.severity, finding.message, finding.note
 
@@ -34,7 +34,7 @@ def test_what_is_not_asked_would_have_said_nothing(name: str) -> None:
     for example in examples(RULES[name].page):
         target, files = target_of(example), read_example(example.text).files
         some, every = (judge_example(files, LintRequest(target, rules, ALL)) for rules in (RULES, always))
-        assert list(map(said, some.results)) == list(map(said, every.results))
+        assert list(map(result_content, some.results)) == list(map(result_content, every.results))
         assert [skip[:2] + skip[3:] for skip in some.skipped] == [skip[:2] + skip[3:] for skip in every.skipped]
 
 

@@ -27,7 +27,7 @@ POOL = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]").replac
 TAINTED = "      taints:"
 
 
-def found(text: str, rules: dict[str, Rule]) -> list[tuple[str, str]]:
+def rule_messages(text: str, rules: dict[str, Rule]) -> list[tuple[str, str]]:
     report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), rules))
     return [(r.rule.name, r.finding.message) for r in report.results if r.rule.name in (NEW, "unused-suppression")]
 
@@ -40,12 +40,12 @@ def test_no_name_is_that_of_two_rules(rules: dict[str, Rule]) -> None:
 
 
 def test_a_comment_with_the_old_name_silences_the_rule_and_is_told_the_new_one(rules: dict[str, Rule]) -> None:
-    assert [name for name, _ in found(POOL, rules)] == [NEW]
+    assert [name for name, _ in rule_messages(POOL, rules)] == [NEW]
     commented = POOL.replace(TAINTED, f"      # nodelint: ignore[{OLD}] on purpose\n{TAINTED}")
     message = f"the rule `{OLD}` is named `{NEW}` today; the old name goes on working"
-    assert found(commented, rules) == [("unused-suppression", message)]
+    assert rule_messages(commented, rules) == [("unused-suppression", message)]
     idle = nodepool().replace("  template:", f"  template: # nodelint: ignore[{OLD}]")
-    assert [message for _, message in found(idle, rules)] == [
+    assert [message for _, message in rule_messages(idle, rules)] == [
         message,
         f"nothing to suppress: `{OLD}` finds nothing here",
     ]

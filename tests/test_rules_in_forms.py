@@ -171,13 +171,13 @@ def test_a_rule_finds_the_same_in_every_form(
     if case.bad.kubernetes:
         options += ["--kubernetes-version", case.bad.kubernetes]
 
-    def found(name: str, files: dict[str, str]) -> set[tuple[str, str]]:
+    def findings_in(name: str, files: dict[str, str]) -> set[tuple[str, str]]:
         write_files(tmp_path / name, files)
         report = json.loads(nodelint("check", ".", *options, cwd=tmp_path / name).stdout)
         return {(finding["object"]["kind"], finding["severity"]) for finding in report["findings"]}
 
-    expected = found("plain", {"manifests.yaml": case.bad.text})
+    expected = findings_in("plain", {"manifests.yaml": case.bad.text})
     assert expected
     left = {"chart"} if case.rule.name in _NOT_OF_DEFAULTS else set[str]()
-    lacking = {name for name, form in FORMS.items() if not expected <= found(name, form(manifests))} - left
+    lacking = {name for name, form in FORMS.items() if not expected <= findings_in(name, form(manifests))} - left
     assert lacking == set()

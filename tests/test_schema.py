@@ -97,7 +97,7 @@ def ec2(lines, without=(), **more):
     return problems("\n".join(kept) + "\n" + "".join(f"  {line}\n" for line in lines.splitlines()), **more)
 
 
-def one(found):
+def only_problem(found):
     assert len(found) == 1, [p.message for p in found]
     return found[0]
 
@@ -110,13 +110,13 @@ def test_good_objects_are_taken_by_every_release():
 def test_the_old_version_is_taken_until_1_0():
     assert problems(BETA_POOL, "1.0.14") == []
     assert problems(BETA_CLASS, "1.0.0") == []
-    problem = one(problems(BETA_POOL, "1.1.0"))
+    problem = only_problem(problems(BETA_POOL, "1.1.0"))
     assert (problem.layer, problem.path, str(problem.until)) == ("release", "apiVersion", "1.1.0")
     assert problem.node.text == "karpenter.sh/v1beta1"
 
 
 def test_an_api_version_that_never_was():
-    problem = one(problems(POOL.replace("karpenter.sh/v1", "karpenter.sh/v2")))
+    problem = only_problem(problems(POOL.replace("karpenter.sh/v1", "karpenter.sh/v2")))
     assert (problem.layer, problem.suggestion) == ("structure", "karpenter.sh/v1")
 
 
@@ -124,7 +124,7 @@ def test_an_api_version_that_never_was():
 
 
 def test_a_misspelt_field_is_taken_for_the_one_meant():
-    problem = one(problems(POOL.replace("requirements:", "requirments:")))
+    problem = only_problem(problems(POOL.replace("requirements:", "requirments:")))
     assert (problem.layer, problem.suggestion, problem.node.text) == (
         "unknown",
         "requirements",
@@ -137,39 +137,41 @@ def test_a_field_in_the_wrong_place_is_not_missing_in_the_right_one(at):
     text = POOL.replace("      requirements: []\n", "").replace("    spec:\n", f"{at}requirements: []\n    spec:\n")
     if at == "  ":
         text = text.replace("  template:\n  requirements: []\n", "  requirements: []\n  template:\n")
-    assert one(problems(text)).belongs == "spec.template.spec"
+    assert only_problem(problems(text)).belongs == "spec.template.spec"
 
 
 @pytest.mark.parametrize("written", ["Nodepool", "nodePool"])
 def test_a_kind_in_other_capitals_is_told_as_the_one_meant(written):
-    found = one(problems(POOL.replace("kind: NodePool", f"kind: {written}")))
+    found = only_problem(problems(POOL.replace("kind: NodePool", f"kind: {written}")))
     assert (found.node.text, found.suggestion) == (written, "NodePool")
 
 
 def test_two_letters_changed_round_are_a_slip():
-    found = one(problems(CLASS.replace("role:", "roel:")))
+    found = only_problem(problems(CLASS.replace("role:", "roel:")))
     assert (found.layer, found.suggestion) == ("unknown", "role")
 
 
 @pytest.mark.parametrize("field", ["subnetSelector", "securityGroupSelector", "amiSelector"])
 def test_what_an_old_field_became_is_not_missing_too(field):
-    assert one(problems(CLASS.replace(f"{field}Terms:", f"{field}:"))).layer == "unknown"
+    assert only_problem(problems(CLASS.replace(f"{field}Terms:", f"{field}:"))).layer == "unknown"
 
 
 @pytest.mark.parametrize("written", ["1.10", "on", "007", "true", "0x1F"])
 def test_a_text_without_quotes_is_meant_as_it_is_written(written):
     labels = f"template:\n    metadata: {{labels: {{a: {written}}}}}\n"
-    assert one(problems(POOL.replace("template:\n", labels))).suggestion == written
+    assert only_problem(problems(POOL.replace("template:\n", labels))).suggestion == written
 
 
 def test_a_block_of_the_wrong_type_is_shown_at_its_key():
-    found = one(pool("limits:\n  resources:\n    cpu: 100\n"))
+    found = only_problem(pool("limits:\n  resources:\n    cpu: 100\n"))
     assert found.node.text == "resources"
 
 
 @pytest.mark.parametrize(("soft", "grace"), [("memory.availabl", "memory.available"), ("pid.available", "pid.avail")])
 def test_a_misspelt_key_of_a_map_is_taken_for_the_one_meant(soft, grace):
-    problem = one(ec2(f"kubelet: {{evictionSoft: {{{soft}: 5%}}, evictionSoftGracePeriod: {{{grace}: 1m}}}}"))
+    problem = only_problem(
+        ec2(f"kubelet: {{evictionSoft: {{{soft}: 5%}}, evictionSoftGracePeriod: {{{grace}: 1m}}}}")
+    )
     assert problem.suggestion is not None
     assert problem.node.text == min(soft, grace, key=len)
 
@@ -179,7 +181,7 @@ def test_a_misspelt_key_of_a_map_is_taken_for_the_one_meant(soft, grace):
     ["subnetSelectorTerms: [{filter: x}]", "securityGroupSelectorTerms: [{id: sg-1}, {filter: {a: b}}]"],
 )
 def test_what_an_unknown_field_may_have_been_is_not_missing_too(lines):
-    problem = one(ec2(lines))
+    problem = only_problem(ec2(lines))
     assert (problem.layer, problem.node.text) == ("unknown", "filter")
 
 
@@ -189,7 +191,7 @@ def test_what_stands_under_a_misspelt_field_is_judged_too():
 
 
 def test_a_field_of_another_level_is_told_where_it_belongs():
-    problem = one(pool("taints: []"))
+    problem = only_problem(pool("taints: []"))
     assert (problem.layer, problem.belongs, problem.suggestion) == ("unknown", "spec.template.spec", None)
     assert "spec.template.spec" in problem.message
 
@@ -204,13 +206,13 @@ def test_a_field_of_another_level_is_told_where_it_belongs():
     ],
 )
 def test_known_misplacements_are_one_problem(text, words):
-    problem = one(problems(text))
+    problem = only_problem(problems(text))
     assert problem.layer == "unknown"
     assert words in problem.message.partition(" field: ")[2]
 
 
 def test_unknown_fields_of_metadata():
-    assert one(problems(POOL.replace("metadata:", "metadata:\n  label: {}"))).suggestion == "labels"
+    assert only_problem(problems(POOL.replace("metadata:", "metadata:\n  label: {}"))).suggestion == "labels"
     assert problems(POOL.replace("metadata:", "metadata:\n  creationTimestamp: null\n  uid: x")) == []
 
 
@@ -248,7 +250,7 @@ def test_what_a_release_brought_is_refused_before_and_taken_after(text, since):
     border = Version.parse(since)
     before = RELEASES[RELEASES.index(border) - 1]
     found = [p for p in problems(text, str(before)) if p.since == border]
-    assert one(found).layer == "release"
+    assert only_problem(found).layer == "release"
     assert f"needs Karpenter {since} or newer, the target is {before}" in found[0].message
     assert all(p.since != border for p in problems(text, since))
 
@@ -262,32 +264,32 @@ def test_what_a_release_brought_is_refused_before_and_taken_after(text, since):
     ],
 )
 def test_what_a_release_does_not_have_is_not_judged_inside(lines, release):
-    problem = one(ec2(lines, release=release))
+    problem = only_problem(ec2(lines, release=release))
     assert (problem.layer, problem.node.text) == ("release", lines.split(":")[0])
     assert ec2(lines)
 
 
 def test_a_long_label_keeps_its_release():
     label = "karpenter.k8s.aws/capacity-reservation-interruptible"
-    problem = one(requirement(f"key: {label}, operator: Exists", release="1.4.0"))
+    problem = only_problem(requirement(f"key: {label}, operator: Exists", release="1.4.0"))
     assert problem.message == f"`{label}` needs Karpenter 1.10.0 or newer, the target is 1.4.0"
 
 
 def test_keywords_that_changed_hold_for_their_releases():
     loose = POOL.replace("requirements: []", "requirements: []\n      expireAfter: 1hr")
     assert problems(loose, "1.3.8") == []
-    assert one(problems(loose, "1.4.0")).path == "spec.template.spec.expireAfter"
+    assert only_problem(problems(loose, "1.4.0")).path == "spec.template.spec.expireAfter"
     twice = "disruption: {consolidateAfter: 1m, budgets: [{nodes: '1', reasons: [Empty, Empty]}]}"
     assert pool(twice, release="1.12.2") == []
-    assert one(pool(twice, release="1.13.0")).message == "`Empty` is listed twice"
+    assert only_problem(pool(twice, release="1.13.0")).message == "`Empty` is listed twice"
     empty = POOL.replace("kind: EC2NodeClass", "kind: ''")
     assert problems(empty, "1.0.14") == []
-    assert one(problems(empty, "1.1.0")).path.endswith("nodeClassRef.kind")
+    assert only_problem(problems(empty, "1.1.0")).path.endswith("nodeClassRef.kind")
 
 
 def test_a_dropped_rule_gives_way_to_one_that_stays():
     found = requirement("key: kubernetes.io/hostname, operator: Exists", release="1.4.0")
-    assert one(found).layer == "validation"
+    assert only_problem(found).layer == "validation"
 
 
 # -- structure
@@ -313,7 +315,7 @@ def test_a_dropped_rule_gives_way_to_one_that_stays():
     ],
 )
 def test_structure(lines, path, words):
-    problem = one(pool(lines, release=CLOSED))
+    problem = only_problem(pool(lines, release=CLOSED))
     assert (problem.layer, problem.path) == ("structure", path)
     assert words in problem.message
 
@@ -321,49 +323,49 @@ def test_structure(lines, path, words):
 def test_a_budget_of_repair_needs_the_release_that_has_it():
     budgets = "disruption: {consolidateAfter: 1m, budgets: [{nodes: '1', reasons: [Unhealthy]}]}"
     assert pool(budgets) == []
-    problem = one(pool(budgets, release=CLOSED))
+    problem = only_problem(pool(budgets, release=CLOSED))
     assert (problem.layer, str(problem.since)) == ("release", "1.15.0")
 
 
 def test_enclaves_are_switched_on_or_off_where_they_are_named():
     assert ec2("enclaveOptions: {enabled: true}") == ec2("enclaveOptions: {enabled: false}") == []
-    missing = one(ec2("enclaveOptions: {}"))
+    missing = only_problem(ec2("enclaveOptions: {}"))
     assert (missing.layer, missing.missing) == ("structure", "enabled")
-    assert one(ec2("enclaveOptions: {enabled: 'true'}")).layer == "structure"
-    assert one(ec2("enclaveOptions: {enabled: true, tpm: true}")).layer == "unknown"
-    older = one(ec2("enclaveOptions: {enabled: true}", release=CLOSED))
+    assert only_problem(ec2("enclaveOptions: {enabled: 'true'}")).layer == "structure"
+    assert only_problem(ec2("enclaveOptions: {enabled: true, tpm: true}")).layer == "unknown"
+    older = only_problem(ec2("enclaveOptions: {enabled: true}", release=CLOSED))
     assert (older.layer, str(older.since)) == ("release", "1.15.0")
 
 
 def test_what_is_missing_names_the_field_and_its_holder():
-    problem = one(problems(POOL.replace("group: karpenter.k8s.aws, ", "")))
+    problem = only_problem(problems(POOL.replace("group: karpenter.k8s.aws, ", "")))
     assert (problem.missing, problem.node.text) == ("group", "nodeClassRef")
     assert problem.holder is not None
     assert problem.holder.get("kind") is not None
 
 
 def test_an_enum_names_the_nearest_value():
-    problem = one(requirement("key: a, operator: in, values: [b]"))
+    problem = only_problem(requirement("key: a, operator: in, values: [b]"))
     assert (problem.suggestion, problem.node.text) == ("In", "in")
 
 
 def test_nulls_are_dropped_and_defaults_filled_in():
     assert pool("weight: null\nlimits: null\ndisruption: null") == []
     gone = POOL.partition("  template:")[0] + "  template: null\n"
-    assert one(problems(gone)).missing == "template"
-    assert one(requirement("key: null, operator: Exists")).missing == "key"
+    assert only_problem(problems(gone)).missing == "template"
+    assert only_problem(requirement("key: null, operator: Exists")).missing == "key"
 
 
 def test_texts_of_yaml_1_1():
-    assert one(ec2("detailedMonitoring: 'true'")).suggestion == "true"
+    assert only_problem(ec2("detailedMonitoring: 'true'")).suggestion == "true"
     assert ec2("detailedMonitoring: yes") == []
     labels = POOL.replace("template:", "template:\n    metadata: {labels: {a: yes}}")
-    assert "must be a string, but is the boolean `true`" in one(problems(labels)).message
+    assert "must be a string, but is the boolean `true`" in only_problem(problems(labels)).message
 
 
 def test_names():
-    assert one(problems(POOL.replace("name: default\nspec", "name: Default\nspec"))).path == "metadata.name"
-    assert one(problems(POOL.replace("  name: default\nspec", "  labels: {}\nspec"))).path == "metadata"
+    assert only_problem(problems(POOL.replace("name: default\nspec", "name: Default\nspec"))).path == "metadata.name"
+    assert only_problem(problems(POOL.replace("  name: default\nspec", "  labels: {}\nspec"))).path == "metadata"
     assert problems(POOL.replace("  name: default\nspec", "  generateName: a-\nspec")) == []
 
 
@@ -390,7 +392,7 @@ def test_what_the_controller_reports_is_not_judged():
     ],
 )
 def test_rules_of_requirements_point_at_the_value(line, path, words):
-    problem = one(requirement(line))
+    problem = only_problem(requirement(line))
     assert (problem.layer, problem.path) == ("validation", f"spec.template.spec.requirements[0]{path}")
     assert words in problem.message
 
@@ -420,7 +422,7 @@ def test_rules_of_requirements_point_at_the_value(line, path, words):
     ],
 )
 def test_rules_of_classes(lines, path):
-    problem = one(ec2(lines))
+    problem = only_problem(ec2(lines))
     assert problem.layer == "validation"
     assert problem.path == path or path is None
 
@@ -441,14 +443,14 @@ def test_rules_do_not_wait_for_a_sound_structure():
 
 
 def test_rules_of_static_pools():
-    assert one(pool("replicas: 1\nweight: 5")).path == "spec.weight"
-    assert one(pool("replicas: 1\nlimits: {cpu: 5}")).path == "spec.limits"
+    assert only_problem(pool("replicas: 1\nweight: 5")).path == "spec.weight"
+    assert only_problem(pool("replicas: 1\nlimits: {cpu: 5}")).path == "spec.limits"
     assert pool("replicas: 1\nlimits: {nodes: 5}") == []
-    assert one(pool("replicas: 1\nweight: 5", release="1.8.0")).path == "spec.weight"
+    assert only_problem(pool("replicas: 1\nweight: 5", release="1.8.0")).path == "spec.weight"
 
 
 def test_a_rule_that_ends_in_an_error_for_what_is_told_already_is_not_told():
-    assert one(ec2("amiFamily: Al2023")).suggestion == "AL2023"
+    assert only_problem(ec2("amiFamily: Al2023")).suggestion == "AL2023"
 
 
 # -- what is not known
@@ -466,17 +468,19 @@ def test_two_placeholders_may_differ():
     assert ec2("kubelet: {imageGCHighThresholdPercent: '${A}', imageGCLowThresholdPercent: '${B}'}") == []
     interface = "{deviceIndex: '${A}', networkCardIndex: 0, interfaceType: '${B}'}"
     assert ec2(f"networkInterfaces: [{interface}]") == []
-    assert one(ec2(f"networkInterfaces: [{interface.replace('0', '1')}]")).path == "spec.networkInterfaces[0]"
+    assert (
+        only_problem(ec2(f"networkInterfaces: [{interface.replace('0', '1')}]")).path == "spec.networkInterfaces[0]"
+    )
 
 
 def test_a_rule_that_fails_whatever_the_placeholder_is_told():
-    assert one(ec2("role: ${ROLE}\ninstanceProfile: x")).path == "spec"
-    assert one(requirement("key: '${KEY}', operator: In, values: []")).path.endswith("values")
+    assert only_problem(ec2("role: ${ROLE}\ninstanceProfile: x")).path == "spec"
+    assert only_problem(requirement("key: '${KEY}', operator: In, values: []")).path.endswith("values")
 
 
 def test_placeholders_do_not_hide_what_stands_beside_them():
     found = ec2("role: ${ROLE}\ntags: {karpenter.sh/nodepool: x}")
-    assert one(found).path == 'spec.tags["karpenter.sh/nodepool"]'
+    assert only_problem(found).path == 'spec.tags["karpenter.sh/nodepool"]'
 
 
 def test_parts_are_not_told_of_what_they_lack():
@@ -502,10 +506,14 @@ def test_branches_of_a_template_are_not_all_rendered(opens, turns, ends):
     both = f"  {opens}\n  role: nodes\n  {turns}\n  instanceProfile: ${{x}}\n  {ends}\n"
     assert problems(CLASS.replace("  role: nodes\n", both)) == []
     plain = CLASS.replace("  role: nodes\n", f"  role: nodes\n  instanceProfile: x\n  {opens}\n  {ends}\n")
-    assert "cannot go together" in one(problems(plain)).message, "what stands outside of the branches is always there"
+    assert "cannot go together" in only_problem(problems(plain)).message, (
+        "what stands outside of the branches is always there"
+    )
     doubled = CLASS.replace("  role: nodes\n", "  role: nodes\n  instanceProfile: x\n")
     found = problems(f"{opens}\n{doubled}{ends}\n")
-    assert "cannot go together" in one(found).message, "a condition around the whole is none between its fields"
+    assert "cannot go together" in only_problem(found).message, (
+        "a condition around the whole is none between its fields"
+    )
 
 
 def test_directives_of_patches_are_no_fields():
@@ -519,7 +527,7 @@ def test_parts_are_told_of_what_they_hold():
     found = problems(part + "  role: a\n  instanceProfile: b\n  tag: {}\n", partial=True)
     assert sorted(p.layer for p in found) == ["unknown", "validation"]
     found = problems(part + "  amiSelectorTerms: [{id: ami-1, name: x}]\n", partial=True)
-    assert one(found).path == "spec.amiSelectorTerms[0].id"
+    assert only_problem(found).path == "spec.amiSelectorTerms[0].id"
 
 
 def test_what_the_api_server_drops_does_not_count_against_an_object():
@@ -602,28 +610,28 @@ def own(lines, foreign):
 def test_crds_of_a_cluster(foreign):
     assert own("a: x\nfree: {b: 1}\nnone: null\nsome: 5\nnamespace: w", foreign) == []
     assert own("free: {}", foreign) == []
-    assert one(own("a: X", foreign)).message == "a is lower case"
-    assert one(own("namespace: z", foreign)).message == "is taken: `z`"
-    assert one(own("c: z", foreign)).layer == "unknown"
-    assert one(own("list: [{k: a}, {k: bad}]", foreign)).path == "spec.list[1]"
-    assert one(own("list: [{k: a}, {k: a}]", foreign)).message == "an entry is listed twice"
-    assert one(own("some: true", foreign)).layer == "structure"
+    assert only_problem(own("a: X", foreign)).message == "a is lower case"
+    assert only_problem(own("namespace: z", foreign)).message == "is taken: `z`"
+    assert only_problem(own("c: z", foreign)).layer == "unknown"
+    assert only_problem(own("list: [{k: a}, {k: bad}]", foreign)).path == "spec.list[1]"
+    assert only_problem(own("list: [{k: a}, {k: a}]", foreign)).message == "an entry is listed twice"
+    assert only_problem(own("some: true", foreign)).layer == "structure"
     assert own("flag: true", foreign) == []
-    assert one(own("flag: 1", foreign)).path == "spec.flag"
+    assert only_problem(own("flag: 1", foreign)).path == "spec.flag"
     assert own("set: [1, true, '1', {a: 1}, {a: true}, [1]]", foreign) == []
-    assert one(own("set: [{a: [1], b: 2}, {b: 2, a: [1.0]}]", foreign)).path == "spec.set[1]"
+    assert only_problem(own("set: [{a: [1], b: 2}, {b: 2, a: [1.0]}]", foreign)).path == "spec.set[1]"
     assert own("set: ['${A}', '${A}', '${B}']", foreign) == []
-    assert one(own("set: ['${A}', b, b]", foreign)).path == "spec.set[2]"
+    assert only_problem(own("set: ['${A}', b, b]", foreign)).path == "spec.set[2]"
 
 
 def test_a_null_in_a_list_becomes_the_default(foreign):
     assert own("filled: [good, null]", foreign) == []
-    assert one(own("filled: [good, 'null']", foreign)).path == "spec.filled[1]"
+    assert only_problem(own("filled: [good, 'null']", foreign)).path == "spec.filled[1]"
 
 
 def test_the_first_part_of_a_condition_does_not_decide_it(foreign):
     # `||` binds closer than `?`: what holds leads to the first branch.
-    assert one(own("choice: {}", foreign)).message == "no choice"
+    assert only_problem(own("choice: {}", foreign)).message == "no choice"
     assert own("choice: {b: 1}", foreign) == []
 
 
@@ -634,7 +642,7 @@ def test_rules_that_do_not_compile_are_said(foreign):
 
 def test_crds_without_a_kind_say_nothing_of_it(foreign):
     assert problems(CLASS, schemas=foreign) == []
-    assert one(problems(BETA_POOL, schemas=foreign)).path == "apiVersion"
+    assert only_problem(problems(BETA_POOL, schemas=foreign)).path == "apiVersion"
 
 
 def test_a_folder_without_crds(tmp_path):
@@ -774,7 +782,9 @@ spec:
       requirements: []
 """
 
-    def told(self, weight: str = "10", limits: str = "{cpu: 1}", replicas: str = "{}") -> list[tuple[str, str]]:
+    def layers_and_messages(
+        self, weight: str = "10", limits: str = "{cpu: 1}", replicas: str = "{}"
+    ) -> list[tuple[str, str]]:
         text = self.POOL.replace("WEIGHT", weight).replace("LIMITS", limits)
         text = text.replace("REPLICAS", "replicas: 2" if replicas == "2" else f"disruptions: {replicas}")
         return [(p.layer, p.message) for p in problems(text) if p.layer != "unknown"]
@@ -790,16 +800,16 @@ spec:
     BOTH = ("validation", "`weight` and `replicas` cannot go together")
 
     def test_a_rule_about_other_values_is_judged(self) -> None:
-        assert self.told('"10"') == [self.WEIGHT, *self.HIDDEN]
+        assert self.layers_and_messages('"10"') == [self.WEIGHT, *self.HIDDEN]
 
     def test_a_rule_that_breaks_whatever_the_value_is_judged(self) -> None:
-        assert self.told('"10"', "{nodes: 3}", "2") == [self.WEIGHT, self.BOTH, *self.HIDDEN]
+        assert self.layers_and_messages('"10"', "{nodes: 3}", "2") == [self.WEIGHT, self.BOTH, *self.HIDDEN]
 
     def test_a_rule_that_hangs_on_the_value_is_named(self) -> None:
         limits = ("structure", "`limits` must be a mapping, but is a list")
         words = "a field that it needs is missing or has the wrong type: with `replicas` the only limit is `nodes`"
         unjudged = ("unjudged", words)
-        told = self.told(limits="[1]", replicas="2")
+        told = self.layers_and_messages(limits="[1]", replicas="2")
         assert sorted(told) == sorted([limits, unjudged, self.BOTH, *self.HIDDEN])
 
 
@@ -828,13 +838,13 @@ def test_a_list_may_have_as_many_entries_as_the_schema_says():
         return ec2(f"subnetSelectorTerms: [{', '.join(f'{{id: subnet-{n:x}}}' for n in range(count))}]")
 
     assert terms(30) == []
-    assert one(terms(31)).message.startswith("`subnetSelectorTerms` has 31 entries")
+    assert only_problem(terms(31)).message.startswith("`subnetSelectorTerms` has 31 entries")
 
 
 def test_of_a_text_that_is_too_long_no_rule_is_asked():
     """An API server that refuses an object for its structure in this way does not ask the rules."""
     lines = "amiFamily: AL2\namiSelectorTerms: [{{alias: al2023@{}}}]"
-    assert one(ec2(lines.format("latest"))).layer == "validation"
+    assert only_problem(ec2(lines.format("latest"))).layer == "validation"
     assert {p.layer for p in ec2(lines.format("a" * 31))} == {"unjudged", "structure"}
 
 
@@ -874,5 +884,5 @@ def test_what_a_loop_prints_is_not_counted(start: str, item: str, end: str) -> N
 
 def test_a_field_that_may_be_null_has_a_type_all_the_same(foreign):
     assert own("none: null", foreign) == own("none: text", foreign) == []
-    assert one(own("none: [text]", foreign)).message == "`none` must be a string, but is a list"
-    assert one(own("none: 5", foreign)).message.startswith("`none` must be a string")
+    assert only_problem(own("none: [text]", foreign)).message == "`none` must be a string, but is a list"
+    assert only_problem(own("none: 5", foreign)).message.startswith("`none` must be a string")

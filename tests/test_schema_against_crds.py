@@ -17,7 +17,7 @@ import pytest
 from nodelint.apiserver import Schemas, check
 from nodelint.model.releases import RELEASES, target
 
-from .crd_objects import EACH, RECORDED, SPECS, VERDICTS, Chance, digest, made, places, read, spoil, verdict
+from .crd_objects import EACH, RECORDED, SPECS, VERDICTS, Chance, digest, places, read, spoil, spoilt_objects, verdict
 
 CRDS = os.environ.get("NODELINT_CRDS")
 FOLDERS = [
@@ -38,7 +38,7 @@ def test_the_verdict_is_that_which_the_crds_gave(release):
     letters = recorded["verdicts"]
     assert min(map(letters.count, ".ux")) > 10
     ours = Schemas.bundled()
-    for whole, letter in zip(made(release, EACH), letters, strict=True):
+    for whole, letter in zip(spoilt_objects(release, EACH), letters, strict=True):
         obj = read(whole)
         problems = [] if obj is None else check(obj, target(release), ours)
         # A value of a newer release is told as such, whether it is refused or not.
@@ -81,7 +81,7 @@ def test_what_is_taken_is_taken_with_placeholders_and_in_parts(folder):
                     continue
                 masked, part = copy.deepcopy(whole), copy.deepcopy(whole)
                 for holder, key in list(places(masked["spec"])):
-                    if isinstance(holder[key], (str, int)) and chance.one_in(10):
+                    if isinstance(holder[key], (str, int)) and chance.chance_of(10):
                         holder[key] = "${ANY}"
                 obj = read(masked)
                 assert obj is None or not check(obj, release, schemas), masked

@@ -25,7 +25,7 @@ def judge(data: str, text: str = CLASS, path: str = "class.yaml") -> Report:
     )
 
 
-def said(data: str, rule: str, text: str = CLASS, path: str = "class.yaml") -> list[str]:
+def marked_texts(data: str, rule: str, text: str = CLASS, path: str = "class.yaml") -> list[str]:
     """The characters that a rule points at."""
     report = judge(data, text, path)
     found = [r.finding for r in report.results if r.rule.name == rule]
@@ -53,7 +53,7 @@ def script(*lines: str) -> str:
     ],
 )
 def test_another_system_is_joined(line: str, at: str) -> None:
-    assert said(script(line), "joins-another-cluster") == [at]
+    assert marked_texts(script(line), "joins-another-cluster") == [at]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_another_system_is_joined(line: str, at: str) -> None:
     ],
 )
 def test_a_node_that_karpenter_may_know_is_let_alone(line: str) -> None:
-    assert said(script(line), "joins-another-cluster") == []
+    assert marked_texts(script(line), "joins-another-cluster") == []
 
 
 def test_kubeadm_is_a_warning_for_a_cloud_provider_may_name_its_nodes() -> None:
@@ -95,7 +95,7 @@ def test_kubeadm_is_a_warning_for_a_cloud_provider_may_name_its_nodes() -> None:
     ],
 )
 def test_a_secret_is_found_in_each_of_its_forms(line: str) -> None:
-    assert len(said(script(line), "secret-in-user-data")) == 1
+    assert len(marked_texts(script(line), "secret-in-user-data")) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_secret_is_found_in_each_of_its_forms(line: str) -> None:
     ],
 )
 def test_what_is_fetched_when_the_script_runs_is_no_secret(line: str) -> None:
-    assert said(script(line), "secret-in-user-data") == []
+    assert marked_texts(script(line), "secret-in-user-data") == []
 
 
 def test_the_secret_itself_is_not_repeated() -> None:
@@ -141,7 +141,7 @@ def test_the_secret_itself_is_not_repeated() -> None:
     ],
 )
 def test_a_variable_counts_where_nothing_sets_it(lines: list[str], names: list[str]) -> None:
-    assert said(script(*lines), "unset-variable") == names
+    assert marked_texts(script(*lines), "unset-variable") == names
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_variable_counts_where_nothing_sets_it(lines: list[str], names: list[s
 )
 def test_variables_of_a_file_that_a_tool_fills_in_are_let_alone(text: str, path: str) -> None:
     assert "role" in text
-    assert said(script("echo ${NODE_NAME}"), "unset-variable", text, path) == []
+    assert marked_texts(script("echo ${NODE_NAME}"), "unset-variable", text, path) == []
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_variables_of_a_file_that_a_tool_fills_in_are_let_alone(text: str, path:
     ],
 )
 def test_a_download_without_a_version_is_told(line: str) -> None:
-    assert len(said(script(line), "unpinned-download")) == 1
+    assert len(marked_texts(script(line), "unpinned-download")) == 1
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_download_without_a_version_is_told(line: str) -> None:
     ],
 )
 def test_a_pinned_download_is_none(line: str) -> None:
-    assert said(script(line), "unpinned-download") == []
+    assert marked_texts(script(line), "unpinned-download") == []
 
 
 @pytest.mark.parametrize(
@@ -208,4 +208,4 @@ def test_a_pinned_download_is_none(line: str) -> None:
     ],
 )
 def test_what_delays_the_node_is_told(lines: list[str], at: list[str]) -> None:
-    assert said(script(*lines), "slow-start") == at
+    assert marked_texts(script(*lines), "slow-start") == at

@@ -155,13 +155,13 @@ def test_a_call_over_several_lines_is_marked_on_its_first(check: Check) -> None:
 
 
 def test_as_many_replicas_as_the_limit_cannot_drift(check: Check) -> None:
-    def found(limit: int) -> list[str]:
+    def messages_of(limit: int) -> list[str]:
         text = nodepool().replace("spec:\n", f"spec:\n  replicas: 3\n  limits: {{nodes: {limit}}}\n", 1)
         report = check(text, select=["replicas-beyond-limit"], karpenter="1.14.1")
         return [result.message for result in report.results]
 
-    assert found(2) and found(3) and found(2) != found(3)
-    assert found(4) == []
+    assert messages_of(2) and messages_of(3) and messages_of(2) != messages_of(3)
+    assert messages_of(4) == []
 
 
 @pytest.mark.parametrize(("names", "indexes"), [("a", 0), ("ab", 1)])

@@ -27,7 +27,7 @@ from nodelint.model.releases import NEWEST, OLDEST, RELEASES, Version
 from nodelint.release_evidence import Stated, evidence_of
 from nodelint.source import Source
 
-from .code import named, nodes
+from .code import called_name, nodes
 from .conftest import ROOT, by_place
 from .files import write_files
 from .manifests import nodeclass, nodepool
@@ -327,19 +327,19 @@ def evidence(*files: tuple[str, str]) -> Stated:
     return evidence_of(Source.from_text(path, textwrap.dedent(text)) for path, text in files)
 
 
-def told(found: Stated) -> list[str]:
+def describe_evidence(found: Stated) -> list[str]:
     return [f"{each.version} {each.place} {each.by}" for each in found.all]
 
 
 @pytest.mark.parametrize("path", STATED)
 def test_a_release_is_read_where_it_stands(path: str) -> None:
     text, expected = STATED[path]
-    assert told(evidence((path, text))) == expected
+    assert describe_evidence(evidence((path, text))) == expected
 
 
 @pytest.mark.parametrize("path", NOTHING)
 def test_what_pins_no_release_states_nothing(path: str) -> None:
-    assert told(evidence((path, NOTHING[path]))) == []
+    assert describe_evidence(evidence((path, NOTHING[path]))) == []
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_what_pins_no_release_states_nothing(path: str) -> None:
     ],
 )
 def test_the_version_of_the_cluster_is_read_where_it_stands(path: str, text: str, expected: str) -> None:
-    assert told(evidence((path, text))) == [expected]
+    assert describe_evidence(evidence((path, text))) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_the_version_of_the_cluster_is_read_where_it_stands(path: str, text: str
     ],
 )
 def test_versions_of_other_things_are_not_the_clusters(path: str, text: str) -> None:
-    assert told(evidence((path, text))) == []
+    assert describe_evidence(evidence((path, text))) == []
 
 
 def test_a_version_that_an_application_takes_from_the_values_of_its_chart(tmp_path: Path, nodelint: Run) -> None:
@@ -417,7 +417,7 @@ def test_variables_and_locals_are_followed_to_where_their_value_stands(tmp_path:
     (tmp_path / "locals.tf").write_text('locals {\n  pinned = "${var.addon}"\n}\n', encoding="utf-8")
     (tmp_path / "variables.tf").write_text('variable "addon" {\n  default = "1.3.1"\n}\n', encoding="utf-8")
     path = f"{tmp_path}/main.tf"
-    assert told(evidence((path, main))) == [f"1.3.1 {tmp_path}/variables.tf:2 the default of var.addon"]
+    assert describe_evidence(evidence((path, main))) == [f"1.3.1 {tmp_path}/variables.tf:2 the default of var.addon"]
     (tmp_path / "prod.tfvars").write_text('addon = "1.3.2"\n', encoding="utf-8")
     found = evidence((path, main)).for_path("karpenter", f"{tmp_path}/pool.yaml")
     assert [each.version for each in found] == ["1.3.2"], "what is set overrides a default"
@@ -856,7 +856,7 @@ def test_releases_that_the_code_tells_apart_are_known_as_such() -> None:
     found = set()
     for path in [*(ROOT / "nodelint").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
         for node in nodes(path):
-            if isinstance(node, ast.Call) and named(node.func) == "Version" and len(node.args) == 3:
+            if isinstance(node, ast.Call) and called_name(node.func) == "Version" and len(node.args) == 3:
                 if all(isinstance(arg, ast.Constant) for arg in node.args):
                     found.add(Version(*(ast.literal_eval(arg) for arg in node.args)))
             elif isinstance(node, ast.keyword) and node.arg == "releases" and isinstance(node.value, ast.Constant):
@@ -871,28 +871,28 @@ Said = list[tuple[str, str, int, str]]
 
 
 @pytest.fixture(scope="module")
-def said(rules: dict[str, Rule]) -> Callable[[Version], Said]:
+def results_at(rules: dict[str, Rule]) -> Callable[[Version], Said]:
     """What is found at a release in the first bad example of each rule, and in those for a release."""
     bad = {name: [e for e in examples(rule.page) if not e.good] for name, rule in rules.items()}
     texts = [e.text for each in bad.values() for n, e in enumerate(each) if n == 0 or e.karpenter]
     sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
 
     @cache
-    def at(release: Version) -> Said:
+    def judge(release: Version) -> Said:
         results = lint(sources, LintRequest(Target(release), rules)).results
         return [(r.rule.name, r.span.source.path, r.span.start, r.severity) for r in results]
 
-    return at
+    return judge
 
 
 @pytest.mark.parametrize("run", [each for each in runs(RELEASES) if each.first != each.last], ids=str)
-def test_nothing_changes_within_a_run_of_releases(run: Releases, said: Callable[[Version], Said]) -> None:
-    assert said(run.first) == said(run.last)
+def test_nothing_changes_within_a_run_of_releases(run: Releases, results_at: Callable[[Version], Said]) -> None:
+    assert results_at(run.first) == results_at(run.last)
 
 
-def test_releases_do_differ(said: Callable[[Version], Said]) -> None:
+def test_releases_do_differ(results_at: Callable[[Version], Said]) -> None:
     first, *_, last = runs(RELEASES)
-    assert said(first.first) != said(last.last)
+    assert results_at(first.first) != results_at(last.last)
 
 
 # -- what an older release would find

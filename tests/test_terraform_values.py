@@ -80,7 +80,7 @@ def module(folder: Path, **files: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def told(nodelint: Run, *args: str) -> list[str]:
+def finding_lines(nodelint: Run, *args: str) -> list[str]:
     done = nodelint("check", "--format", "concise", "--select", "unknown-value,no-instance-type", *args)
     lines = (line for line in done.stdout.splitlines() if not line.startswith("Not known"))
     return [line for line in lines if "[" in line.partition(" ")[2]]
@@ -88,7 +88,7 @@ def told(nodelint: Run, *args: str) -> list[str]:
 
 def test_a_file_of_templatefile_is_judged_with_the_defaults_of_variables(nodelint: Run, tmp_path: Path) -> None:
     module(tmp_path, main_dot_tf=CALL, variables_dot_tf=VARIABLES, templates__pool_dot_yaml=POOL)
-    (line,) = told(nodelint, "templates")
+    (line,) = finding_lines(nodelint, "templates")
     assert line.startswith("templates/pool.yaml:12:19: ")
     assert "m5.xlrge" in line
     text = nodelint("check", "templates").stdout
@@ -126,7 +126,7 @@ def test_what_fills_a_template_is_what_terraform_would_take(
 ) -> None:
     given = {"main_dot_tf": CALL, "variables_dot_tf": VARIABLES, "templates__pool_dot_yaml": POOL, **files}
     module(tmp_path, **given)
-    lines = told(nodelint, "templates")
+    lines = finding_lines(nodelint, "templates")
     assert [found in line for line in lines] == [True] * bool(found)
 
 
@@ -135,13 +135,13 @@ def test_the_one_call_of_a_module_gives_its_variables(nodelint: Run, tmp_path: P
     kinds = 'variable "kinds" { default = ["t3.smal", "t3.large"] }\nvariable "eks" {\n  default = "x"\n}\n'
     files = {"main_dot_tf": CALL, "variables_dot_tf": VARIABLES, "templates__pool_dot_yaml": POOL}
     module(tmp_path, main_dot_tf=root + kinds, **{f"modules__pools__{name}": text for name, text in files.items()})
-    (line,) = told(nodelint, "modules")
+    (line,) = finding_lines(nodelint, "modules")
     assert "t3.smal" in line
     module(tmp_path, main_dot_tf=root + root.replace('"pools"', '"more"') + kinds)
-    (line,) = told(nodelint, "modules")
+    (line,) = finding_lines(nodelint, "modules")
     assert "t3.smal" in line
     module(tmp_path, main_dot_tf=root + root.replace('"pools"', '"more"').replace("var.kinds", '["t4.big"]') + kinds)
-    lines = told(nodelint, "modules")
+    lines = finding_lines(nodelint, "modules")
     assert {kind for kind in ("t3.smal", "t4.big", "xlrge") for line in lines if kind in line} == {
         "t3.smal",
         "t4.big",
@@ -151,7 +151,7 @@ def test_the_one_call_of_a_module_gives_its_variables(nodelint: Run, tmp_path: P
 def test_a_data_source_fills_in_a_file_as_well(nodelint: Run, tmp_path: Path) -> None:
     call = 'data "template_file" "p" {\n  template = file("./pool.tpl")\n  vars = {\n    types = var.types\n  }\n}\n'
     module(tmp_path, main_dot_tf=call, variables_dot_tf=VARIABLES, pool_dot_tpl=POOL)
-    (line,) = told(nodelint, "pool.tpl")
+    (line,) = finding_lines(nodelint, "pool.tpl")
     assert line.startswith("pool.tpl:12:19: ")
 
 
@@ -172,9 +172,12 @@ resource "kubernetes_manifest" "q" {
 }
 """
     module(tmp_path, variables_dot_tf=VARIABLES, main_dot_tf=heredoc, objects_dot_tf=objects)
-    (line,) = told(nodelint, ".")
+    (line,) = finding_lines(nodelint, ".")
     assert line.startswith("variables.tf:9:26: "), "what is judged is where the value is written, once"
-    assert [each.partition(":")[0] for each in told(nodelint, "main.tf", "objects.tf")] == ["main.tf", "objects.tf"]
+    assert [each.partition(":")[0] for each in finding_lines(nodelint, "main.tf", "objects.tf")] == [
+        "main.tf",
+        "objects.tf",
+    ]
 
 
 def evaluator(text: str, **values: str) -> Evaluator:

@@ -30,23 +30,23 @@ def outcomes(rule: Rule, option: Option) -> Iterator[str]:
         for example in (case.bad, TRIAL.good(case)):
             files, target = read_example(example.text).files, target_of(example)
 
-            def found(number: int, files=files, target=target) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
+            def messages_of(number: int, files=files, target=target) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
                 value = number / parts if isinstance(default, float) else number
                 rules = {**RULES, rule.name: with_options(rule, {option.name: value})}
                 results = judge_example(files, LintRequest(target, rules, alone(rule))).results
                 return tuple(re.sub(r"[0-9.,]+", "", r.message) for r in results if r.rule.name == rule.name)
 
             start = round(default * parts)
-            near = ", ".join(str(len(found(start + step))) for step in (-1, 0, 1))
+            near = ", ".join(str(len(messages_of(start + step))) for step in (-1, 0, 1))
             turns = ""
             for low, high in ((0, start), (start, start * 8 + 8)):
-                first = found(low)
-                if first == found(high):
+                first = messages_of(low)
+                if first == messages_of(high):
                     continue
                 while high - low > 1:
                     middle = (low + high) // 2
-                    low, high = (middle, high) if found(middle) == first else (low, middle)
-                turns += f", {len(first)} at {low} and {len(found(high))} at {high}"
+                    low, high = (middle, high) if messages_of(middle) == first else (low, middle)
+                turns += f", {len(first)} at {low} and {len(messages_of(high))} at {high}"
             yield f"{'good' if example.good else 'bad'} {case.number}: {near}{turns}"
 
 

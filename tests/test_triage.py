@@ -152,7 +152,7 @@ def test_where_the_release_is_not_known_what_depends_on_it_cannot_be_told() -> N
 
 
 def test_where_the_release_is_not_known_each_meaning_has_its_releases() -> None:
-    def told(*cases: tuple[str, Verdict, str]) -> tuple[str, str]:
+    def cause_and_verdict(*cases: tuple[str, Verdict, str]) -> tuple[str, str]:
         written = tuple(Case(releases, None, verdict, means, "") for releases, verdict, means in cases)
         case = causes()[0]._replace(cases=written).case_of_any_release("unknown")
         return case.means.removeprefix("It depends on the release, which is not known here. "), case.verdict
@@ -162,9 +162,9 @@ def test_where_the_release_is_not_known_each_meaning_has_its_releases() -> None:
         ("<1.2.0", "stays", "at first"),
         ("", "passes", "then"),
     )
-    assert told(*three) == ("Up to 1.1.10: at first 1.2.0 to 1.6.8: then From 1.7.0 on: now", "unclear")
+    assert cause_and_verdict(*three) == ("Up to 1.1.10: at first 1.2.0 to 1.6.8: then From 1.7.0 on: now", "unclear")
     own = "Up to 1.6.8 at first"  # a text that says so itself
-    assert told(three[0], ("<1.7.0", "stays", own)) == (f"{own} From 1.7.0 on: now", "stays")
+    assert cause_and_verdict(three[0], ("<1.7.0", "stays", own)) == (f"{own} From 1.7.0 on: now", "stays")
 
 
 def test_what_goes_on_after_the_start_is_told_once() -> None:

@@ -183,13 +183,13 @@ def read(text: str, release: Version | None = None) -> Triage:
     return found
 
 
-def told(found: Triage) -> dict[str, tuple[str, int]]:
+def groups_by_cause(found: Triage) -> dict[str, tuple[str, int]]:
     return {group.cause.id if group.cause else group.title: (group.verdict, group.times) for group in found.groups}
 
 
 def test_a_table_of_events_has_karpenters_alone() -> None:
     found = read(TABLE)
-    assert told(found) == {
+    assert groups_by_cause(found) == {
         "pod-too-large": ("stays", 1),
         "capacity": ("passes", 1),
         "DisruptionBlocked: Node isn't disruptable": ("unclear", 1),  # no words of Karpenter's that are known
@@ -204,16 +204,16 @@ def test_a_table_of_events_has_karpenters_alone() -> None:
 
 
 def test_the_other_tables_of_kubectl_tell_how_often() -> None:
-    assert told(read(EVENTS_COMMAND)) == {"pod-too-large": ("stays", 14)}
+    assert groups_by_cause(read(EVENTS_COMMAND)) == {"pod-too-large": ("stays", 14)}
     [group] = read(EVENTS_COMMAND).groups
     assert group.names["Pod"] == ("shop/cart-0",)
-    assert told(read(WIDE)) == {"pod-too-large": ("stays", 14)}
+    assert groups_by_cause(read(WIDE)) == {"pod-too-large": ("stays", 14)}
 
 
 def test_describe_tells_conditions_and_events() -> None:
-    assert told(read(DESCRIBED)) == {"image-none-fits": ("stays", 1), "no-types-known": ("unclear", 10)}
-    assert told(read(DESCRIBED, Version(1, 7, 0)))["no-types-known"] == ("stays", 10)
-    assert told(read(DESCRIBED_POD)) == {"pod-too-large": ("stays", 9)}
+    assert groups_by_cause(read(DESCRIBED)) == {"image-none-fits": ("stays", 1), "no-types-known": ("unclear", 10)}
+    assert groups_by_cause(read(DESCRIBED, Version(1, 7, 0)))["no-types-known"] == ("stays", 10)
+    assert groups_by_cause(read(DESCRIBED_POD)) == {"pod-too-large": ("stays", 9)}
     assert {group.names["Pod"] for group in read(DESCRIBED_POD).groups} == {("shop/cart-0",)}
 
 
@@ -230,7 +230,7 @@ def test_describe_tells_conditions_and_events() -> None:
 )
 def test_events_and_conditions_in_any_form_tell_the_same(written: Callable[[list[dict[str, object]]], str]) -> None:
     found = read(written(OBJECTS))
-    assert told(found) == {
+    assert groups_by_cause(found) == {
         "pod-too-large": ("stays", 14),
         "not-registered": ("unclear", 1),
         "images-empty": ("stays", 1),
@@ -260,9 +260,11 @@ def test_events_show_the_same_launch_again_and_again() -> None:
             type="Normal", reason="Initialized", involvedObject=claim, lastTimestamp=f"2026-02-10T05:0{n * 2 + 1}:00Z"
         )
         events += [ready, nominated]
-    assert told(read(json.dumps({"apiVersion": "v1", "items": events}))) == {"launched-again": ("stays", 3)}
+    assert groups_by_cause(read(json.dumps({"apiVersion": "v1", "items": events}))) == {
+        "launched-again": ("stays", 3)
+    }
     only_nominated = [each for each in events if each["reason"] == "Nominated"]
-    assert told(read(json.dumps({"apiVersion": "v1", "items": only_nominated}))) == {}
+    assert groups_by_cause(read(json.dumps({"apiVersion": "v1", "items": only_nominated}))) == {}
 
 
 @pytest.mark.parametrize(
@@ -278,7 +280,7 @@ def test_events_show_the_same_launch_again_and_again() -> None:
 )
 def test_a_bare_message_is_read(text: str, cause: str) -> None:
     found = read(text)
-    assert (found.kind, told(found)) == ("messages", {cause: ("stays", 1)})
+    assert (found.kind, groups_by_cause(found)) == ("messages", {cause: ("stays", 1)})
 
 
 @pytest.mark.parametrize(
@@ -371,7 +373,7 @@ LAST SEEN   TYPE     REASON              OBJECT             MESSAGE
 3m          Normal   Unconsolidatable    node/ip-10-0-0-2   Can't replace with a cheaper node
 2m          Normal   DisruptionBlocked   node/ip-10-0-0-3   Node is nominated for a pending pod
 """
-    assert told(read(table)) == {
+    assert groups_by_cause(read(table)) == {
         "disruption-budget": ("unclear", 1),
         "disruption-blocked-pdb": ("unclear", 1),
         "not-cheaper": ("passes", 1),
@@ -383,7 +385,7 @@ LAST SEEN   TYPE     REASON              OBJECT             MESSAGE
 def test_a_condition_that_did_not_become_false_is_no_failure(status: str) -> None:
     said = f"Status condition transitioned, Type: ValidationSucceeded, Status: {status}, Reason: X, Message: y"
     row = f"1m  Normal  ValidationSucceeded  ec2nodeclass/default  {said}\n"
-    assert told(read("LAST SEEN  TYPE  REASON  OBJECT  MESSAGE\n" + row)) == {}
+    assert groups_by_cause(read("LAST SEEN  TYPE  REASON  OBJECT  MESSAGE\n" + row)) == {}
 
 
 def test_the_largest_instance_type_is_none_smaller_than_the_catalogue_knows() -> None:
@@ -433,5 +435,5 @@ HELD = "  Normal  DisruptionBlocked  3m55s (x590 over 22h)  karpenter  "
     ],
 )
 def test_messages_of_public_reports_have_an_answer(text: str, cause: str, verdict: str) -> None:
-    (found,) = told(read(text)).items()
+    (found,) = groups_by_cause(read(text)).items()
     assert (found[0], found[1][0]) == (cause, verdict)

@@ -33,7 +33,7 @@ TERRAFORM = 'manifest = {\n  apiVersion = "karpenter.sh/v1"\n  kind       = "Nod
 GO = "const pool = `\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\n`\n"
 
 
-def said(done: subprocess.CompletedProcess[str]) -> list[str]:
+def closing_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stdout.splitlines() if line.startswith(("Not re", "All good", "No findings"))]
 
 
@@ -132,7 +132,7 @@ def test_what_is_not_read_or_rendered_is_said(
     nodelint: Run, tmp_path: Path, files: dict[str, str], headline: str, lines: list[str]
 ) -> None:
     write_files(tmp_path, {"class.yaml": CLASS.replace("default", "other"), **files})
-    *rest, first = said(nodelint("check", "."))
+    *rest, first = closing_lines(nodelint("check", "."))
     assert first.startswith(f"No findings; {headline}: " if headline else "All good: ")
     assert rest == lines
     if not {"prod/heavier.yaml", "c/Chart.yaml"} & files.keys():
@@ -146,8 +146,8 @@ def test_what_is_not_read_or_rendered_is_said(
 def test_what_was_asked_for_is_not_said_again(nodelint: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {"class.yaml": CLASS.replace("default", "other"), "a.sh": SCRIPT, "README.md": PAGE})
     every = nodelint("check", ".", "--include", "**/*.sh,**/*.md")
-    assert said(every)[0].startswith("All good: 4 objects in 3 files")
-    assert said(nodelint("check", "class.yaml"))[0].startswith("All good: 1 object in 1 file")
+    assert closing_lines(every)[0].startswith("All good: 4 objects in 3 files")
+    assert closing_lines(nodelint("check", "class.yaml"))[0].startswith("All good: 1 object in 1 file")
 
 
 def test_programs_read_it_too(nodelint: Run, tmp_path: Path) -> None:

@@ -491,7 +491,7 @@ CASES |= {
 }
 
 
-def told_at(change: ReleaseChange, text: str) -> list[str]:
+def marked_texts(change: ReleaseChange, text: str) -> list[str]:
     """What the places of a row are written as; nothing where the row as a whole concerns nobody."""
     source = Source.from_text("a.yaml", text)
     places = Matcher(
@@ -525,10 +525,10 @@ class TestRows:
     @pytest.mark.parametrize("name", [c.id for c in changes() if c.tell == "found" or "mentions" in str(c.where)])
     def test_finds_what_it_concerns_and_nothing_else(self, name: str) -> None:
         concerned, written, others = CASES[name]
-        found = told_at(BY_ID[name], "---\n".join(concerned))
+        found = marked_texts(BY_ID[name], "---\n".join(concerned))
         assert found and found[0].startswith(written), found
         for other in others:
-            assert told_at(BY_ID[name], other) == [], other
+            assert marked_texts(BY_ID[name], other) == [], other
 
     def test_are_whole(self) -> None:
         assert len({change.id for change in changes()}) == len(changes())
@@ -560,22 +560,22 @@ class TestRows:
 class TestPolicies:
     ROW = BY_ID["list-instance-profiles"]
 
-    def told(self, rules: Mapping[str, Rule], *texts: str) -> list[str] | None:
+    def note_paths(self, rules: Mapping[str, Rule], *texts: str) -> list[str] | None:
         notes = {note.change.id: note for note in move(rules, node_class(), *texts, old="1.6.8", new="1.7.0").notes}
         note = notes.get(self.ROW.id)
         return None if note is None else [place.span.source.path for place in note.places]
 
     def test_a_permission_is_missed_in_the_policies_that_are_there(self, rules: dict[str, Rule]) -> None:
-        assert self.told(rules, POLICY, POLICY) == ["1.yaml", "2.yaml"]
+        assert self.note_paths(rules, POLICY, POLICY) == ["1.yaml", "2.yaml"]
 
     def test_every_cluster_is_told_where_no_policy_is_there(self, rules: dict[str, Rule]) -> None:
-        assert self.told(rules) == []
+        assert self.note_paths(rules) == []
 
     @pytest.mark.parametrize(
         "granted", ["iam:ListInstanceProfiles", "iam:List*", "iam:*", "IAM:listinstanceprofiles"]
     )
     def test_nothing_is_missed_that_one_policy_allows(self, rules: dict[str, Rule], granted: str) -> None:
-        told = self.told(rules, POLICY, POLICY + f'x: ["{granted}"]\n')
+        told = self.note_paths(rules, POLICY, POLICY + f'x: ["{granted}"]\n')
         assert told is None or granted.startswith("IAM"), granted
 
 

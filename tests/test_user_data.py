@@ -47,12 +47,12 @@ true
 NODECONFIG = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n"
 
 
-def written(family: str, data: str, style: str = "|") -> str:
+def class_with_data(family: str, data: str, style: str = "|") -> str:
     text = CLASS.replace("ALIAS", FAMILIES[family])
     return f"{text}  userData: {style}\n" + textwrap.indent(data, "    ")
 
 
-def said(text: str) -> list[tuple[str, str, str]]:
+def marked_findings(text: str) -> list[tuple[str, str, str]]:
     """Rule, the characters that it points at, and what it says."""
     results = judge(text).results
     return [(r.rule.name, text[r.finding.span.start : r.finding.span.end], r.finding.message) for r in results]
@@ -66,14 +66,14 @@ def said(text: str) -> list[tuple[str, str, str]]:
 def test_base64_is_no_user_data(family: str, data: str) -> None:
     encoded = b64encode(data.encode()).decode()
     told = ("user-data-family", encoded, "the userData is base64: it has to be plain text")
-    assert (said(written(family, encoded)) == [told]) == (not data.startswith("# a note"))
+    assert (marked_findings(class_with_data(family, encoded)) == [told]) == (not data.startswith("# a note"))
 
 
 @pytest.mark.parametrize("data", ["'{{ .Values.script | b64enc }}'", '"${base64encode(local.script)}"'])
 def test_a_function_makes_base64(data: str) -> None:
     text = CLASS.replace("ALIAS", FAMILIES["al2023"]) + f"  userData: {data}\n"
-    assert said(text) == [("user-data-family", data, "the userData is base64: it has to be plain text")]
-    assert said(text.replace(" | b64enc", "").replace("base64encode(local.script)", "local.script")) == []
+    assert marked_findings(text) == [("user-data-family", data, "the userData is base64: it has to be plain text")]
+    assert marked_findings(text.replace(" | b64enc", "").replace("base64encode(local.script)", "local.script")) == []
 
 
 def judge(text: str) -> Report:
@@ -111,7 +111,7 @@ def judge(text: str) -> Report:
     ],
 )
 def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
-    assert said(written(family, data)) == []
+    assert marked_findings(class_with_data(family, data)) == []
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
     ],
 )
 def test_what_is_wrong_is_said_at_its_place(family: str, data: str, rule: str, at: str, message: str) -> None:
-    found = said(written(family, data))
+    found = marked_findings(class_with_data(family, data))
     assert [f[0] for f in found] == [rule]
     assert found[0][1].startswith(at) if at else found[0][1] == ""
     assert message in found[0][2]
@@ -301,7 +301,7 @@ FLAGS = NODECONFIG + "  kubelet:\n    flags:\n      - --v=2\n      - FLAG\n"
 def test_what_the_kubelet_is_told_is_compared_with_what_karpenter_knows(
     family: str, data: str, rule: str, at: str
 ) -> None:
-    ((found, place, _),) = said(written(family, data))
+    ((found, place, _),) = marked_findings(class_with_data(family, data))
     assert found == rule
     assert place.startswith(at)
 
@@ -310,11 +310,11 @@ def test_what_the_kubelet_is_told_is_compared_with_what_karpenter_knows(
     "key", ["team", "example.com/a", "node.kubernetes.io/a", "topology.kubernetes.io/zone", "a.k8s.b/c"]
 )
 def test_labels_that_the_kubelet_may_set_are_let_alone(key: str) -> None:
-    assert said(written("al2023", FLAGS.replace("FLAG", f"--node-labels={key}=x"))) == []
+    assert marked_findings(class_with_data("al2023", FLAGS.replace("FLAG", f"--node-labels={key}=x"))) == []
 
 
 def test_of_a_setting_that_stands_twice_the_one_that_acts_is_named() -> None:
-    text = written(
+    text = class_with_data(
         "al2023", NODECONFIG + "  kubelet: {config: {kubeReserved: {cpu: 9m}, imageGCHighThresholdPercent: 9}}\n"
     )
     beside = text.replace("  role:", "  kubelet: {kubeReserved: {cpu: 8m}}\n  role:")
@@ -322,32 +322,32 @@ def test_of_a_setting_that_stands_twice_the_one_that_acts_is_named() -> None:
     assert result.rule.name == "overridden-user-data"
     assert not result.finding.edits
     assert [beside[also.span.start : also.span.end] for also in result.finding.also] == ["kubeReserved"]
-    assert [found[0] for found in said(text)] == ["hidden-kubelet-setting"]
+    assert [found[0] for found in marked_findings(text)] == ["hidden-kubelet-setting"]
 
 
 def test_a_blank_line_above_the_header_keeps_karpenter_from_reading_it() -> None:
-    text = written("al2023", ARCHIVE).replace("    MIME-Version", "\n    MIME-Version")
-    assert [f[:1] for f in said(text)] == [("user-data-syntax",)]
+    text = class_with_data("al2023", ARCHIVE).replace("    MIME-Version", "\n    MIME-Version")
+    assert [f[:1] for f in marked_findings(text)] == [("user-data-syntax",)]
 
 
 def test_a_folded_or_double_quoted_text_is_judged_too() -> None:
     quoted = CLASS.replace("ALIAS", FAMILIES["al2"]) + '  userData: "#!/bin/bash\\n/etc/eks/bootstrap.sh x\\n"\n'
-    assert said(quoted)[0][:2] == ("repeated-bootstrap", "/etc/eks/bootstrap.sh x")
+    assert marked_findings(quoted)[0][:2] == ("repeated-bootstrap", "/etc/eks/bootstrap.sh x")
     folded = CLASS.replace("ALIAS", FAMILIES["al2"]) + "  userData: >\n    echo\n    hi\n"
-    assert [f[0] for f in said(folded)] == ["user-data-family"]
+    assert [f[0] for f in marked_findings(folded)] == ["user-data-family"]
 
 
 def test_placeholders_are_not_judged() -> None:
-    text = written("al2", "echo hi\n")
-    assert said(text.replace("echo hi", "{{ .Values.userData }}")) == []
-    assert said(written("bottlerocket", "[settings.a]\nb = ${c}\n")) == []
+    text = class_with_data("al2", "echo hi\n")
+    assert marked_findings(text.replace("echo hi", "{{ .Values.userData }}")) == []
+    assert marked_findings(class_with_data("bottlerocket", "[settings.a]\nb = ${c}\n")) == []
 
 
 def test_a_call_goes_with_its_lines_and_nothing_else() -> None:
-    text = written("al2", "#!/bin/bash\n\n/etc/eks/bootstrap.sh \\\n  main\n\n# more\ntrue\n")
+    text = class_with_data("al2", "#!/bin/bash\n\n/etc/eks/bootstrap.sh \\\n  main\n\n# more\ntrue\n")
     (result,) = judge(text).results
     fixed = apply(text, result.finding.edits)
-    assert fixed == written("al2", "#!/bin/bash\n\n\n# more\ntrue\n")
+    assert fixed == class_with_data("al2", "#!/bin/bash\n\n\n# more\ntrue\n")
     with_flags = text.replace("  main", "  main --kubelet-extra-args --max-pods=9")
     (result,) = judge(with_flags).results
     assert not result.finding.edits
@@ -366,7 +366,7 @@ CALL = "#!/bin/bash\n/etc/eks/bootstrap.sh main\n"
 
 
 def custom(image: str, data: str) -> str:
-    text = written("al2", data).replace("alias: al2@v20240807", IMAGES[image])
+    text = class_with_data("al2", data).replace("alias: al2@v20240807", IMAGES[image])
     return text.replace("  role:", "  amiFamily: Custom\n  role:")
 
 
@@ -404,7 +404,7 @@ def custom(image: str, data: str) -> str:
 )
 def test_user_data_of_the_family_custom_has_to_let_the_node_join(image: str, data: str, message: str | None) -> None:
     # That the taint is lacking is told of what joins alone, and has a test of its own.
-    found = [told for told in said(custom(image, data)) if "karpenter.sh/unregistered" not in told[2]]
+    found = [told for told in marked_findings(custom(image, data)) if "karpenter.sh/unregistered" not in told[2]]
     assert [f[0] for f in found] == ["custom-user-data"] * (message is not None)
     assert message is None or message in found[0][2]
 
@@ -429,7 +429,7 @@ def test_a_script_that_is_lost_alone_is_a_warning(
 @pytest.mark.parametrize("family", ["${FAMILY}", None])
 def test_the_images_tell_the_family_that_a_placeholder_leaves_open(family: str | None) -> None:
     text = custom("al2023", CALL).replace("amiFamily: Custom", f"amiFamily: {family}" if family else "tags: {}")
-    assert said(text)[0][:2] == ("user-data-family", "/etc/eks/bootstrap.sh main")
+    assert marked_findings(text)[0][:2] == ("user-data-family", "/etc/eks/bootstrap.sh main")
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ def test_the_images_tell_the_family_that_a_placeholder_leaves_open(family: str |
 def test_a_second_bootstrap_is_an_error_where_nodes_or_settings_are_lost(
     release: Version, kubelet: str, call: str, severity: str, message: str
 ) -> None:
-    text = written("al2", CALL.replace("main", call)).replace("  role:", f"{kubelet}  role:")
+    text = class_with_data("al2", CALL.replace("main", call)).replace("  role:", f"{kubelet}  role:")
     selection = Selection(select=frozenset(["repeated-bootstrap"]))
     (result,) = lint([Source.from_text("a.yaml", text)], LintRequest(Target(release), RULES, selection)).results
     assert (result.severity, message in (result.finding.note or "")) == (severity, True)
@@ -477,7 +477,7 @@ def test_a_second_bootstrap_is_an_error_where_nodes_or_settings_are_lost(
     ],
 )
 def test_what_karpenter_knows_of_bottlerockets_settings(setting: str, release: str, says: str | None) -> None:
-    text = written("bottlerocket", f"[settings.kubernetes]\n{setting}\n[settings.pki.any]\ntrusted = true\n")
+    text = class_with_data("bottlerocket", f"[settings.kubernetes]\n{setting}\n[settings.pki.any]\ntrusted = true\n")
     target = Target(Version.parse(release))
     selection = Selection(select=frozenset(["user-data-syntax"]))
     report = lint([Source.from_text("a.yaml", text)], LintRequest(target, RULES, selection))
@@ -528,4 +528,4 @@ def test_what_custom_user_data_sets_karpenter_has_to_be_told(data: str, spec: st
 def test_code_behind_user_data_is_no_part_of_it(behind: str, judged: bool) -> None:
     text = CLASS.replace("ALIAS", FAMILIES["bottlerocket"])
     text += "  {{- if .Values.data }}\n  userData: |\n    #!/bin/bash\n    true\n" + behind
-    assert [rule for rule, _, _ in said(text)] == ["user-data-family"] * judged
+    assert [rule for rule, _, _ in marked_findings(text)] == ["user-data-family"] * judged

@@ -53,7 +53,7 @@ def repair(rules: dict[str, Rule]) -> Fix:
     return run
 
 
-def said(report: Report) -> list[tuple[str, str]]:
+def rule_severities(report: Report) -> list[tuple[str, str]]:
     return [(r.rule.name, r.severity) for r in report.results]
 
 
@@ -255,14 +255,14 @@ def test_flex_families_can_be_meant_by_a_pattern_too(repair: Fix, release: str) 
 
 
 def test_flex_and_everything_is_one_finding_and_one_fix(check: Check, repair: Fix) -> None:
-    assert said(check(STORY, select=RULES)) == [("flex-preference", "error")]
+    assert rule_severities(check(STORY, select=RULES)) == [("flex-preference", "error")]
     # Where no two pools can be made, and where the profile has no hazards, the pattern is found.
     static = STORY.replace("  disruption:", "  replicas: 2\n  disruption:")
-    assert said(check(static, select=RULES)) == [("wildcard-value", "error")]
-    assert said(check(STORY, select=["wildcard-value"])) == [("wildcard-value", "error")]
+    assert rule_severities(check(static, select=RULES)) == [("wildcard-value", "error")]
+    assert rule_severities(check(STORY, select=["wildcard-value"])) == [("wildcard-value", "error")]
     done = repair(STORY, select="wildcard-value")
     assert requirements(done.sources[0].text)[0][0] == (FAMILY, "Exists", [])
-    assert said(check(done.sources[0].text, select=RULES)) == []
+    assert rule_severities(check(done.sources[0].text, select=RULES)) == []
 
 
 def test_a_pool_of_flex_types_beside_the_list_is_the_preference(check: Check, repair: Fix) -> None:
@@ -272,15 +272,15 @@ def test_a_pool_of_flex_types_beside_the_list_is_the_preference(check: Check, re
     )
     rules = ["flex-preference", "overlapping-pools", "shadowed-pool"]
     for one, other in ((flex.replace("9", "100"), rest.replace("9", "1")), (rest, flex.replace("9", "10"))):
-        assert said(check(f"{one}---\n{other}", select=rules)) == []
+        assert rule_severities(check(f"{one}---\n{other}", select=rules)) == []
     untold = "\n---\n".join(text.replace("  weight: 9\n", "") for text in (flex, rest))
-    assert said(check(untold, select=rules)) == [("overlapping-pools", "info")]
+    assert rule_severities(check(untold, select=rules)) == [("overlapping-pools", "info")]
     for text, weights in ((untold, [10, None]), (f"{flex}---\n{rest}", [19, 9])):
         done = repair(text, select="overlapping-pools", unsafe=True)
         assert [each.weight for each in objects(done.sources[0]) if isinstance(each, NodePool)] == weights
     # Pods that tolerate the taint are the only ones that get there: it is another pool's business.
     tainted = flex.replace("requirements:", "taints: [{key: team, effect: NoSchedule}]\n      requirements:")
-    assert said(check(f"{tainted}---\n{rest}", select=rules)) == [("flex-preference", "info")]
+    assert rule_severities(check(f"{tainted}---\n{rest}", select=rules)) == [("flex-preference", "info")]
 
 
 @pytest.mark.parametrize(
@@ -343,10 +343,10 @@ def test_comments_and_line_breaks_of_both_pools_are_the_originals(repair: Fix) -
 
 
 def test_a_dead_value_is_a_warning_and_a_dead_line_an_error(check: Check) -> None:
-    assert said(check(pool(f"{FAMILY} In [c7i, c7id]"))) == [("unknown-value", "warning")]
-    assert said(check(pool(f"{FAMILY} In [c7id]"))) == [("unknown-value", "error")]
-    assert said(check(pool(f'{FAMILY} In [c7id, "${{X}}"]'))) == [("unknown-value", "warning")]
-    assert said(check(pool(f"{FAMILY} NotIn [c7id]"))) == [("unknown-value", "warning")]
+    assert rule_severities(check(pool(f"{FAMILY} In [c7i, c7id]"))) == [("unknown-value", "warning")]
+    assert rule_severities(check(pool(f"{FAMILY} In [c7id]"))) == [("unknown-value", "error")]
+    assert rule_severities(check(pool(f'{FAMILY} In [c7id, "${{X}}"]'))) == [("unknown-value", "warning")]
+    assert rule_severities(check(pool(f"{FAMILY} NotIn [c7id]"))) == [("unknown-value", "warning")]
 
 
 def test_the_day_of_the_catalogue_is_told(check: Check) -> None:
@@ -449,7 +449,7 @@ def test_a_key_that_is_taken_for_ones_own_is_mended_on_demand(check: Check, repa
 def test_a_label_beside_the_requirement_it_resembles_is_meant(check: Check) -> None:
     labels = "{node.kubernetes.io/instance-category: m}"
     assert not check(pool(f"{CATEGORY} In [m]", labels=labels)).results
-    assert said(check(pool(labels=labels), select=RULES)) == [("unknown-label", "warning")]
+    assert rule_severities(check(pool(labels=labels), select=RULES)) == [("unknown-label", "warning")]
 
 
 def test_the_key_is_not_written_twice(check: Check) -> None:
@@ -506,7 +506,7 @@ def test_a_cause_that_another_rule_explains_is_said_once(check: Check) -> None:
 
 def test_a_clash_is_told_beside_a_dead_value(check: Check) -> None:
     report = check(pool(f"{ARCH} In [amd64]", f"{FAMILY} In [c7g, c7id]"))
-    assert said(report) == [("no-instance-type", "error"), ("unknown-value", "warning")]
+    assert rule_severities(report) == [("no-instance-type", "error"), ("unknown-value", "warning")]
 
 
 def test_beside_a_line_that_nothing_meets_the_others_are_compared(check: Check) -> None:
@@ -606,14 +606,14 @@ def test_the_fix_is_written_and_the_file_is_clean_after(
 
 def test_a_number_that_exists_is_not_taken_for_one_in_another_unit(check: Check) -> None:
     memory = "karpenter.k8s.aws/instance-memory"
-    assert said(check(pool(f'{memory} In ["16384", "32768"]'))) == []
+    assert rule_severities(check(pool(f'{memory} In ["16384", "32768"]'))) == []
 
 
 def test_one_cause_in_the_values_is_one_finding(check: Check) -> None:
-    assert said(check(pool(f'{FAMILY} Exists ["*"]'))) == [("wildcard-value", "error")]
-    assert said(check(pool(f"{CAPACITY} In [on_demand, on-demnd]"))) == [("unknown-value", "error")] * 2
+    assert rule_severities(check(pool(f'{FAMILY} Exists ["*"]'))) == [("wildcard-value", "error")]
+    assert rule_severities(check(pool(f"{CAPACITY} In [on_demand, on-demnd]"))) == [("unknown-value", "error")] * 2
     misspelt = pool(f"{ARCH} In [amd64]").replace("values:", "value:")
-    assert said(check(misspelt)) == [("unknown-field", "error")]
+    assert rule_severities(check(misspelt)) == [("unknown-field", "error")]
 
 
 @pytest.mark.parametrize(
@@ -651,7 +651,7 @@ def test_two_pools_are_not_offered_where_one_of_them_could_launch_nothing(check:
 
 def test_a_pattern_in_a_list_that_is_an_alias_is_one_finding(check: Check) -> None:
     text = pool(f'{CATEGORY} In &all ["*"]', f"{FAMILY} In *all")
-    assert said(check(text)) == [("wildcard-value", "error")]
+    assert rule_severities(check(text)) == [("wildcard-value", "error")]
 
 
 def test_a_key_that_the_release_lacks_is_said_of_the_key_alone(check: Callable[..., Report]) -> None:
@@ -710,15 +710,15 @@ def test_a_placeholder_among_other_values_does_not_hide_a_missing_capacity_type(
 
 
 def test_what_a_limit_costs_is_told_of_types_that_it_lets_start(check: Check) -> None:
-    def told(types: str) -> str:
+    def only_message(types: str) -> str:
         text = pool(f"{TYPE} In [{types}]", spec="  limits: {cpu: 50}\n")
         (result,) = check(text, select=["no-limits"]).results
         return result.finding.message
 
-    assert told("g5.12xlarge, p4d.24xlarge").startswith(
+    assert only_message("g5.12xlarge, p4d.24xlarge").startswith(
         "the limits do not count GPUs: `50` CPUs of g5.12xlarge cost $"
     )
-    assert told("p4d.24xlarge") == "the limits do not count GPUs"  # one has 96 CPUs
+    assert only_message("p4d.24xlarge") == "the limits do not count GPUs"  # one has 96 CPUs
 
 
 class TestTypesAboveALimit:

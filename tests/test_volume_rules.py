@@ -18,7 +18,7 @@ NAMES = ("small-volume", "unmapped-volume", "root-volume-device")
 AL2023, BOTTLEROCKET, WINDOWS = "alias: al2023@v20250403", "alias: bottlerocket@v1.46.0", "alias: windows2022@latest"
 
 
-def said(ami: str, more: str) -> list[str]:
+def rule_names(ami: str, more: str) -> list[str]:
     text = nodeclass(role="main", ami=ami, net="tags: {a: b}", inline=True) + textwrap.indent(more, "  ")
     report = lint(
         [Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, Selection(select=frozenset(NAMES)))
@@ -58,4 +58,4 @@ def mapped(**sizes: str) -> str:
     ],
 )
 def test_the_volumes_that_pods_live_on_are_judged(ami: str, more: str, rules: list[str]) -> None:
-    assert said(ami, more) == rules
+    assert rule_names(ami, more) == rules

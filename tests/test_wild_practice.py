@@ -70,7 +70,7 @@ def repair(rules: dict[str, Rule]) -> Repair:
     return run
 
 
-def said(report: Report) -> list[tuple[str, str, int]]:
+def finding_lines(report: Report) -> list[tuple[str, str, int]]:
     return [(r.rule.name, r.finding.message, r.span.source.position(r.span.start).line) for r in report.results]
 
 
@@ -100,7 +100,7 @@ class TestOtherPeoplesFiles:
     )
     def test_neither_a_finding_nor_a_skip(self, check: Check, text: str) -> None:
         report = check(text)
-        assert said(report) == []
+        assert finding_lines(report) == []
         assert report.skipped == ()
 
     @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_merge_key_with_its_tag_spelled_out_is_a_merge_key(check: Check) -> No
     )
     text = text.replace(", operator: In, values: [m]}", "")
     assert "!!merge" in text
-    assert said(check(text)) == []
+    assert finding_lines(check(text)) == []
 
 
 class TestWholeOfAClass:
@@ -137,18 +137,18 @@ class TestWholeOfAClass:
         assert sorted(names(check(self.BOTH))) == ["refused-combination", "unsupported-alias"]
 
     def test_the_place_is_the_field_too_many(self, check: Check) -> None:
-        lines = {name: line for name, _, line in said(check(self.BOTH))}
+        lines = {name: line for name, _, line in finding_lines(check(self.BOTH))}
         assert self.BOTH.splitlines()[lines["refused-combination"] - 1] == "  instanceProfile: KarpenterNode"
 
     def test_where_something_lacks_the_place_is_the_head(self, check: Check) -> None:
-        [(rule, _, line)] = said(check(CLASS.format(alias="al2023@v20250403")))
+        [(rule, _, line)] = finding_lines(check(CLASS.format(alias="al2023@v20250403")))
         assert (rule, line) == ("refused-combination", 5)
 
 
 class TestLabelsOfOnesOwn:
     def test_a_label_whose_value_karpenters_key_never_has_is_ones_own(self, check: Check) -> None:
         text = POOL.format(labels="{node.kubernetes.io/instance-generation: local-disks}")
-        assert said(check(text)) == []
+        assert finding_lines(check(text)) == []
 
     def test_one_whose_value_fits_is_told(self, check: Check) -> None:
         text = POOL.format(labels="{node.kubernetes.io/instance-generation: '5'}")
@@ -225,4 +225,4 @@ class TestFieldsThatLookLikeAnother:
     def test_a_value_that_fits_or_can_be_made_to_fit(self, repair: Repair, value: str) -> None:
         fixed = repair(self.WEIGHT.replace("VALUE", value))
         assert "  weight: 10\n" in fixed.sources[0].text
-        assert said(fixed.report) == []
+        assert finding_lines(fixed.report) == []

@@ -43,7 +43,7 @@ def names_of(sources: list[Source]) -> workers.Names:
     return workers.Names([obj for source in sources for obj in objects(source)], sources)
 
 
-def told(report: Report) -> list[Any]:
+def report_content(report: Report) -> list[Any]:
     return [
         *((r.rule.name, r.finding, r.object, r.holds, r.on) for r in report.results),
         *report.skipped,
@@ -58,7 +58,9 @@ def test_several_processes_say_what_one_says(folder: str, rules: dict[str, Rule]
     sources = [Source.from_bytes(str(path), path.read_bytes()) for path in paths]
     reports = [lint(sources, LintRequest(Target(NEWEST), rules), jobs=jobs) for jobs in (1, 2, 5)]
     assert reports[0].results
-    assert told(reports[0]) == told(reports[1]) == told(reports[2]), "nodes and objects are the very same ones"
+    assert report_content(reports[0]) == report_content(reports[1]) == report_content(reports[2]), (
+        "nodes and objects are the very same ones"
+    )
 
 
 def test_nodes_are_the_same_ones_again() -> None:

@@ -75,7 +75,7 @@ CLASSES = {
 }
 
 
-def told(text: str, rules: dict[str, Rule]) -> list[str]:
+def findings_of(text: str, rules: dict[str, Rule]) -> list[str]:
     source = Source.from_text("a.yaml", text)
     report = lint([source], LintRequest(Target(NEWEST), rules, Selection(frozenset(rules))))
     assert not report.faults
@@ -92,9 +92,9 @@ def test_pools(name: str, rules: dict[str, Rule], snapshot: SnapshotAssertion) -
     for part, lines in (("SPEC", LIMITS if "limits" not in name else NOTHING), ("TEMPLATE", NOTHING)):
         text = text.replace(part, lines)
     usual = "\n      ".join(f"- {line}" for line in (AMD64, FAMILIES, SIZES))
-    assert told(text.replace("REQUIREMENTS", usual), rules) == snapshot
+    assert findings_of(text.replace("REQUIREMENTS", usual), rules) == snapshot
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes(name: str, rules: dict[str, Rule], snapshot: SnapshotAssertion) -> None:
-    assert told(CLASS.replace("SPEC", CLASSES[name]), rules) == snapshot
+    assert findings_of(CLASS.replace("SPEC", CLASSES[name]), rules) == snapshot

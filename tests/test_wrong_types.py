@@ -70,7 +70,7 @@ def _schema(name: str, path: tuple[str, ...]) -> Any:
     return found["properties"]["spec"] if path == ("spec",) else found
 
 
-def _written(base: dict[str, Any], path: tuple[str, ...], value: Any) -> str:
+def _manifest_with(base: dict[str, Any], path: tuple[str, ...], value: Any) -> str:
     obj = copy.deepcopy(base)
     holder: Any = obj
     for step, after in itertools.pairwise(path):
@@ -110,7 +110,7 @@ def test_what_is_offered_settles_the_error(
     for field in _fields(_schema(name, path), path):
         # Most is the same in both: of the older release every third value is enough.
         for value in WRONG if release == NEWEST else WRONG[::3]:
-            text = _written(base, field, value)
+            text = _manifest_with(base, field, value)
             report = _lint(text, release)
             for result in report.results:
                 if result.severity == "error":
