@@ -1,4 +1,6 @@
-"""A module of Terraform gives the controller the permissions of older releases of Karpenter.
+"""Terraform gives the controller fewer permissions than its release and its classes ask for.
+
+A module of Terraform gives the controller the permissions of older releases of Karpenter.
 
 Version 20 of the submodule `karpenter` of terraform-aws-modules/eks has two policies: with `enable_v1_permissions`
 one for Karpenter 1.0 and later, without it, which is the default, one for 0.33 to 0.37. A controller that serves `v1`
@@ -92,13 +94,72 @@ spec:
       requirements:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
+
+A policy that is written out, and lacks what each launch needs.
+
+For a class with `role` Karpenter makes an instance profile, puts the role into it and reads it again. Policies from
+the time of the Provisioner, when nodes took an instance profile that was there, let it do none of that: the class
+never becomes ready (`InstanceProfileReady`), and no node is launched. Images are looked up by `ec2:DescribeImages`,
+also for an alias. The rule reads policies that grant `ec2:CreateFleet` and `iam:PassRole` in one file of Terraform,
+counts what any file of the run grants, wildcards too, and is silent beside a class with `instanceProfile`.
+
+```yaml bad
+# file: karpenter.tf
+data "aws_iam_policy_document" "karpenter" {
+  statement {
+    actions = [
+      "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:DeleteLaunchTemplate",
+      "ec2:DescribeImages", "ec2:DescribeInstances", "ec2:DescribeInstanceTypeOfferings",
+      "ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplates", "ec2:DescribeSecurityGroups",
+      "ec2:DescribeSubnets", "ec2:RunInstances", "ec2:TerminateInstances", "iam:PassRole", "ssm:GetParameter",
+    ]
+    resources = ["*"]
+  }
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  role: nodes
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: karpenter.tf
+data "aws_iam_policy_document" "karpenter" {
+  statement {
+    actions = [
+      "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:DeleteLaunchTemplate",
+      "ec2:Describe*", "ec2:RunInstances", "ec2:TerminateInstances", "iam:PassRole", "ssm:GetParameter",
+      "iam:AddRoleToInstanceProfile", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile",
+      "iam:GetInstanceProfile", "iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile",
+      "iam:TagInstanceProfile",
+    ]
+    resources = ["*"]
+  }
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  role: nodes
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 import os
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Context, Finding, Findings, Object, Source, Span, releases, rule, support
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Object, Source, Span, releases, rule, support
 
 _MODULE = re.compile(r'(?m)^module[ \t]+"[^"\n]*"[ \t]*\{[ \t]*$')
 _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
@@ -106,6 +167,26 @@ _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
 
 LISTS_PROFILES = releases.Version(1, 7, 0)
 """The first release that asks for `iam:ListInstanceProfiles`."""
+
+_ACTION = re.compile(r"""["']((?:ec2|iam):[A-Za-z*?]+)["']""")
+_EVERYTHING = re.compile(r"""(?i)\bactions?["']?\s*+[=:]\s*+\[?\s*+["']\*["']|AdministratorAccess|IAMFullAccess""")
+_ALWAYS = (
+    "ec2:DescribeImages",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeInstanceTypes",
+    "ec2:DescribeInstanceTypeOfferings",
+    "ec2:CreateLaunchTemplate",
+    "ec2:CreateTags",
+    "ec2:RunInstances",
+)
+"""What the controller calls before it launches a first node, whatever the class says."""
+_FOR_ROLE = (
+    "iam:CreateInstanceProfile",
+    "iam:AddRoleToInstanceProfile",
+    "iam:GetInstanceProfile",
+    "iam:TagInstanceProfile",
+)
 
 
 @rule(
@@ -118,11 +199,14 @@ LISTS_PROFILES = releases.Version(1, 7, 0)
         "https://karpenter.sh/v1.0/upgrading/v1-migration/",
         "provider:pkg/controllers/nodeclass/controller.go@v1.8.1:169",
         "https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-170",
+        "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
+        "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
     ],
 )
 def check(source: Source, context: Context) -> Findings:
     if not source.path.endswith((".tf", ".tofu")):
         return
+    yield from _check_written(source, context)
     for start, block in _find_modules(source.text):
         called, version = _SOURCE.search(block), _VERSION.search(block)
         module = support.policy_module(called[1]) if called is not None else None
@@ -152,6 +236,41 @@ def check(source: Source, context: Context) -> Findings:
                 note="nodes are launched; an EC2NodeClass that is deleted stays, as do instance profiles of no use",
                 help=f"{ways[0]}, or grant it by `{module.extra}`",
             )
+
+
+def _check_written(source: Source, context: Context) -> Findings:
+    """A policy that is written out in a file, beside classes for which it lacks actions."""
+    at = source.text.find("ec2:CreateFleet")
+    if at < 0 or "iam:PassRole" not in source.text:
+        return
+    classes = [obj for obj in _find_beside(source, context) if isinstance(obj, EC2NodeClass)]
+    if not classes:
+        return
+    files = [file.text for file in context.files or (source,)]
+    if any(_EVERYTHING.search(text) for text in files):
+        return
+    patterns = {pattern.lower() for text in files for pattern in _ACTION.findall(text)}
+    by_role = all(obj.node.find("spec", "role") and not obj.node.find("spec", "instanceProfile") for obj in classes)
+    required = (*_ALWAYS, *(_FOR_ROLE if by_role else ()))
+    lacking = [name for name in required if not any(_matches(pattern, name) for pattern in patterns)]
+    if not lacking:
+        return
+    for_role = all(name in _FOR_ROLE for name in lacking)
+    more = f" and {len(lacking) - 1} more" if lacking[1:] else ""
+    yield Finding(
+        at=Span(source, at, at + len("ec2:CreateFleet")),
+        message=f"no policy grants `{lacking[0]}`{more}, which "
+        + ("a class with `role` needs: it is never ready" if for_role else "Karpenter needs: no node is launched"),
+        help="grant "
+        + ", ".join(f"`{name}`" for name in lacking)
+        + (", or name an instance profile in the class (`instanceProfile`)" if for_role else ""),
+    )
+
+
+def _matches(pattern: str, action: str) -> bool:
+    """Whether a pattern of a policy, in small letters, stands for an action."""
+    written = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(written, action.lower()) is not None
 
 
 def _is_granting(block: str, module: support.PolicyModule) -> bool:

@@ -35,6 +35,8 @@ spec.instanceStorePolicy: null
 ```
 """
 
+import re
+
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, messages, rule
 
 LINUX = ("AL2023", "AL2", "Bottlerocket")
@@ -50,6 +52,7 @@ LINUX = ("AL2023", "AL2", "Bottlerocket")
         "provider:pkg/apis/v1/ec2nodeclass.go@v1.14.1:533",
         "provider:pkg/providers/instancetype/types.go@v1.14.1:369",
         "provider:pkg/providers/amifamily/windows.go@v1.14.1:73",
+        "provider:pkg/providers/amifamily/bootstrap/custom.go@v1.14.1:28",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -65,6 +68,15 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             message="`RAID0` does not reach nodes of Windows: their local disks stay as they are",
             note="where a type has local disks, Karpenter plans pods with the size of these",
             help="remove it, and size the root volume in blockDeviceMappings",
+        )
+        return
+    if family == "Custom" and _leaves_disks(node_class):
+        yield Finding(
+            at=policy,
+            message="`RAID0` does not reach nodes of family Custom: nothing in `userData` prepares their local disks",
+            severity="info",
+            note="where a type has local disks, Karpenter plans pods with the size of these",
+            help="remove it unless the image itself prepares the disks, or prepare them in `userData`",
         )
         return
     pools = context.pools(node_class) or context.chart_pair(node_class)
@@ -86,6 +98,15 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             ],
             help="allow types with local disks: `karpenter.k8s.aws/instance-local-nvme Gt 0`, or `m6id` and the like",
         )
+
+
+def _leaves_disks(node_class: EC2NodeClass) -> bool:
+    """Whether the user data is known, and has no word of disks."""
+    node = node_class.node.find("spec", "userData")
+    script = node.value if node is not None else ""
+    if node_class.partial or not isinstance(script, str):
+        return False
+    return re.search(r"mdadm|nvme|mkfs|lvm|vgcreate|zpool|setup-local-disks", script) is None
 
 
 def _unused(node_class: EC2NodeClass, context: Context) -> Findings:

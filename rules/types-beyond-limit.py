@@ -24,7 +24,7 @@ spec.template.spec.requirements:
   - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-A limit that keeps out a quarter or more of the instance types which the requirements allow, or a listed one.
+A limit that keeps out half or more of the instance types which the requirements allow, or a listed one.
 
 A type that has more of a resource than the limit can never be launched, however empty the pool is. That may be meant;
 then a requirement says it better, for it shows in events and in `nodelint explain`. Where it is not meant, larger
@@ -36,7 +36,7 @@ spec.template.spec.requirements:
   - key: karpenter.k8s.aws/instance-category
     operator: In
     values: ["c", "m", "r"]
-spec.limits.cpu: 64
+spec.limits.cpu: 16
 ```
 
 ```yaml good frame=bad
@@ -174,8 +174,8 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
     limit, out = max(
         ((limit, resolve.beyond(limit, resolution)) for limit in limits), key=lambda exceeded: len(exceeded[1])
     )
-    # The few largest types of a broad pool are out of most limits, and nobody means them unless they are named.
-    if out == all or not out or (len(out) * 4 < len(all) and not _lists_types_by_name(pool)):
+    # The largest types of a broad pool are out of most limits, and nobody means them unless they are named.
+    if out == all or not out or (len(out) * 2 < len(all) and not _lists_types_by_name(pool)):
         return
     name, amount = resolve.largest(limit.resource, all, resolution)
     key = labels.name_of(keys.CPU if limit.resource == "cpu" else keys.MEMORY)

@@ -417,3 +417,62 @@ def early(folder: Path, chart: str, pool: str) -> list[object]:
     run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "manifest-before-crds"])
     found: list[object] = json.loads(run.stdout)["findings"]
     return found
+
+
+POLICY = """\
+resource "aws_iam_policy" "karpenter" {
+  policy = jsonencode({ Statement = [{ Effect = "Allow", Resource = "*", Action = [
+    "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:Describe*", "ec2:RunInstances",
+    "iam:PassRole",
+  ] }] })
+}
+"""
+PROFILES = ("CreateInstanceProfile", "AddRoleToInstanceProfile", "GetInstanceProfile", "TagInstanceProfile")
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "profile", "told"),
+    [
+        ("", "", False, "`iam:CreateInstanceProfile` and 3 more, which a class with `role` needs"),
+        ('"iam:CreateInstanceProfile", "iam:*InstanceProfile", ', "", False, None),
+        ('"iam:GetInstanceProfile", "iam:Tag*", ', "", False, "`iam:CreateInstanceProfile` and 1 more"),
+        ("", "\n".join(f'# karpenter "iam:{name}"' for name in PROFILES), False, None),
+        ("", "# karpenter arn:aws:iam::aws:policy/AdministratorAccess", False, None),
+        ("", '# karpenter\nactions = ["*"]', False, None),
+        ("", "", True, None),
+    ],
+)
+def test_a_policy_that_is_written_out_grants_what_a_role_asks_for(
+    here: Path, change: str, more: str, profile: bool, told: str | None
+) -> None:
+    (here / "policy.tf").write_text(POLICY.replace('"iam:PassRole"', f'{change}"iam:PassRole"'))
+    (here / "more.tf").write_text(more)
+    text = nodeclass()
+    assert "  role: " in text
+    (here / "class.yaml").write_text(text.replace("  role: ", "  instanceProfile: ") if profile else text)
+    run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "controller-permissions"])
+    messages = [finding["message"] for finding in json.loads(run.stdout)["findings"]]
+    assert [told in message for message in messages] == [True] if told else messages == []
+
+
+def test_a_policy_without_images_launches_nothing(here: Path) -> None:
+    (here / "policy.tf").write_text(POLICY.replace("ec2:Describe*", "ec2:DescribeInst*"))
+    (here / "class.yaml").write_text(nodeclass().replace("  role: ", "  instanceProfile: "))
+    run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "controller-permissions"])
+    [finding] = json.loads(run.stdout)["findings"]
+    assert (
+        finding["message"]
+        == "no policy grants `ec2:DescribeImages` and 2 more, which Karpenter needs: no node is launched"
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [("", True), ("mkdir /data", True), ("mdadm --create /dev/md0 /dev/nvme1n1", False), ("${SCRIPT}", False)],
+)
+def test_raid0_does_not_reach_a_node_of_family_custom(check: Check, script: str, told: bool) -> None:
+    lines = ("userData: |", f"  #!/bin/bash\n    {script}") if script and script[0] != "$" else ()
+    lines = (f"userData: {script}",) if script.startswith("$") else lines
+    text = nodeclass("amiFamily: Custom", "instanceStorePolicy: RAID0", *lines, ami="id: ami-0a1b2c3d4e5f60718")
+    said = findings_of(check(text), "instance-store-without-disks")
+    assert [severity for severity, _ in said] == (["info"] if told else [])
