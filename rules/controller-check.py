@@ -209,6 +209,8 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
     """A time for each signal of the kubelet that needs one; else doing without what is refused."""
     if problem.kind == "ignored-values":
         return _requirement_meant(problem.node)
+    if problem.kind == "kubelet-address":
+        return _dropped(f"drop `{messages.short(str(problem.node.value), 40)}`", problem.node)
     kubelet = obj.node.find("spec", "kubelet")
     if kubelet is not None and "imageGCHighThresholdPercent` must be above" in problem.message:
         return remedies.list_suggestions(remedies.swap_thresholds(kubelet))
