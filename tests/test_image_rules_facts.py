@@ -307,6 +307,11 @@ def test_images_of_ones_own_beside_anothers(judge: Callable[..., Judge]) -> None
     # One's own image is pending: naming oneself would leave none.
     pending = judge(images(own + ", state: pending", newer), "[{tags: {t: a}}]", select=("untrusted-image-owner",))
     assert not pending.report.results[0].fixable
+    # Of two strangers' images the one that nodes take is named.
+    older = newer.replace("ami-1", "ami-2").replace("g-1", "g-2").replace("11-10", "11-01")
+    for rows in ((older, newer), (newer, older)):
+        (row,) = judge(images(*rows), "[{tags: {t: a}}]").findings
+        assert "`g-1` (ami-1)" in row.message
     # What no node boots is not a danger.
     assert judge(images(own, newer + ", arch: i386"), "[{tags: {t: a}}]").findings == []
 

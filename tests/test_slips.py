@@ -23,6 +23,8 @@ from nodelint.karpenter.taints import meant_taint
 from nodelint.lint.engine import Report
 from nodelint.lsp.outline import spot
 from nodelint.lsp.positions import LineIndex
+from nodelint.lsp.project import Buffer
+from nodelint.lsp.skeletons import beginnings
 from nodelint.model.ranges import releases_in
 from nodelint.model.releases import NEWEST
 from nodelint.model.requirement import Requirement
@@ -327,3 +329,10 @@ def test_of_classes_of_one_name_a_pool_has_the_one_with_which_it_shares_most_fol
 def test_a_comment_may_end_a_text_in_which_a_collection_is_open() -> None:
     text = nodepool().replace(" []\n", " [{key: kubernetes.io/arch,\n            # the first")
     assert spot(text, len(text)) is None, "nothing is offered in a comment"
+
+
+def test_a_kind_that_is_begun_is_replaced_from_its_first_letter() -> None:
+    text = "apiVersion: kar"
+    (item, *_) = beginnings(Buffer("file:///pool.yaml", 1, text, "utf-16"), len(text))
+    assert isinstance(item.text_edit, types.TextEdit)
+    assert (item.text_edit.range.start.character, item.text_edit.range.end.character) == (12, len(text))
