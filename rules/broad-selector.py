@@ -293,27 +293,38 @@ def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
 def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
     """Subnets of one cluster and security groups of another, by the tag that names the cluster."""
     subnets, groups = (_clusters(terms) for terms in (node_class.subnet_terms, node_class.security_group_terms))
-    if subnets is None or groups is None or not subnets or not groups or subnets.keys() & groups.keys():
+    if subnets is None or groups is None or subnets.keys() & groups.keys():
         return
-    (ours, place), (theirs, at) = next(iter(subnets.items())), next(iter(groups.items()))
+    pairs = ((subnet, group) for subnet in subnets for group in groups if subnet[0] == group[0])
+    pair = next(pairs, None)  # what tags of two kinds name may be one cluster by two names
+    if pair is None:
+        return
+    (_, ours), (_, theirs) = pair
+    place, at = subnets[pair[0]], groups[pair[1]]
     yield Finding(
         at=at,
-        message=f"security groups of the cluster `{messages.short(theirs, 30)}`, and subnets of "
+        message=f"security groups are tagged for `{messages.short(theirs, 30)}`, and subnets for "
         f"`{messages.short(ours, 30)}`",
-        also=[Also(place, "the subnets are those of another cluster")],
+        also=[Also(place, "the tag of the subnets")],
         help="select both by the tags of one cluster, unless the two share the subnets",
     )
 
 
-def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[str, Node] | None:
-    """The clusters that tags name, each with its place; None where a term asks in another way, or is not known."""
-    found: dict[str, Node] = {}
+def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[tuple[str, str], Node] | None:
+    """The clusters that tags name, by the kind of tag, each with its place.
+
+    None where a term asks in another way, or is not known.
+    """
+    found: dict[tuple[str, str], Node] = {}
     for term in terms:
-        named = [tag for tag in term.tags if isinstance(tag.key, str) and tag.key.startswith(CLUSTER)]
-        if not named or term.id or term.name or any(not isinstance(tag.key, str) for tag in term.tags):
+        if term.id or term.name or any(not isinstance(tag.key, str) for tag in term.tags):
             return None
-        for tag in named:
-            found[str(tag.key).removeprefix(CLUSTER)] = tag.key_node
+        owned = [tag for tag in term.tags if str(tag.key).startswith(CLUSTER)]
+        named = [tag for tag in term.tags if tag.key == DISCOVERY]
+        if any(not isinstance(tag.value, str) or tag.value in ANY for tag in named) or not (owned or named):
+            return None
+        found |= {(CLUSTER, str(tag.key).removeprefix(CLUSTER)): tag.key_node for tag in owned}
+        found |= {(DISCOVERY, str(tag.value)): tag.key_node for tag in named}
     return found
 
 

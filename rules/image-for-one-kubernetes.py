@@ -6,7 +6,9 @@ Names and parameters of published images hold the Kubernetes version that they a
 stays behind when the cluster is upgraded: the kubelet may be older than the API server by three minor versions, and
 never newer. An alias follows the cluster.
 
-It is reported where the cluster's version is known (`--kubernetes-version`, or what the repository states).
+It is reported where the cluster's version is known (`--kubernetes-version`, or what the repository states). Where it
+is not, the image says how new the cluster is at least: a release of Karpenter that files state, and that does not
+support so new a Kubernetes, is reported as well.
 
 ```yaml bad frame=class kubernetes=1.33
 spec.amiFamily: AL2023
@@ -38,8 +40,9 @@ spec.amiSelectorTerms:
 """
 
 import re
+from collections.abc import Iterator
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, RuleCheck, rule, run_checks
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, RuleCheck, releases, rule, run_checks
 
 
 @rule(
@@ -51,11 +54,16 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, RuleCheck, ru
     source=[
         "https://kubernetes.io/releases/version-skew-policy/",
         "https://karpenter.sh/docs/tasks/managing-amis/",
+        "https://karpenter.sh/docs/upgrading/compatibility/",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     yield from run_checks(
-        node_class, context, RuleCheck(_check_other), RuleCheck(_check_pinned, severity="info", strict=True)
+        node_class,
+        context,
+        RuleCheck(_check_other),
+        RuleCheck(_check_release),
+        RuleCheck(_check_pinned, severity="info", strict=True),
     )
 
 
@@ -89,25 +97,48 @@ def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
         )
 
 
+def _check_release(node_class: EC2NodeClass, context: Context) -> Findings:
+    """An image that the cluster's release of Karpenter is too old for: no kubelet is newer than its API server."""
+    chosen = context.chosen
+    if context.kubernetes is not None or chosen is None or not chosen.is_stated:
+        return
+    supported = releases.supported(context.karpenter).most
+    for node, found in _terms(node_class):
+        if int(found) > supported.minor:
+            fitting = [r for r in releases.RELEASES if releases.supported(r).most.minor >= int(found)]
+            yield Finding(
+                at=node,
+                message=f"the image is for Kubernetes 1.{found}: Karpenter {context.karpenter} supports none above "
+                f"{supported}",
+                note="the cluster is as new at least: a kubelet must not be newer than the API server",
+                help=f"upgrade Karpenter to {fitting[0]} or newer" if fitting else None,
+            )
+
+
 # `1.33` of published names, or `1-33` where the name speaks of Kubernetes.
 VERSION_PINNED = r"(?:^|[-_/])1\.([0-9]{2})(?=[-_/*]|$)"
 DASHED = r"(?i)(?=.*(?:eks|k8s|kube))(?:.*[-_/])?1-([0-9]{2})(?=[-_/*]|$)"
 
 
 def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
+    for node, found in _terms(node_class):
+        yield Finding(
+            at=node,
+            message=f"the image is for Kubernetes 1.{found} alone: nodes stay there when the cluster is upgraded",
+            help="use an alias, which follows the cluster, or change the version with each upgrade",
+        )
+
+
+def _terms(node_class: EC2NodeClass) -> Iterator[tuple[Node, str]]:
+    """The names and parameters of terms with the minor version of Kubernetes that they hold, each version once."""
     reported = set()
     for term in node_class.ami_terms:
         for field in ("name", "ssmParameter"):
             node = term.node.get(field)
             found = _version(node.value) if node is not None and isinstance(node.value, str) else None
-            if node is None or found is None or found in reported:
-                continue
-            reported.add(found)
-            yield Finding(
-                at=node,
-                message=f"the image is for Kubernetes 1.{found} alone: nodes stay there when the cluster is upgraded",
-                help="use an alias, which follows the cluster, or change the version with each upgrade",
-            )
+            if node is not None and found is not None and found not in reported:
+                reported.add(found)
+                yield node, found
 
 
 def _version(text: str) -> str | None:

@@ -476,3 +476,23 @@ def test_raid0_does_not_reach_a_node_of_family_custom(check: Check, script: str,
     text = nodeclass("amiFamily: Custom", "instanceStorePolicy: RAID0", *lines, ami="id: ami-0a1b2c3d4e5f60718")
     said = findings_of(check(text), "instance-store-without-disks")
     assert [severity for severity, _ in said] == (["info"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("release", "image", "told"),
+    [("1.0.8", "1.32", True), ("1.0.8", "1.31", False), ("1.2.1", "1.32", False), (None, "1.32", False)],
+)
+def test_an_image_says_how_new_the_cluster_is(here: Path, release: str | None, image: str, told: bool) -> None:
+    (here / "class.yaml").write_text(
+        nodeclass("amiFamily: AL2023", ami=f"name: amazon-eks-node-al2023-x86_64-standard-{image}-*")
+    )
+    if release is not None:
+        (here / "main.tf").write_text(
+            f'resource "helm_release" "karpenter" {{\n  name = "karpenter"\n  chart = "karpenter"\n'
+            f'  repository = "oci://public.ecr.aws/karpenter"\n  version = "{release}"\n}}\n'
+        )
+    run = CliRunner().invoke(main, ["check", "--format", "json"])
+    reported = [f for f in json.loads(run.stdout)["findings"] if f["rule"] == "image-for-one-kubernetes"]
+    assert [(f["severity"], "supports none above 1.31" in f["message"]) for f in reported] == (
+        [("warning", True)] if told else []
+    )

@@ -332,6 +332,10 @@ def test_a_second_disk_that_is_marked_as_the_root(
         ("{kubernetes.io/cluster/blue: owned, tier: a}", "{kubernetes.io/cluster/green: owned}", True),
         ("{kubernetes.io/cluster/green: shared, tier: a}", "{kubernetes.io/cluster/green: owned}", False),
         ("{karpenter.sh/discovery: blue}", "{kubernetes.io/cluster/green: owned}", False),
+        ("{karpenter.sh/discovery: blue}", "{karpenter.sh/discovery: green}", True),
+        ("{karpenter.sh/discovery: blue}", "{karpenter.sh/discovery: blue, tier: a}", False),
+        ("{karpenter.sh/discovery: blue}", "{karpenter.sh/discovery: 'true'}", False),
+        ("{karpenter.sh/discovery: '${NAME}'}", "{karpenter.sh/discovery: green}", False),
         ("{kubernetes.io/cluster/blue: owned, kubernetes.io/cluster/green: owned}",
          "{kubernetes.io/cluster/green: owned}", False),
         ("{'kubernetes.io/cluster/${NAME}': owned}", "{kubernetes.io/cluster/green: owned}", False),
@@ -341,7 +345,7 @@ def test_tags_of_two_clusters(check: Check, subnets: str, groups: str, expected:
     text = nodeclass(net=f"tags: {subnets}").replace(
         f"securityGroupSelectorTerms: [{{tags: {subnets}", f"securityGroupSelectorTerms: [{{tags: {groups}"
     )
-    assert any("of the cluster" in r.finding.message for r in check(text).results) is expected
+    assert any("are tagged for" in r.finding.message for r in check(text).results) is expected
 
 
 @pytest.mark.parametrize(
