@@ -362,7 +362,7 @@ def _nearest_type(value: str, catalog: Catalog) -> str | None:
     near = family if catalog.has_value(FAMILY, family) else _nearest_family(family, catalog)
     if not dot or near is None:
         return None
-    sizes = catalog.remembered("sizes", lambda: _sizes(catalog)).get(near, Words(()))
+    sizes = _words_behind(".", INSTANCE_TYPE, catalog).get(near, Words(()))
     meant: str | None = size
     if size not in sizes.words:
         # A size that other families have is not a slip of the pen.
@@ -370,32 +370,26 @@ def _nearest_type(value: str, catalog: Catalog) -> str | None:
     return f"{near}.{meant}" if meant is not None else None
 
 
-def _sizes(catalog: Catalog) -> dict[str, Words]:
-    """The sizes that there are of each family."""
-    sizes: dict[str, list[str]] = {}
-    for name in catalog.values(INSTANCE_TYPE):
-        family, _, size = name.partition(".")
-        sizes.setdefault(family, []).append(size)
-    return {family: Words(size_list) for family, size_list in sizes.items()}
-
-
 def _nearest_family(value: str, catalog: Catalog) -> str | None:
     """A family is a code: only what stands behind a hyphen is a word that one can misspell."""
     head, hyphen, tail = value.lower().partition("-")
     if not hyphen or head == "u":
         return None
-    near = catalog.remembered("tails", lambda: _tails(catalog)).get(head, Words(())).nearest(tail, abbreviated=False)
+    near = _words_behind("-", FAMILY, catalog).get(head, Words(())).nearest(tail, abbreviated=False)
     return f"{head}-{near}" if near is not None else None
 
 
-def _tails(catalog: Catalog) -> dict[str, Words]:
-    """What stands behind the first hyphen of families, by what stands before it."""
-    tails: dict[str, list[str]] = {}
-    for family in catalog.values(FAMILY):
-        head, hyphen, tail = family.partition("-")
-        if hyphen:
-            tails.setdefault(head, []).append(tail)
-    return {head: Words(tail_list) for head, tail_list in tails.items()}
+def _words_behind(mark: str, key: str, catalog: Catalog) -> dict[str, Words]:
+    """What stands behind the first mark in the values of a label, by what stands before it."""
+
+    def collect() -> dict[str, Words]:
+        tails: dict[str, list[str]] = {}
+        for head, found, tail in (value.partition(mark) for value in catalog.values(key)):
+            if found:
+                tails.setdefault(head, []).append(tail)
+        return {head: Words(words) for head, words in tails.items()}
+
+    return catalog.remembered(("words behind", mark, key), collect)
 
 
 def _form_of(value: str) -> str | None:

@@ -10,13 +10,9 @@ from nodelint.ec2.facts import WORDS, moment, span
 from nodelint.ec2.snapshot import (
     TABLE_OF,
     Answer,
-    CapacityReservation,
     MachineImage,
-    Offering,
-    PlacementGroup,
     Question,
     Region,
-    SecurityGroup,
     Snapshot,
     Subnet,
 )
@@ -304,29 +300,13 @@ def _subnet(subnet: Subnet) -> str:
     return f"{name}{subnet.zone} ({subnet.zoneId})  {subnet.vpc}  {subnet.free:,} free"
 
 
-def _group(group: SecurityGroup) -> str:
-    return f"{group.name}  {group.vpc}"
-
-
-def _reservation(reservation: CapacityReservation) -> str:
-    return f"{reservation.type}  {reservation.zone}  {reservation.state}  {reservation.free} free"
-
-
-def _placement(group: PlacementGroup) -> str:
-    return f"{group.name}  {group.strategy}  {group.state}"
-
-
-def _offering(offering: Offering) -> str:
-    return f"{', '.join(offering.zones)}  {', '.join(offering.capacity)}"
-
-
 _TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("images", "images", _image),
     ("subnets", "subnets", _subnet),
-    ("groups", "security groups", _group),
-    ("reservations", "capacity reservations", _reservation),
-    ("placements", "placement groups", _placement),
-    ("offerings", "offered instance types", _offering),
+    ("groups", "security groups", lambda group: f"{group.name}  {group.vpc}"),
+    ("reservations", "capacity reservations", lambda r: f"{r.type}  {r.zone}  {r.state}  {r.free} free"),
+    ("placements", "placement groups", lambda group: f"{group.name}  {group.strategy}  {group.state}"),
+    ("offerings", "offered instance types", lambda o: f"{', '.join(o.zones)}  {', '.join(o.capacity)}"),
 )
 """Field of Region, what stands in it, and what is printed of one thing beside its id."""
 
