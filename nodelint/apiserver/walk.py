@@ -18,6 +18,7 @@ from nodelint.apiserver.schema_node import LONGEST_KEPT, SchemaNode, Written, pa
 from nodelint.apiserver.walk_state import Job, WalkState
 from nodelint.model.releases import Version
 from nodelint.source import UNKNOWN, Node, UnknownValue
+from nodelint.source.missing import is_null
 from nodelint.source.nodes import MappingEntry
 
 TYPE_CHECKING = False
@@ -237,7 +238,7 @@ class Walk(WalkState):
         for index, item in enumerate(node.items):
             if items is None:
                 values.append(self._anything(item))
-            elif items.default and _is_null(item) and not items.nullable:
+            elif items.default and is_null(item) and not items.nullable:
                 values.append(_filled(items, items.raw["default"]))
             else:
                 values.append(self.visit(item, items, f"{path}[{index}]"))
@@ -291,7 +292,7 @@ class Walk(WalkState):
                 child = None  # the release drops it: nobody looks at what it holds
             if child is None:
                 self._unread(entry.value, name, shape, value)
-            elif not _is_null(entry.value) or child.nullable:
+            elif not is_null(entry.value) or child.nullable:
                 value[name if child is extra else escaped(name)] = self.visit(entry.value, child, at)
             elif child is extra and child.default:
                 value[name] = _filled(child, child.raw["default"])
@@ -309,7 +310,7 @@ class Walk(WalkState):
         """The key that stands for an entry of a map, or for a field that the schema does not know, and its place."""
         if not (name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()):
             at = f'{path}["{name}"]'
-        if shape.extra is None or shape.names is None or _is_null(entry.value):
+        if shape.extra is None or shape.names is None or is_null(entry.value):
             return name, at
         return self._key(entry.key, name, shape.names, at, path, node), at
 
@@ -403,10 +404,6 @@ _FITS = {
     "number": ("integer", "number"),
     "int-or-string": ("integer", "string"),
 }
-
-
-def _is_null(node: Node) -> bool:
-    return node.kind == "scalar" and node.value is None
 
 
 def _fill(value: dict[str, Any], shape: SchemaNode) -> None:

@@ -13,6 +13,7 @@ from nodelint.build.values_files import beside, merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.missing import text_of
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import vendored_chart
@@ -174,13 +175,13 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
     version, kind = root.get("apiVersion"), root.get("kind")
     group = str(version.value) if version is not None else ""
     if group.startswith(FLUX) and kind is not None and kind.value == "HelmRelease":
-        chart = _text(root.find("spec", "chart", "spec", "chart"))
+        chart = text_of(root.find("spec", "chart", "spec", "chart"))
         if chart:
             layers = _flux_layers(root, tree)
             yield os.path.normpath(os.path.join(tree.home, chart)), layers if layers is not None else []
     elif group.startswith(ARGO) and kind is not None:
         for release in list_sources(root):
-            path, helm = _text(release.get("path")), release.get("helm")
+            path, helm = text_of(release.get("path")), release.get("helm")
             if path and helm is not None:
                 folder = os.path.normpath(os.path.join(tree.home, path))
                 yield folder, list(_argo_layers(helm, folder, tree))
@@ -204,17 +205,19 @@ def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[V
     folder = os.path.dirname(os.path.abspath(root.source.path))
     releases = root.get("releases")
     for release in releases.items if releases is not None else ():
-        chart, values, settings = _text(release.get("chart")), release.get("values"), release.get("set")
+        chart, values, settings = text_of(release.get("chart")), release.get("values"), release.get("set")
         installed = release.get("installed")
         if not chart or "://" in chart or (installed is not None and installed.value is False):
             continue
         layers = []
         for item in values.items if values is not None else ():
-            given = item if item.kind == "mapping" else tree.read_values(folder, _text(item)) if _text(item) else None
+            given = (
+                item if item.kind == "mapping" else tree.read_values(folder, text_of(item)) if text_of(item) else None
+            )
             layers += [_merging(given)] if given is not None else []
         for item in settings.items if settings is not None else ():
             name, value = item.get("name"), item.get("value")
-            layer = read_setting(_text(name), name, value, True) if name is not None and value is not None else None
+            layer = read_setting(text_of(name), name, value, True) if name is not None and value is not None else None
             layers += [layer] if layer is not None else []
         yield os.path.normpath(os.path.join(folder, chart)), layers
 
@@ -237,7 +240,7 @@ def _merging(node: Node, given: SourceText | None = None) -> ValuesLayer:
 def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
     files = helm.get("valueFiles")
     for node in files.items if files is not None else ():
-        name = _text(node)
+        name = text_of(node)
         of_another = re.match(r"\$[\w-]+/", name)
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
         above = tree.home if of_another is not None or name.startswith("/") else folder
@@ -254,14 +257,14 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
         key, value, forced = node.get("name"), node.get("value"), node.get("forceString")
         if key is not None and value is not None:
             typed = forced is None or forced.value is not True
-            if (layer := read_setting(_text(key), key, value, typed)) is not None:
+            if (layer := read_setting(text_of(key), key, value, typed)) is not None:
                 yield layer
     files = helm.get("fileParameters")
     for parameter in files.items if files is not None else ():
         key, place = parameter.get("name"), parameter.get("path")
         if key is not None and place is not None:
             content = Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
-            if (layer := read_setting(_text(key), key, content, typed=False)) is not None:
+            if (layer := read_setting(text_of(key), key, content, typed=False)) is not None:
                 yield layer
 
 
@@ -270,7 +273,7 @@ def _flux_layers(root: Node, tree: _Tree) -> list[ValuesLayer] | None:
     layers: list[ValuesLayer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
     for number, item in enumerate(files.items if files is not None else ()):
-        found = tree.read_values(tree.home, _text(item))
+        found = tree.read_values(tree.home, text_of(item))
         if found is None:
             return None
         # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
@@ -278,7 +281,7 @@ def _flux_layers(root: Node, tree: _Tree) -> list[ValuesLayer] | None:
     references = root.find("spec", "valuesFrom")
     for reference in references.items if references is not None else ():
         node = _config_value(reference, root, tree)
-        target = _text(reference.get("targetPath"))
+        target = text_of(reference.get("targetPath"))
         if node is None:
             continue
         if target:
@@ -308,10 +311,10 @@ def _config_value(reference: Node, release: Node, tree: _Tree) -> Node | None:
 
     One that a kustomization generates is read from the file that it names.
     """
-    name, key = _text(reference.get("name")), _text(reference.get("valuesKey")) or "values.yaml"
-    if _text(reference.get("kind")) != "ConfigMap" or not name:
+    name, key = text_of(reference.get("name")), text_of(reference.get("valuesKey")) or "values.yaml"
+    if text_of(reference.get("kind")) != "ConfigMap" or not name:
         return None
-    namespace = _text(release.find("metadata", "namespace"))
+    namespace = text_of(release.find("metadata", "namespace"))
     around = os.path.dirname(os.path.abspath(release.source.path))
     found: dict[int, list[Node]] = {}
     for path, source in tree.sources.items():
@@ -326,15 +329,15 @@ def _config_value(reference: Node, release: Node, tree: _Tree) -> Node | None:
 
 def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tree) -> Iterator[Node]:
     for root in nodes_of(source):
-        if _text(root.get("kind")) == "ConfigMap" and _text(root.find("metadata", "name")) == name:
-            own, value = _text(root.find("metadata", "namespace")), root.find("data", key)
+        if text_of(root.get("kind")) == "ConfigMap" and text_of(root.find("metadata", "name")) == name:
+            own, value = text_of(root.find("metadata", "namespace")), root.find("data", key)
             if value is not None and (not own or not namespace or own == namespace):
                 yield value
         generators = root.get("configMapGenerator") if os.path.basename(source.path) in KUSTOMIZATIONS else None
         for node in generators.items if generators is not None else ():
             files = node.get("files")
-            for item in files.items if files is not None and _text(node.get("name")) == name else ():
-                own, _, path = _text(item).rpartition("=")
+            for item in files.items if files is not None and text_of(node.get("name")) == name else ():
+                own, _, path = text_of(item).rpartition("=")
                 found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path)
                 if found is not None and (own or os.path.basename(path)) == key:
                     yield found
@@ -394,7 +397,3 @@ def _typed(text: str) -> str | int | bool | None:
     if text in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[text]
     return int(text) if re.fullmatch(r"0|-?[1-9]\d{0,17}", text) else text
-
-
-def _text(node: Node | None) -> str:
-    return node.value if node is not None and isinstance(node.value, str) else ""

@@ -23,6 +23,7 @@ from nodelint.model.finding import Edit
 from nodelint.source import UNKNOWN, Node, Source, SourceText
 from nodelint.source.files import safe_read
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.missing import text_of
 from nodelint.source.templates.gotemplate import Code
 from nodelint.source.templates.template_eval import Filled, Segment
 from nodelint.tuples import NamedTuple
@@ -52,7 +53,7 @@ class FluxKustomization(NamedTuple):
     @property
     def cluster(self) -> str:
         """Its file and its name: the object is what differs from cluster to cluster."""
-        return f"{os.path.abspath(self.node.source.path)}:{_text(self.node.find('metadata', 'name'))}"
+        return f"{os.path.abspath(self.node.source.path)}:{text_of(self.node.find('metadata', 'name'))}"
 
     @property
     def label(self) -> str:
@@ -120,7 +121,7 @@ def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:
     for source in sources:
         if _KIND.search(source.text) is not None and FLUX in source.text and not source.may_be_template:
             for root in nodes_of(source):
-                if _text(root.get("kind")) == "Kustomization" and _text(root.get("apiVersion")).startswith(FLUX):
+                if text_of(root.get("kind")) == "Kustomization" and text_of(root.get("apiVersion")).startswith(FLUX):
                     yield root
 
 
@@ -128,8 +129,8 @@ def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
     """The ConfigMaps that a Kustomization takes variables from, each with its name."""
     references = root.find("spec", _POST_BUILD, "substituteFrom")
     for reference in references.items if references is not None else ():
-        name = _text(reference.get("name"))
-        if _text(reference.get("kind")) == "ConfigMap" and name:
+        name = text_of(reference.get("name"))
+        if text_of(reference.get("kind")) == "ConfigMap" and name:
             yield reference, name
 
 
@@ -150,7 +151,7 @@ def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomizatio
 
 def _find_folder(root: Node) -> str | None:
     """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
-    path = os.path.normpath(_text(root.find("spec", "path")).lstrip("/") or ".")
+    path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))
     home = safe_read.repository(around)
     above = [around]
@@ -174,7 +175,11 @@ def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[i
             common = len(os.path.commonpath([around, os.path.dirname(os.path.abspath(source.path))]))
             for other in nodes_of(source):
                 data = other.get("data")
-                if _text(other.get("kind")) == "ConfigMap" and _text(other.find("metadata", "name")) == name and data:
+                if (
+                    text_of(other.get("kind")) == "ConfigMap"
+                    and text_of(other.find("metadata", "name")) == name
+                    and data
+                ):
                     found.setdefault(common, []).append(data)
         nearest = found[max(found)] if found else []
         if len(nearest) == 1:
@@ -323,7 +328,3 @@ def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Buil
         unmatched=overlay.unmatched if overlay is not None else (),
         problems=overlay.problems if overlay is not None else (),
     )
-
-
-def _text(node: Node | None) -> str:
-    return node.value if node is not None and isinstance(node.value, str) else ""

@@ -14,6 +14,7 @@ from nodelint.source import Node, Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
+from nodelint.source.missing import items_of, text_of
 from nodelint.source.nodes import MappingEntry
 
 HOLDER = (
@@ -72,35 +73,35 @@ def _chart_of(path: str) -> str:
 
 def _values_in(root: Node, path: str, charts: Collection[str], taken: Collection[str]) -> Iterator[tuple[str, Node]]:
     """The values that a document gives to charts without a template here, each with the name of the chart."""
-    version, kind = _text(root.get("apiVersion")), _text(root.get("kind"))
+    version, kind = text_of(root.get("apiVersion")), text_of(root.get("kind"))
     folder, name = os.path.split(path)
     home = str(repository(folder) or "")
     if name in KUSTOMIZATIONS:
-        for chart in _items(root.get("helmCharts")):
-            local = os.path.join(folder, _text(root.find("helmGlobals", "chartHome")) or "charts")
-            if os.path.join(local, _text(chart.get("name"))) not in charts:
-                yield from ((_text(chart.get("name")), values) for values in _as_list(chart.get("valuesInline")))
+        for chart in items_of(root.get("helmCharts")):
+            local = os.path.join(folder, text_of(root.find("helmGlobals", "chartHome")) or "charts")
+            if os.path.join(local, text_of(chart.get("name"))) not in charts:
+                yield from ((text_of(chart.get("name")), values) for values in _as_list(chart.get("valuesInline")))
     elif not kind and not version:
         is_own = os.path.dirname(path) in charts or path in taken
         if name != CHART and root.kind == "mapping" and not is_own:
             yield "", root
     elif version.startswith(ARGO):
         spec = root.find("spec", "template", "spec") if kind == "ApplicationSet" else root.get("spec")
-        sources = [*_items(spec.get("sources")), *_as_list(spec.get("source"))] if spec is not None else []
+        sources = [*items_of(spec.get("sources")), *_as_list(spec.get("source"))] if spec is not None else []
         for entry in sources:
             where, helm = entry.get("path"), entry.get("helm")
-            if helm is not None and os.path.normpath(os.path.join(home, _text(where) or "-")) not in charts:
+            if helm is not None and os.path.normpath(os.path.join(home, text_of(where) or "-")) not in charts:
                 name_node = entry.get("chart") or where
                 given = [*_as_list(helm.get("valuesObject")), *_as_list(helm.get("values"))]
                 shown = name_node.unquoted if name_node is not None else ""
                 yield from ((shown, values) for values in _read_values(given))
     elif version.startswith(FLUX) and kind == "HelmRelease" and _flux_chart(root, home) not in charts:
-        shown = _text(root.find("spec", "chart", "spec", "chart")) or _text(root.find("spec", "chartRef", "name"))
+        shown = text_of(root.find("spec", "chart", "spec", "chart")) or text_of(root.find("spec", "chartRef", "name"))
         yield from ((shown, values) for values in _as_list(root.find("spec", "values")))
 
 
 def _flux_chart(root: Node, home: str) -> str:
-    return os.path.normpath(os.path.join(home, _text(root.find("spec", "chart", "spec", "chart")) or "-"))
+    return os.path.normpath(os.path.join(home, text_of(root.find("spec", "chart", "spec", "chart")) or "-"))
 
 
 def _read_values(given: Sequence[Node]) -> Iterator[Node]:
@@ -150,24 +151,16 @@ def _is_judged(node: Node, judged: Sequence[tuple[int, int]]) -> bool:
 
 def _find_hidden_values(root: Node, charts: Collection[str], sources: dict[str, Source]) -> Iterator[Unbuilt]:
     """What a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
-    if not _text(root.get("apiVersion")).startswith(FLUX) or _text(root.get("kind")) != "HelmRelease":
+    if not text_of(root.get("apiVersion")).startswith(FLUX) or text_of(root.get("kind")) != "HelmRelease":
         return
     home = str(repository(os.path.dirname(os.path.abspath(root.source.path))) or "")
     if _flux_chart(root, home) not in charts:
         return
-    for reference in _items(root.find("spec", "valuesFrom")):
+    for reference in items_of(root.find("spec", "valuesFrom")):
         if find_held_values(reference, root, sources) is None:
-            name = f"{_text(reference.get('kind'))} `{_text(reference.get('name'))}`"
+            name = f"{text_of(reference.get('kind'))} `{text_of(reference.get('name'))}`"
             yield _describe(reference, f"the values in the {name} are not known: what they change is not judged")
-
-
-def _items(node: Node | None) -> list[Node]:
-    return node.items if node is not None else []
 
 
 def _as_list(node: Node | None) -> list[Node]:
     return [node] if node is not None else []
-
-
-def _text(node: Node | None) -> str:
-    return node.value if node is not None and isinstance(node.value, str) else ""

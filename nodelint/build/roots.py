@@ -14,6 +14,7 @@ from nodelint.source.files.globs import READ_ALL, Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.missing import items_of
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import OTHER_VALUES, TRIAL_VALUES
 from nodelint.source.yaml.compose import compose
@@ -203,7 +204,7 @@ def _follow(folder: str, parts: dict[str, None], missing: list[str], outside: li
 def patch_files(root: Node) -> Iterator[str]:
     """The files that a kustomization names as patches."""
     for field in ("patches", "patchesJson6902"):
-        for item in _items(root.get(field)):
+        for item in items_of(root.get(field)):
             path = _read_text(item, "path")
             if path is not None:
                 yield path
@@ -217,12 +218,12 @@ def _loaded(root: Node) -> Iterator[str]:
     yield from patch_files(root)
     for field in ("generators", "transformers", "validators", "crds", "configurations"):
         yield from (text for text in _texts(root.get(field)) if "\n" not in text)
-    for item in (*_items(root.get("replacements")), *([o] if (o := root.get("openapi")) is not None else [])):
+    for item in (*items_of(root.get("replacements")), *([o] if (o := root.get("openapi")) is not None else [])):
         path = _read_text(item, "path")
         if path is not None:
             yield path
     for field in ("configMapGenerator", "secretGenerator"):
-        for item in _items(root.get(field)):
+        for item in items_of(root.get(field)):
             for name in ("files", "envs"):
                 yield from (text.partition("=")[2] or text for text in _texts(item.get(name)))
 
@@ -282,12 +283,8 @@ def _mentions_karpenter(paths: Sequence[str]) -> bool:
     return False
 
 
-def _items(node: Node | None) -> list[Node]:
-    return node.items if node is not None else []
-
-
 def _texts(node: Node | None) -> list[str]:
-    return [item.value for item in _items(node) if isinstance(item.value, str)]
+    return [item.value for item in items_of(node) if isinstance(item.value, str)]
 
 
 def _read_text(node: Node, key: str) -> str | None:

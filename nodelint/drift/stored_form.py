@@ -13,6 +13,7 @@ from nodelint.model.manifest import Object
 from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.releases import Version, is_newer
 from nodelint.source import Node, UnknownValue
+from nodelint.source.missing import is_null
 from nodelint.source.terraform.tfencode import UNSET
 
 
@@ -94,7 +95,7 @@ def _value(node: Node, shape: SchemaNode | None, path: Path) -> Any:
         items = shape.items if shape is not None else None
         return [
             _default(items)
-            if items is not None and _is_null(item) and items.default
+            if items is not None and is_null(item) and items.default
             else _value(item, items, (*path, i))
             for i, item in enumerate(node.items)
         ]
@@ -109,7 +110,7 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path) -> dict[str, Any]
         child = _child(shape, entry.name)
         if child is None and not (shape is None or shape.preserve or not (shape.type or shape.has_fields)):
             continue
-        null = _is_null(entry.value) and child is not None and not child.nullable
+        null = is_null(entry.value) and child is not None and not child.nullable
         if not null:
             value[entry.name] = _value(entry.value, child, (*path, entry.name))
         elif child is not None and child.default:
@@ -148,7 +149,3 @@ def _filled(shape: SchemaNode | None, value: Any) -> Any:
     if isinstance(value, list):
         return [_filled(shape.items, item) for item in value]
     return value
-
-
-def _is_null(node: Node) -> bool:
-    return node.kind == "scalar" and node.value is None

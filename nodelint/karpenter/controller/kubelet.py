@@ -19,6 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.source import Node
+from nodelint.source.missing import is_null
 
 NOT_READY = "the API server accepts the class, but it never becomes ready, and no pool launches nodes with it"
 
@@ -81,7 +82,7 @@ def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerP
     if family is None or family in _WHOLE:
         return
     cores = kubelet.key("podsPerCore")
-    if cores is not None and family == "Bottlerocket" and not _is_null(kubelet.get("podsPerCore")):
+    if cores is not None and family == "Bottlerocket" and not is_null(kubelet.get("podsPerCore")):
         message = "`podsPerCore` does not reach nodes of family Bottlerocket"
         yield ControllerProblem(cores, message, "kubelet-family", "warning", "Karpenter ignores it")
     servers = kubelet.get("clusterDNS")
@@ -115,10 +116,6 @@ def _is_address(text: str) -> bool:
     return "%" not in text
 
 
-def _is_null(node: Node | None) -> bool:
-    return node is None or (node.kind == "scalar" and node.value is None)
-
-
 @cache
 def _shape(release: Version) -> SchemaNode:
     raw = load("kubelet")
@@ -139,7 +136,7 @@ def _unsupported(kubelet: Node, family: str | None) -> Iterator[ControllerProble
         name = entry.name
         lost = name in fields and name not in _ALL_FAMILIES
         if name == "podsPerCore" and family == "Bottlerocket":
-            lost = not _is_null(entry.value)
+            lost = not is_null(entry.value)
         if lost and name != "registerWithTaints":
             message = f"`{name}` does not reach nodes of family {family}: it needs AL2023"
             if name == "podsPerCore":

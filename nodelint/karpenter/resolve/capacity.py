@@ -19,6 +19,7 @@ from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.source import UNKNOWN, Node
+from nodelint.source.missing import is_null
 
 TYPE_CHECKING = False
 
@@ -151,7 +152,7 @@ def family_facts(ami_family: str) -> Mapping[str, Any]:
 def efa_only(spec: Node, view: Catalog) -> Sequence[tuple[object, object]] | None:
     """Card and kind of the interfaces that are EFA only, or may be; None where the class configures none."""
     interfaces = spec.get("networkInterfaces")
-    if interfaces is None or _absent(interfaces) or not behaves("checks-network-interfaces", view.version):
+    if interfaces is None or is_null(interfaces) or not behaves("checks-network-interfaces", view.version):
         return None
     if interfaces.kind != "sequence":
         return [(UNKNOWN, UNKNOWN)]
@@ -166,7 +167,7 @@ def efa_only(spec: Node, view: Catalog) -> Sequence[tuple[object, object]] | Non
 def volumes_known(spec: Node) -> bool:
     """Whether sizes and devices of a class's volumes are written out."""
     mappings = spec.get("blockDeviceMappings")
-    if mappings is None or _absent(mappings):
+    if mappings is None or is_null(mappings):
         return True
     if mappings.kind != "sequence" or any(item.kind != "mapping" for item in mappings.items):
         return False
@@ -203,13 +204,9 @@ def _size(mapping: Node) -> Node | None:
 def _setting(kubelet: Node | None, field: str) -> tuple[int | None, bool]:
     """A number of the kubelet's settings, and whether it is known: an expression or a placeholder is not."""
     if kubelet is not None and kubelet.kind != "mapping":
-        return None, _absent(kubelet)
+        return None, is_null(kubelet)
     node = kubelet.get(field) if kubelet is not None else None
     value = node.value if node is not None and node.kind == "scalar" else None
     if isinstance(value, int) and not isinstance(value, bool):
         return value, True
-    return None, _absent(node)
-
-
-def _absent(node: Node | None) -> bool:
-    return node is None or (node.kind == "scalar" and node.value is None)
+    return None, is_null(node)

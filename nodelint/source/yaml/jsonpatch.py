@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from nodelint.source.missing import text_of
 from nodelint.source.nodes import MappingEntry, Node
 
 API_VERSIONS = {"NodePool": "karpenter.sh/v1", "EC2NodeClass": "karpenter.k8s.aws/v1"}
@@ -50,26 +51,26 @@ def part(root: Node, kind: Node | None) -> Node | None:
     _enter(top, _make_scalar(root, "apiVersion"), _make_scalar(root, API_VERSIONS[name]))
     _enter(top, _make_scalar(root, "kind"), kind or _make_scalar(root, name))
     called = kind.parent.get("name") if kind is not None and kind.parent is not None else None
-    if called is not None and re.fullmatch(_NAME, _text(called)):
+    if called is not None and re.fullmatch(_NAME, text_of(called)):
         metadata = _around(called, "mapping")
         _enter(top, _make_scalar(root, "metadata"), metadata)
         _enter(metadata, _make_scalar(root, "name"), called)
     for operation in root.items:
         path, value = operation.get("path"), operation.get("value")
-        if value is not None and path is not None and _text(operation.get("op")) in _WRITES:
+        if value is not None and path is not None and text_of(operation.get("op")) in _WRITES:
             _put(top, path, value)
     return top
 
 
 def _guessed(root: Node) -> str | None:
-    paths = [_text(operation.get("path")) for operation in root.items]
+    paths = [text_of(operation.get("path")) for operation in root.items]
     kinds = [kind for kind, own in _OWN.items() if any(re.match(own, path) for path in paths)]
     return kinds[0] if len(kinds) == 1 else None
 
 
 def _put(top: Node, path: Node, value: Node) -> None:
     """Put a value where a path leads to; nothing where another operation has put one on the way."""
-    written = _text(path)
+    written = text_of(path)
     if not written.startswith("/spec/"):
         return
     steps = written[1:].split("/")
@@ -124,7 +125,3 @@ def _make_scalar(place: Node, text: str) -> Node:
 
 def _unescaped(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
-
-
-def _text(node: Node | None) -> str:
-    return node.value if node is not None and isinstance(node.value, str) else ""
