@@ -433,7 +433,7 @@ def test_live_tells_the_steps_and_what_blocks_them(nodelint: Run, tmp_path: Path
     }
     before, after = found["dollarsPerMonth"]["before"], found["dollarsPerMonth"]["after"]
     assert before == pytest.approx(3 * 0.096 * 730, abs=0.01)
-    assert 0 < after <= before
+    assert 0 < after < before
     assert "first step: 1 of 3 nodes at once now; the whole: about 3 steps" in found["inWords"]
 
 
@@ -462,6 +462,18 @@ def test_a_pod_may_hold_its_node_for_a_time(
     new = BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: ")
     found = rolled(nodelint, tmp_path, new, release=release)
     assert ("Pod/shop/job" in found["blockedBy"]["doNotDisrupt"]) is holds
+
+
+def test_a_node_that_goes_already_counts_against_the_budget(nodelint: Run, tmp_path: Path) -> None:
+    live = json.loads(fleet())
+    claims = [item for item in live["items"] if item["kind"] == "NodeClaim"]
+    claims[0]["metadata"]["deletionTimestamp"] = "2026-11-21T11:59:00Z"
+    put(tmp_path / "cluster.json", json.dumps(live))
+    found = rolled(nodelint, tmp_path, BOTH.replace("key: fast, effect: Prefer", "key: slow, effect: "))
+    assert (found["atOnce"], found["inWords"][0]) == (
+        0,
+        "first step: none of 3 nodes now, 1 at once later; the whole: about 3 steps",
+    )
 
 
 def test_live_takes_a_folder_and_says_what_it_lacks(nodelint: Run, tmp_path: Path) -> None:
