@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from pathlib import Path
 from textwrap import indent
 
@@ -132,25 +133,27 @@ NOT_LED = {"flex-preference", "idle-capacity-buffer", "ignored-pod-annotation", 
 """Rules with an example whose edits touch more than the text of one manifest."""
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_fix_of_any_rule_lands_in_the_text_that_terraform_fills_in(
-    rules: dict[str, Rule], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, newline: str
+    rules: dict[str, Rule], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
+    """The lines of every other example end with CRLF."""
     monkeypatch.chdir(tmp_path)
     trial = Trial(rules)
 
-    def make(text: str) -> dict[str, str]:
+    def make(text: str, newline: str) -> dict[str, str]:
         return {path: written.replace("\n", newline) for path, written in FORMS[form](text).items()}
 
     def judge(sources: Sequence[Source], request: LintRequest) -> Report:
         return lint(sources, request, built=build(sources).built)
 
+    newlines = cycle(("\n", "\r\n"))
     for case in (case for rule in rules.values() for case in cases(rule) if trial.has_fix(case)):
         text = case.bad.text
         if "{{" in text or "${" in text or not text.startswith(("apiVersion", "kind")):
             continue
-        files, wanted = make(text), make(trial.good(case).text)
+        newline = next(newlines)
+        files, wanted = make(text, newline), make(trial.good(case).text, newline)
         write_files(tmp_path, files)
         sources = [Source(path, written) for path, written in files.items()]
         request = LintRequest(target_of(case.bad), rules, alone(case.rule))
