@@ -47,7 +47,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         title, day, successor = ended
         yield Finding(
             at=node,
-            message=f"{title} ended on {day}: images of `{node.value}` get no patches any more",
+            message=f"images of `{node.value}` get no patches any more: {title} ended on {day}",
             once=title,
             help=f"move to `{successor}`, with user data for it" if successor else None,
         )

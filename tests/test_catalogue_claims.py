@@ -496,3 +496,34 @@ def test_an_image_says_how_new_the_cluster_is(here: Path, release: str | None, i
     assert [(f["severity"], "supports none above 1.31" in f["message"]) for f in reported] == (
         [("warning", True)] if told else []
     )
+
+
+RELEASE = """\
+resource "helm_release" "karpenter" {
+  name    = "karpenter"
+  chart   = "karpenter"
+  version = "1.14.3"
+  VALUES
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "capacity", "told"),
+    [
+        ("", "", "[spot, on-demand]", True),
+        ('set = [{ name = "settings.clusterName", value = var.name }]', "", "[spot]", True),
+        ('set = [{ name = "settings.interruptionQueue", value = var.queue }]', "", "[spot]", False),
+        ('values = [file("values.yaml")]', "", "[spot]", False),
+        ("values = var.values", "", "[spot]", False),
+        ("values = [local.values]", "", "[spot]", False),
+        ("", "", "[on-demand]", False),
+        ("", "# karpenter beside aws-node-termination-handler", "[spot]", False),
+    ],
+)
+def test_a_chart_without_an_interruption_queue(here: Path, values: str, more: str, capacity: str, told: bool) -> None:
+    (here / "main.tf").write_text(RELEASE.replace("VALUES", values))
+    (here / "more.tf").write_text(more)
+    (here / "pool.yaml").write_text(nodepool(f"key: karpenter.sh/capacity-type, operator: In, values: {capacity}"))
+    run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "no-interruption-queue"])
+    assert [finding["path"] for finding in json.loads(run.stdout)["findings"]] == (["main.tf"] if told else [])

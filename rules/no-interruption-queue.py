@@ -1,0 +1,116 @@
+"""Spot capacity, and Karpenter's chart is installed without an interruption queue: nodes are taken back undrained.
+
+EC2 says two minutes ahead that it takes a spot instance back. Karpenter reads that from an SQS queue: it starts
+another node at once and drains the one that goes. Without `settings.interruptionQueue` it hears nothing, and pods
+end when the instance does. Scheduled maintenance and instances that stop are announced by that queue, too.
+
+The rule reads `helm_release` of Terraform whose values stand in the block. It is silent where values come from
+elsewhere, where no NodePool beside it asks for spot, and where aws-node-termination-handler is installed.
+
+```yaml bad
+# file: karpenter.tf
+resource "helm_release" "karpenter" {
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  values = [yamlencode({ settings = { clusterName = "main" } })]
+}
+# file: pool.yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```
+
+```yaml good
+# file: karpenter.tf
+resource "helm_release" "karpenter" {
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  values = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+# file: pool.yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```
+"""
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, RequirementLine, Source, Span, keys, rule
+
+_RELEASE = re.compile(r'(?m)^resource[ \t]+"helm_release"[ \t]+("[^"\n]*")[ \t]*\{[ \t]*$')
+_CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter"')
+_ELSEWHERE = re.compile(
+    r"\b(?:file|templatefile|merge|concat|setproduct|jsondecode|yamldecode)[ \t]*\(|\bdynamic\b|\[\s*+for\b"
+    r"|\b(?:values|set|set_list|set_sensitive)[ \t]*=[ \t]*(?:\[\s*+)?(?:[a-z]+\()?(?:var|local|data|each|module)\."
+)
+"""Signs that values of the release are not all written in its block."""
+_QUEUE = re.compile(r"(?i)interruption_?queue")
+
+
+@rule(
+    on=Source,
+    group="hazard",
+    subject="spot",
+    source=[
+        "https://karpenter.sh/docs/concepts/disruption/#interruption",
+        "https://karpenter.sh/docs/reference/settings/",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    if not source.path.endswith((".tf", ".tofu")) or '"helm_release"' not in source.text:
+        return
+    for begun, block in _find_releases(source.text):
+        if not _CHART.search(block) or _QUEUE.search(block) or _ELSEWHERE.search(block):
+            continue
+        lines = list(_find_spot(source, context))
+        if lines and not any("node-termination-handler" in file.text for file in context.files):
+            yield Finding(
+                at=Span(source, *begun.span(1)),
+                message="the chart has no interruption queue: spot nodes are taken back without a drain",
+                also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
+                help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",
+                once=True,
+            )
+
+
+def _find_releases(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The blocks of helm_release: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
+    at = 0
+    while (begun := _RELEASE.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
+        yield begun, text[begun.end() : at]
+
+
+def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:
+    """Requirements that name spot, of the NodePools below the nearest folder around a file that holds any."""
+    pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
+    folder = os.path.dirname(source.path)
+    while True:
+        pools_beside = [pool for pool in pools if not folder or pool.source.path.startswith(os.path.join(folder, ""))]
+        if pools_beside or not folder or folder == os.path.dirname(folder):
+            break
+        folder = os.path.dirname(folder)
+    for pool in pools_beside:
+        for line in pool.requirements:
+            if line.key == keys.CAPACITY_TYPE and line.operator == "In" and "spot" in (line.known_texts or ()):
+                yield line
