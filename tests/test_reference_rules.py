@@ -98,8 +98,8 @@ def test_an_empty_group_or_kind_is_no_other_provider(written: str, fixed: str | 
             "`v1` has no NodePool; Karpenter's is of `karpenter.sh/v1`",
         ),
         (
-            POOL.format(RIGHT).replace("karpenter.sh/v1", "karpenter.io/v1"),
-            "`karpenter.io/v1` has no NodePool; Karpenter's is of `karpenter.sh/v1`",
+            POOL.format(RIGHT).replace("karpenter.sh/v1", "karpenter.example.com/v1"),
+            "`karpenter.example.com/v1` has no NodePool; Karpenter's is of `karpenter.sh/v1`",
         ),
         (
             "apiVersion: v1\nkind: EC2NodeClass\nmetadata: {name: a, labels: {karpenter.sh/a: b}}\nspec: {rool: x}\n",
