@@ -321,11 +321,16 @@ def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[tuple[str, str], N
             return None
         owned = [tag for tag in term.tags if str(tag.key).startswith(CLUSTER)]
         named = [tag for tag in term.tags if tag.key == DISCOVERY]
-        if any(not isinstance(tag.value, str) or tag.value in ANY for tag in named) or not (owned or named):
+        if any(not isinstance(tag.value, str) or _is_pattern(tag.value) for tag in named) or not (owned or named):
             return None
         found |= {(CLUSTER, str(tag.key).removeprefix(CLUSTER)): tag.key_node for tag in owned}
         found |= {(DISCOVERY, str(tag.value)): tag.key_node for tag in named}
     return found
+
+
+def _is_pattern(value: str) -> bool:
+    """Whether a tag's value says nothing of a cluster, or may stand for the names of several."""
+    return not value or value in ANY or "*" in value or "?" in value
 
 
 def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:

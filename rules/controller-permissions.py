@@ -169,7 +169,9 @@ LISTS_PROFILES = releases.Version(1, 7, 0)
 """The first release that asks for `iam:ListInstanceProfiles`."""
 
 _ACTION = re.compile(r"""["']((?:ec2|iam):[A-Za-z*?]+)["']""")
-_EVERYTHING = re.compile(r"""(?i)\bactions?["']?\s*+[=:]\s*+\[?\s*+["']\*["']|AdministratorAccess|IAMFullAccess""")
+_EVERYTHING = re.compile(
+    r"""(?i)\bactions?["']?\s*+[=:]\s*+\[?\s*+["']\*["']|(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess"""
+)
 _ALWAYS = (
     "ec2:DescribeImages",
     "ec2:DescribeSubnets",

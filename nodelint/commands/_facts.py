@@ -108,5 +108,5 @@ def basis(facts: AwsFacts, path: str | None) -> Basis:
     of = None
     if region is not None and region.answers:
         times = sorted(answer.at for answer in region.answers.values())
-        of = SnapshotSummary(path, region.name, times[0], times[-1])
+        of = SnapshotSummary(path, region.name, region.account, times[0], times[-1])
     return Basis(catalog.origin, catalog.date, len(catalog.names), of)

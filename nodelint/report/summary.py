@@ -15,10 +15,11 @@ from nodelint.tuples import NamedTuple
 
 
 class SnapshotSummary(NamedTuple):
-    """A snapshot behind a run: file, region, and the times of its oldest and newest answer."""
+    """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
 
     path: str | None
     region: str
+    account: str | None
     since: str
     until: str
 
