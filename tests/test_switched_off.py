@@ -140,4 +140,4 @@ def test_check_judges_what_is_switched_off_and_says_so(name: str, nodelint: Run,
         kinds = [entry["object"].partition("/")[0] for entry in report["coverage"]["switchedOff"]]
         assert kinds == (["NodePool"] if number else []), "its name may be that of an instance"
         text = nodelint("check", ".", cwd=folder).stdout
-        assert ("Judged, but not made by Terraform: NodePool" in text) == bool(number)
+        assert ("Not created by Terraform, judged all the same: NodePool" in text) == bool(number)

@@ -200,7 +200,7 @@ def _switched_off_lines(objects: Sequence[Object], most: int | None) -> list[str
         return []
     more = f" and {counted(len(few) - len(few[:most]), 'more object')}" if len(few) > len(few[:most]) else ""
     listed = printable(", ".join(few[:most]) + more)
-    return [f"Judged, but not made by Terraform: {listed}: `count` is 0 or `for_each` is empty."]
+    return [f"Not created by Terraform, judged all the same: {listed}: `count` is 0 or `for_each` is empty."]
 
 
 def _place(obj: Object) -> tuple[str, int]:
