@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 
 from nodelint.source.nodes import UNKNOWN, Node
@@ -74,6 +75,11 @@ def has_open_names(node: Node) -> bool:
     return is_unknown(node) or any(entry.name is None for entry in node.entries)
 
 
+def hide_types(collections: Sequence[Node]) -> bool:
+    """Whether one of some lists or sets is empty: of what type its items would be is not kept."""
+    return any(node.kind == "sequence" and not node.items and collection_of(node) != "tuple" for node in collections)
+
+
 def list_distinct(items: Sequence[Node]) -> list[Node]:
     found: dict[str, Node] = {}
     for item in items:
@@ -100,6 +106,8 @@ def _concat(at: Node, *args: Node) -> object:
     if any(map(is_unknown, args)):
         return unknown(at)
     items = [item for arg in args for item in take_list(arg)]
+    if hide_types(args) and not all(type_of(item) in (STRING, ANY) for item in items):
+        return unknown(at)
     kinds = [type_of(arg) for arg in args]
     return list_of(at, items) if all(kind.name == "list" for kind in kinds) else sequence(at, items)
 
@@ -151,7 +159,12 @@ def _length(at: Node, value: Node) -> object:
         return len(value.items or value.entries)
     if not isinstance(value.value, str):
         raise EvaluationFailure
-    return len(value.value)
+    return unknown(at) if has_clusters(value.value) else len(value.value)
+
+
+def has_clusters(text: str) -> bool:
+    """Whether several characters of a text may be one for Terraform, which counts what readers see as one."""
+    return not text.isascii() and re.search("[^\0-\u02ff\u3040-\u9fff]", text) is not None
 
 
 def _lookup(at: Node, value: Node, key: Node, other: Node | None = None) -> object:
@@ -174,7 +187,7 @@ def _element(at: Node, value: Node, index: Node) -> object:
     items, number = take_list(value), take_integer(index)
     if not items:
         raise EvaluationFailure
-    return items[number % len(items)]
+    return items[number % len(items)] if number >= 0 else unknown(at)  # releases before 1.12 stop here
 
 
 def _wrap_single_value(at: Node, value: Node) -> object:

@@ -51,7 +51,7 @@ def _json(value: Scalar, escaped: bool = False) -> str:
 def yaml_pieces(node: Node, indent: str = "") -> Iterator[Piece]:
     """A value as `yamlencode` writes it, without a line break at its end."""
     if node.kind == "scalar" or not (node.items or node.entries):
-        yield _yaml_scalar(node), node
+        yield _yaml_scalar(node, indent), node
         return
     for n, item in enumerate(node.items):
         yield ("\n" + indent if n else "") + "- ", node
@@ -68,12 +68,28 @@ def yaml_pieces(node: Node, indent: str = "") -> Iterator[Piece]:
             yield from yaml_pieces(below, inner)
         else:
             yield " ", node
-            yield _yaml_scalar(below), below
+            yield _yaml_scalar(below, indent + "  "), below
 
 
-def _yaml_scalar(node: Node) -> str:
+def _yaml_scalar(node: Node, indent: str) -> str:
     if node.kind != "scalar":
         return "[]" if node.kind == "sequence" else "{}"
     if isinstance(node, TextNode) and node.value is UNKNOWN:
         return json.dumps("".join(text for text, _ in node.pieces), ensure_ascii=False)
+    if isinstance(node.value, str) and indent and _BLOCK.fullmatch(node.value):
+        return _yaml_block(node.value, indent)
     return f'"{UNSET}"' if node.value is UNKNOWN else _json(node.value)
+
+
+_BLOCK = re.compile(r"(?=[^\n]*\n)[\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
+"""A text of several lines, of characters that need no escape."""
+
+
+def _yaml_block(text: str, indent: str) -> str:
+    """A text of several lines as a literal block, in the way of `yamlencode`; quoted where spaces end a line."""
+    if re.search(r" $", text, re.M):
+        return _json(text)
+    ends = len(text) - len(text.rstrip("\n"))
+    sign = "|" + ("2" if text[0] in " \n" else "") + ("-", "", "+")[min(ends, 2) if text != "\n" else 2]
+    lines = text.removesuffix("\n").split("\n")
+    return sign + "".join("\n" + (indent + line if line else "") for line in lines)

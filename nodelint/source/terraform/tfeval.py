@@ -31,6 +31,7 @@ from nodelint.source.terraform.tfnodes import (
 from nodelint.source.terraform.tftypes import BOOL, NUMBER, convert, type_of, unify
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from typing import Self
 
 MOST_STEPS = 200_000
@@ -386,7 +387,7 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
     if sign in ("<", ">", "<=", ">="):
         return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
     if sign in ("/", "%") and not right:
-        raise EvaluationFailure
+        return UNKNOWN
     try:
         made = _combined(sign, left, right)
     except (OverflowError, ValueError):  # beyond a float, or nothing at all
@@ -405,12 +406,28 @@ def _combined(sign: str, left: int | float, right: int | float) -> Scalar:
     from fractions import Fraction
 
     first, second = Fraction(str(left)), Fraction(str(right))
-    if sign == "%":
-        result = first - second * int(first / second)
-    elif sign == "/":
-        result = first / second
-    else:
-        result = {"+": first + second, "-": first - second, "*": first * second}[sign]
+
+    def combine(first: Fraction, second: Fraction) -> Fraction:
+        if sign == "%":
+            return first - second * int(first / second)
+        if sign == "/":
+            return first / second
+        return {"+": first + second, "-": first - second, "*": first * second}[sign]
+
+    result = combine(first, second)
+    if _rounded(combine(_rounded(first), _rounded(second))) != _rounded(result):
+        return UNKNOWN  # its text has all the digits of the binary number
     if result.denominator == 1:
         return result.numerator
     return float(result) if Fraction(str(float(result))) == result else UNKNOWN
+
+
+def _rounded(number: Fraction) -> Fraction:
+    """A number as Terraform holds it: 512 binary digits."""
+    if not number:
+        return number
+    digits = 512 - (abs(number.numerator).bit_length() - number.denominator.bit_length())
+    scale = type(number)(2) ** digits
+    if abs(number * scale) >= 1 << 512:
+        scale /= 2
+    return round(number * scale) / scale

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from nodelint.source.nodes import UNKNOWN, Node
+from nodelint.source.terraform.tfaddresses import ADDRESSES
 from nodelint.source.terraform.tfcollections import (
     COLLECTIONS,
     Function,
+    hide_types,
     list_distinct,
     take_integer,
     take_items,
@@ -34,7 +36,7 @@ from nodelint.source.terraform.tfnodes import (
     unknown,
 )
 from nodelint.source.terraform.tftexts import KNOWN_TEXTS, PARTLY_KNOWN_TEXTS, print_format
-from nodelint.source.terraform.tftypes import BOOL, NUMBER, STRING, convert, list_of, one_type, set_of
+from nodelint.source.terraform.tftypes import BOOL, NUMBER, STRING, convert, one_type, set_of
 
 _MOST_ROWS = 1024
 
@@ -72,6 +74,8 @@ def _json_encode(at: Node, value: Node) -> object:
 def _yaml_encode(at: Node, value: Node) -> object:
     if is_unknown(value):
         return unknown(at)
+    if isinstance(value.value, str) and "\n" in value.value:
+        return unknown(at)
     plain = value.kind == "scalar" and not isinstance(value.value, str)
     return joined(at, [*yaml_pieces(value), ("\n...\n" if plain else "\n", value)], is_known(value))
 
@@ -104,6 +108,8 @@ def _decoded(at: Node, value: Node, masked: bool = False) -> object:
         # a leading zero says nothing here, where the YAML of Kubernetes takes the digits for octal ones
         if isinstance(node.value, int) and node.style == "plain" and re.fullmatch(r"[-+]?0[0-7]+", written):
             node.value = int(written)
+        elif isinstance(node.value, int | float) and node.style == "plain" and "_" in written:
+            node.value = written  # no number here
         elif isinstance(node.value, str) and node.style == "plain" and re.fullmatch(_DATE, written):
             node.value = f"{written}T00:00:00Z"
     if not at_home:
@@ -182,6 +188,8 @@ def _distinct(at: Node, value: Node) -> object:
 def _set_of(keep: Callable[[object, list[list[object]]], bool]) -> Function:
     def function(at: Node, *args: Node) -> object:
         whole = one_type([item for arg in args for item in take_items(arg)])
+        if hide_types(args) and not all(isinstance(item.value, str) for item in whole):
+            return unknown(at)
         rest = iter(whole)
         forms = [[same_form(next(rest)) for _ in arg.items] for arg in args]
         return set_of(at, [item for item in whole if keep(same_form(item), forms)])
@@ -193,7 +201,7 @@ def _range(at: Node, *args: Node) -> object:
     numbers = [take_integer(arg) for arg in args]
     start, end = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
     step = numbers[2] if len(numbers) > 2 else (1 if start <= end else -1)
-    if not step:
+    if not step or any(abs(number) >= 1 << 53 for number in numbers):
         raise EvaluationFailure
     found = range(start, end, step)
     if len(found) > 1024:
@@ -217,7 +225,8 @@ def _power(at: Node, number: Node, power: Node) -> object:
     base, exponent = take_number(number), take_number(power)
     if not isinstance(base, int) or not isinstance(exponent, int) or not 0 <= exponent <= 64:
         return unknown(at)
-    return base**exponent if abs(base) < 1 << 64 else unknown(at)
+    found = base**exponent if abs(base) < 1 << 53 else 1 << 53
+    return found if abs(found) < 1 << 53 else unknown(at)  # it is worked out in floats
 
 
 def _transpose(at: Node, value: Node) -> object:
@@ -227,7 +236,9 @@ def _transpose(at: Node, value: Node) -> object:
     for entry in sorted_entries(value):
         for item in take_texts(entry.value):
             found.setdefault(take_text(item), []).append(scalar(entry.key, entry.name))
-    return mapping(at, ((name, at, sequence(at, items, "list")) for name, items in sorted(found.items())), "map")
+    return mapping(
+        at, ((name, scalar(at, name), sequence(at, items, "list")) for name, items in sorted(found.items())), "map"
+    )
 
 
 def _match_keys(at: Node, values: Node, keys: Node, wanted: Node) -> object:
@@ -236,7 +247,9 @@ def _match_keys(at: Node, values: Node, keys: Node, wanted: Node) -> object:
     both = one_type([*keys.items, *take_items(wanted)])
     forms = [same_form(item) for item in both]
     own, searched = forms[: len(keys.items)], forms[len(keys.items) :]
-    return list_of(at, [value for value, key in zip(values.items, own, strict=True) if key in searched])
+    return sequence(
+        at, [value for value, key in zip(one_type(values.items), own, strict=True) if key in searched], "list"
+    )
 
 
 _OF_NODES: dict[str, Function] = {
@@ -246,6 +259,7 @@ _OF_NODES: dict[str, Function] = {
     "yamlencode": _yaml_encode,
 }
 _OF_KNOWN: dict[str, Function] = {
+    **ADDRESSES,
     **KNOWN_TEXTS,
     "abs": lambda at, value: abs(take_number(value)),
     "alltrue": lambda at, value: all(item.value in (True, "true") for item in take_items(value)),

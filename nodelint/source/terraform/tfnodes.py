@@ -132,9 +132,7 @@ def text_of(value: Scalar) -> str:
 
 def _decimal(value: float) -> str:
     """A number without an exponent."""
-    if value.is_integer():
-        return str(int(value))
-    text = repr(value)
+    text = repr(value).removesuffix(".0")
     if "e" not in text:
         return text
     from decimal import Decimal
@@ -183,7 +181,7 @@ def same_form(node: Node) -> object:
 def number_of(value: Scalar) -> int | float | None:
     """A number, also one that is written as a text; None for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
+        return int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(value, str) and len(value) < 40:
         try:
             found = float(value)

@@ -10,18 +10,20 @@ from nodelint.source.goregex import find_matches, replace_matches
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.tfcollections import (
     Function,
+    has_clusters,
     take_integer,
     take_items,
     take_number,
     take_text,
 )
-from nodelint.source.terraform.tfencode import UNSET
+from nodelint.source.terraform.tfencode import UNSET, json_pieces
 from nodelint.source.terraform.tfnodes import (
     EvaluationFailure,
     TextNode,
     is_known,
     is_unknown,
     joined,
+    number_of,
     scalar,
     sequence,
     unknown,
@@ -36,6 +38,8 @@ def print_format(at: Node, form: Node, *args: Node) -> object:
         return unknown(at)
     shape = take_text(form)
     parts = re.split(r"(%%|%[-+0 ]*+\d*+(?:\.\d++)?[a-zA-Z])", shape)
+    if any("%" in part for part in parts[::2]):
+        return unknown(at)  # arguments by their number, and values as Terraform writes them, are not read
     if sum(part.startswith("%") and part != "%%" for part in parts[1::2]) != len(args):
         raise EvaluationFailure
     pieces: list[Piece] = []
@@ -45,6 +49,9 @@ def print_format(at: Node, form: Node, *args: Node) -> object:
             pieces.append((part.replace("%%", "%") if n % 2 else part, form))
             continue
         arg = next(given)
+        if arg.kind != "scalar" and part == "%v" and is_known(arg):
+            pieces += json_pieces(arg, compact=True)
+            continue
         if not is_known(arg) or arg.kind != "scalar":
             whole = False
             pieces.append((UNSET, arg))
@@ -67,12 +74,12 @@ def _formatted(verb: str, arg: Node) -> str | None:
         if kind == "t":
             arg = convert(arg, BOOL)
         text = "null" if kind == "v" and arg.value is None else take_text(arg)
-        if isinstance(arg.value, int) and len(text) > 20:  # with an exponent
-            return None
+        if type(arg.value) in (int, float) and arg.value and not 1e-4 <= abs(number_of(arg.value) or 0) < 1e20:
+            return None  # with an exponent
         return text.ljust(int(width or 0)) if "-" in flags else text.rjust(int(width or 0))
     if kind in ("d", "f", "x", "X", "o"):
         number = take_number(arg)
-        if kind != "f" and not isinstance(number, int):
+        if (kind != "f" and not isinstance(number, int)) or abs(number) >= 1 << 53:
             return None
         return verb % number
     return format(int(take_number(arg)), "b") if verb == "%b" and isinstance(arg.value, int) else None
@@ -118,6 +125,8 @@ def _replace(at: Node, value: Node, old: Node, new: Node) -> object:
 
 def _substr(at: Node, value: Node, start: Node, length: Node) -> object:
     text, first, count = take_text(value), take_integer(start), take_integer(length)
+    if has_clusters(text):
+        return unknown(at)
     whole = count < 0 or (first < 0 and not count)
     first = max(len(text) + first, 0) if first < 0 else first
     return text[first:] if whole else text[first : first + count]
@@ -195,6 +204,17 @@ def _base64(at: Node, value: Node) -> object:
     return b64encode(take_text(value).encode()).decode()
 
 
+def _change_letters(text: str, change: Callable[[str], str]) -> str:
+    """Each letter for itself: one that would become several stays."""
+    return "".join(made if len(made := change(letter)) == 1 else letter for letter in text)
+
+
+def _url_encode(at: Node, value: Node) -> object:
+    from urllib.parse import quote_plus
+
+    return quote_plus(take_text(value), safe="")
+
+
 PARTLY_KNOWN_TEXTS: dict[str, Function] = {
     "format": print_format,
     "indent": _indent,
@@ -208,7 +228,7 @@ KNOWN_TEXTS: dict[str, Function] = {
     "chomp": _changed(lambda text: text.rstrip("\r\n")),
     "dirname": lambda at, path: _folder_name(take_text(path)),
     "endswith": lambda at, value, end: take_text(value).endswith(take_text(end)),
-    "lower": _changed(str.lower),
+    "lower": _changed(lambda text: _change_letters(text, str.lower)),
     "md5": _digest("md5"),
     "parseint": _parse_integer,
     "regex": _regex,
@@ -220,13 +240,14 @@ KNOWN_TEXTS: dict[str, Function] = {
     "split": _split,
     "startswith": lambda at, value, start: take_text(value).startswith(take_text(start)),
     "strcontains": lambda at, value, part: take_text(part) in take_text(value),
-    "strrev": lambda at, value: take_text(value)[::-1],
+    "strrev": lambda at, value: unknown(at) if has_clusters(take_text(value)) else take_text(value)[::-1],
     "substr": _substr,
     "title": _changed(lambda text: re.sub(r"\b[^\W\d_]", lambda match: match[0].upper(), text)),
     "trim": _changed(lambda text, characters: text.strip(characters)),
     "trimprefix": _changed(lambda text, start: text.removeprefix(start)),
     "trimspace": _changed(str.strip),
     "trimsuffix": _changed(lambda text, end: text.removesuffix(end)),
-    "upper": _changed(str.upper),
+    "upper": _changed(lambda text: _change_letters(text, str.upper)),
+    "urlencode": _url_encode,
 }
 """Those of which every argument is known, by name."""
