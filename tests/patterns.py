@@ -158,6 +158,8 @@ def texts(pattern: str, flags: int) -> Iterator[tuple[str, str, str]]:
     parsed = _parser.parse(pattern, flags)
     seen = set()
     pumps: list[tuple[str, str]] = list(_pumps(parsed, ""))
+    if not pumps:
+        return  # at each place it looks at so many characters at most
     words = [sample(parsed, n) for n in (0, 1, 2)]
     # A search begins anew at each place: the beginning of a match, and all of one, over and over.
     pumps += [("", word) for word in words] + [("", word[: len(word) // 2 + 1]) for word in words]
