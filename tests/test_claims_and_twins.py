@@ -264,6 +264,44 @@ CLAIMS = [
         pair(f"{FAMILY}[m5d]", "instanceStorePolicy: RAID0"),
     ),
     Claim(
+        "instance-store-without-disks",
+        "does not reach nodes of family Custom",
+        pair(f"{FAMILY}[m5d]", "amiFamily: Custom", "instanceStorePolicy: RAID0", ami="id: ami-0123456789abcdef0"),
+        pair(f"{FAMILY}[m5d]", *OWN, "instanceStorePolicy: RAID0", ami="id: ami-0123456789abcdef0"),
+    ),
+    Claim(
+        "broad-selector",
+        "are tagged for `green`, and subnets for `blue`",
+        nodeclass(net="tags: {karpenter.sh/discovery: blue}")
+        .replace("blue}", "green}")
+        .replace("green}", "blue}", 1),
+        nodeclass(net="tags: {karpenter.sh/discovery: blue}"),
+    ),
+    Claim(
+        "bound-in-another-unit",
+        "instance-gpu-memory counts MiB",
+        bound("karpenter.k8s.aws/instance-gpu-memory", "Gt", "16"),
+        bound("karpenter.k8s.aws/instance-gpu-memory", "Gt", "16000"),
+    ),
+    Claim(
+        "startup-taint-as-taint",
+        "Cilium",
+        pool(of_template="taints: [{key: node.cilium.io/agent-not-ready, effect: NoExecute}]"),
+        pool(of_template="startupTaints: [{key: node.cilium.io/agent-not-ready, effect: NoExecute}]"),
+    ),
+    Claim(
+        "comment-against-value",
+        "`prefer spot`",
+        pool(requirements=(ARCH, f"{CAPACITY}[on-demand]")).replace("[on-demand]}", "[on-demand]} # prefer spot"),
+        pool(requirements=(ARCH, f"{CAPACITY}[spot, on-demand]")).replace("d]}", "d]} # prefer spot"),
+    ),
+    Claim(
+        "blocking-budget",
+        "and only empty ones are consolidated",
+        pool("disruption: {consolidateAfter: 5m, budgets: [{nodes: '0', reasons: [Drifted, Underutilized]}]}"),
+        pool("disruption: {consolidateAfter: 5m, budgets: [{nodes: '0', reasons: [Underutilized]}]}"),
+    ),
+    Claim(
         "instance-store-without-disks", "nothing on the node", pair(NVME), pair(NVME, "instanceStorePolicy: RAID0")
     ),
     Claim(
@@ -381,6 +419,31 @@ CLAIMS = [
         pool("limits: {cpu: 100} # limit to 100 CPU cores"),
     ),
 ]
+
+
+ROLE_ARN = nodeclass().replace("role: ", "role: arn:aws:iam::111122223333:role/")
+STATIC = pool("replicas: 3", "limits: {nodes: 3}")
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "text", "told", "silent"),
+    [
+        ("controller-check", "only a name works", ROLE_ARN, "1.1.2", "1.2.0"),
+        ("controller-check", "one instance profile after another", ROLE_ARN, "1.7.0", "1.6.5"),
+        ("replicas-beyond-limit", "no node that drifts", STATIC, "1.14.3", "1.15.1"),
+        ("field-of-another-release", "`replicas`", STATIC, "1.7.1", "1.8.1"),
+        ("undiscovered-memory", "before Karpenter 1.4.0", pair(f"{FAMILY}[m7i, m7g]"), "1.3.3", "1.4.0"),
+    ],
+)
+def test_a_claim_is_silent_on_the_releases_that_it_is_not_about(
+    rules: dict[str, Rule], rule: str, words: str, text: str, told: str, silent: str
+) -> None:
+    def messages(release: str) -> str:
+        request = LintRequest(Target(target(release), None), rules, Selection(frozenset({rule})))
+        return "\n".join(r.finding.message for r in lint([Source.from_text("a.yaml", text)], request).results)
+
+    assert words in messages(told)
+    assert words not in messages(silent)
 
 
 def in_terraform(text: str) -> str:
