@@ -115,7 +115,7 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
     if problem.missing is not None:
         if holder is None:
             return []
-        renamed = remedies.rename_to_missing(obj, holder, judge)
+        renamed = remedies.rename_to_missing(obj, holder, context.problems(obj), judge)
         if renamed is not None:
             return [Suggestion(f"rename `{renamed[0]}` to `{renamed[1]}`", renamed[2])]
         return remedies.list_suggestions(_missing_values(problem.missing, holder, context))

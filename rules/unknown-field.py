@@ -105,7 +105,8 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
     """Doing without a field; where it stands in the right place too, with either of the two values."""
     name, parent = str(problem.node.value), problem.node.parent
     judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
-    if parent is not None and (renamed := remedies.rename_to_missing(obj, parent, judge)) is not None:
+    renamed = remedies.rename_to_missing(obj, parent, context.problems(obj), judge) if parent is not None else None
+    if renamed is not None:
         return [Suggestion(f"rename it to `{renamed[1]}`", renamed[2])]
     if name == "instanceTypes" and isinstance(obj, NodePool) and parent is not None:
         return remedies.list_suggestions(_types_as_requirement(parent, problem.node))

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from nodelint.apiserver import SchemaProblem
 from nodelint.edits import add_key, add_keys, apply, if_editable, remove, replace, set_key, set_value
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
@@ -24,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from nodelint.apiserver import SchemaProblem
     from nodelint.edits.formatting import Plain
     from nodelint.karpenter.userdata import UserData
     from nodelint.karpenter.userdata.source_map import ScalarPlaces
@@ -124,17 +124,18 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
     return len(after) < len(before) and Counter(after) <= Counter(before)
 
 
-def rename_to_missing(obj: Object, holder: Node, judge: Judge) -> tuple[str, str, list[Edit]] | None:
+def rename_to_missing(
+    obj: Object, holder: Node, problems: Sequence[SchemaProblem], judge: Judge
+) -> tuple[str, str, list[Edit]] | None:
     """An unknown field of a list's item and the field that it lacks, and the edit that renames the one to the other.
 
     None where nothing or more than that one change would settle it. A larger mapping, such as `disruption`, may lack
-    one thing and hold another in the wrong place.
+    one thing and hold another in the wrong place. `problems` are all those of the object.
     """
-    if holder.parent is None or holder.parent.kind != "sequence":
+    if holder.parent is None or holder.parent.kind != "sequence" or len(problems) > MOST_TRIED:
         return None
-    refused = [problem for problem in judge(obj) if isinstance(problem, SchemaProblem)]
-    unknown = [p.node for p in refused if p.layer == "unknown" and p.node.parent is holder]
-    missing = [p.missing for p in refused if p.missing is not None and p.holder is holder]
+    unknown = [p.node for p in problems if p.layer == "unknown" and p.node.parent is holder]
+    missing = [p.missing for p in problems if p.missing is not None and p.holder is holder]
     if len(unknown) != 1 or len(missing) != 1 or not isinstance(unknown[0].value, str):
         return None
     changes = if_editable(set_key, unknown[0], missing[0])
