@@ -176,3 +176,28 @@ def test_reminders_about_an_object_that_is_refused_wait(rules: dict[str, Rule]) 
 def practice(rules: dict[str, Rule]) -> Selection:
     """All rules of practice by name, and what they give way to."""
     return Selection(frozenset(name for name, rule in rules.items() if rule.group == "practice"))
+
+
+@pytest.mark.parametrize(
+    ("release", "severity", "text"),
+    [
+        ("0.37.0", "info", OLD),
+        (
+            "0.31.0",
+            "warning",
+            "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: NAME}\nspec: {}\n",
+        ),
+    ],
+)
+def test_what_the_stated_release_still_serves_is_one_line(here: Path, release: str, severity: str, text: str) -> None:
+    (here / "main.tf").write_text(
+        f'resource "helm_release" "karpenter" {{\n  name = "karpenter"\n  version = "{release}"\n'
+        '  chart = "karpenter"\n  repository = "oci://public.ecr.aws/karpenter"\n}\n'
+    )
+    for name in NAMES[:3]:
+        (here / f"{name}.yaml").write_text(text.replace("NAME", name))
+    run = CliRunner().invoke(main, ["check", "--select", "removed-api", "--format", "json"])
+    [finding] = json.loads(run.stdout)["findings"]
+    assert finding["severity"] == severity
+    assert {finding["path"], *(place["path"] for place in finding["related"])} == {f"{n}.yaml" for n in NAMES[:3]}
+    assert f"Karpenter {release}, which main.tf" in finding["note"]

@@ -256,8 +256,8 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
     note = f"Karpenter {old.version}, which {old.place} states, still serves it"
     if finding.edits:
         note += f"; `--fix --karpenter-version {NEWEST}` converts it"
-    # One upgrade converts all of them: what is to be done differs by what hinders it alone.
-    once = f"{finding.message} {finding.help}"
+    # One upgrade converts all of them: of what is gone, what is to be done differs by what hinders it alone.
+    once = f"{finding.message} {finding.help}" if retired else finding.once
     return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note, once=once))
 
 
