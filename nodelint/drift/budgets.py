@@ -58,10 +58,6 @@ class Budget(NamedTuple):
             return -(-_count(self.nodes[:-1]) * nodes // 100)
         return _count(self.nodes)
 
-    def active(self, at: datetime) -> bool:
-        """Whether it counts at a moment."""
-        return any(start <= at < end for start, end in self.windows(at, at + timedelta(minutes=1)))
-
     def windows(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
         """The times between two moments at which it is active, in order, those that touch joined."""
         if self.schedule is None:

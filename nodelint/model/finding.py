@@ -124,10 +124,6 @@ class Skip(NamedTuple):
     transient: bool = False
     fact: FactKind | None = None
 
-    @property
-    def span(self) -> Span:
-        return span_of(self.at)
-
 
 Findings = Iterator[Finding | Skip]
 
