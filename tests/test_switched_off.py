@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -125,6 +126,16 @@ def test_what_is_off_on_both_sides_is_compared(nodelint: Run, tmp_path: Path) ->
     assert [entry["change"] for entry in found["nodePools"]] == ["changed"]
 
 
+@pytest.mark.parametrize("command", ["explain", "hash", "fit"])
+def test_other_commands_name_what_terraform_does_not_create(command: str, nodelint: Run, tmp_path: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}]}\n"
+    for count in (0, 1):
+        write_files(tmp_path, {"main.tf": pool(f"count = {count}"), "pod.yaml": pod})
+        notes = nodelint(command, ".", cwd=tmp_path).stderr
+        said = "all the same: NodePool/default (main.tf:5): `count` is 0 (main.tf:2)"
+        assert (said in notes) == (not count), notes
+
+
 def test_an_unknown_count_is_no_switch(nodelint: Run, tmp_path: Path) -> None:
     old, new = {"main.tf": pool("count = 1")}, {"main.tf": pool("count = var.count")}
     assert [entry["change"] for entry in plan(nodelint, tmp_path, old, new)["nodePools"]] == ["unchanged"]
@@ -139,5 +150,7 @@ def test_check_judges_what_is_switched_off_and_says_so(name: str, nodelint: Run,
         assert [finding["rule"] for finding in report["findings"]] == ["unknown-value"], "either way"
         kinds = [entry["object"].partition("/")[0] for entry in report["coverage"]["switchedOff"]]
         assert kinds == (["NodePool"] if number else []), "its name may be that of an instance"
+        reasons = [entry["reason"] for entry in report["coverage"]["switchedOff"]]
+        assert all(re.fullmatch(r"`(count` is 0|for_each` is empty) \(main\.tf:\d\)", reason) for reason in reasons)
         text = nodelint("check", ".", cwd=folder).stdout
         assert ("Not created by Terraform, judged all the same: NodePool" in text) == bool(number)

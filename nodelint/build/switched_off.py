@@ -11,7 +11,7 @@ from nodelint.model.manifest import Object
 from nodelint.source import Source
 from nodelint.source.templates.charts import chart_of
 from nodelint.source.terraform.tfeval import EvaluationLimit
-from nodelint.source.terraform.tffill import ENDS, TerraformBlock, TerraformFile, has_no_instance
+from nodelint.source.terraform.tffill import ENDS, TerraformBlock, TerraformFile, explain_no_instance
 from nodelint.source.terraform.tfvalues import Modules
 
 _PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
@@ -22,14 +22,14 @@ Address = tuple[str, str, str]
 """The absolute path of a file, and the type and name of a resource in it; empty for a file that resources read."""
 
 
-def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, Address, bool]]:
-    """The objects that resources of Terraform make, and whether these have no instance.
+def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, Address, str]]:
+    """The objects that resources of Terraform make, and why these have no instance; empty where they have one.
 
     They stand in a resource, in a file that it reads, or in a chart that it installs. A default of a variable counts
     as its value.
     """
     modules = Modules(sources)
-    files: dict[str, bool | None] = {}
+    files: dict[str, str | None] = {}
     for obj in objects:
         at = span_of(written_place(obj.node))
         path = os.path.abspath(at.source.path)
@@ -37,19 +37,22 @@ def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iter
         block = _find_block(file, at.start) if file is not None else None
         try:
             if file is not None and block is not None:
-                yield obj, (path, block.names[0], block.names[1]), _makes_none(file, block, modules)
+                yield obj, (path, block.names[0], block.names[1]), _explain_none(file, block, modules)
             elif file is None:
                 path = os.path.abspath(chart_of(path) or path)
                 if path not in files:
-                    files[path] = _is_unused(path, modules)
+                    files[path] = _explain_unused(path, modules)
                 if (is_off := files[path]) is not None:
                     yield obj, (path, "", ""), is_off
         except EvaluationLimit:
             continue
 
 
-def _is_unused(path: str, modules: Modules) -> bool | None:
-    """Whether all blocks that read a file, or install a chart, have no instance; None where none names it."""
+def _explain_unused(path: str, modules: Modules) -> str | None:
+    """Why no block that reads a file, or installs a chart, has an instance; empty where one has.
+
+    None where no block names the file.
+    """
     found = None
     for near in modules.near(os.path.dirname(path)):
         source, folder = modules.source(near), os.path.dirname(near)
@@ -59,9 +62,10 @@ def _is_unused(path: str, modules: Modules) -> bool | None:
         for block in file.blocks if file is not None else ():
             named = _NAMED_FILE.finditer(source.text, block.start, block.end)
             if any(os.path.normpath(os.path.join(folder, match[1] or match[2])) == path for match in named):
-                if file is None or not _makes_none(file, block, modules):
-                    return False
-                found = True
+                reason = _explain_none(file, block, modules) if file is not None else ""
+                if not reason:
+                    return ""
+                found = found or reason
     return found
 
 
@@ -73,8 +77,9 @@ def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
     return None
 
 
-def _makes_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> bool:
-    """Whether each caller of the module leaves a block without an instance."""
+def _explain_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:
+    """Why each caller of the module leaves a block without an instance; empty where one has."""
     outer = file.attributes(block)
     callers = modules.variants(os.path.dirname(os.path.abspath(file.source.path)))
-    return all(caller.is_off or has_no_instance(outer, caller.evaluator(file.source)) for caller in callers)
+    reasons = [caller.is_off or explain_no_instance(outer, caller.evaluator(file.source)) for caller in callers]
+    return reasons[0] if all(reasons) else ""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from nodelint.lint.config import Settings
     from nodelint.lint.config_file import ConfigError
+    from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
     from nodelint.session import Session
     from nodelint.source import Source
@@ -269,6 +270,14 @@ def unreadable(found: Discovery) -> None:
     """Say which paths could not be read."""
     for path, reason in found.unreadable:
         say(f"{path}: {reason}")
+
+
+def say_switched_off(objects: Sequence[Object], verb: str) -> None:
+    """Say which objects Terraform does not create, and why; `verb` is what the command does with them."""
+    from nodelint.report.coverage import list_switched_off, switched_off_lines
+
+    for line in switched_off_lines(list_switched_off(objects), 5, verb):
+        say(line.removesuffix("."))
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:

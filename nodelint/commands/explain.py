@@ -18,6 +18,7 @@ from nodelint.commands import (
     include,
     output_format,
     say,
+    say_switched_off,
     session_of,
     settings_of,
     stop,
@@ -74,6 +75,7 @@ def command(
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     for note in inventory.left_out_notes():
         say(note)
+    say_switched_off(judged, "explained")
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.

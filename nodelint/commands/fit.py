@@ -18,6 +18,7 @@ from nodelint.commands import (
     exclude,
     include,
     say,
+    say_switched_off,
     session_of,
     settings_of,
     stop,
@@ -160,6 +161,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
     for note in inventory.left_out_notes():
         say(note)
+    say_switched_off(judged, "counted")
     if not pools:
         stop(_say_why_no_pool([o for o in judged if isinstance(o, NodePool)], newest))
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]

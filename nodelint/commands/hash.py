@@ -19,6 +19,7 @@ from nodelint.commands import (
     include,
     output_format,
     say,
+    say_switched_off,
     say_unknown,
     session_of,
     settings_of,
@@ -91,6 +92,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     inventory = read_inventory(found)
     for note in inventory.unbuilt_notes():
         say(note)
+    say_switched_off(list(inventory.objects()), "hashed")
     rows = _rows(inventory, target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
     if form == "json":

@@ -16,7 +16,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from nodelint.build.built import Unbuilt
@@ -65,7 +65,7 @@ class Coverage(NamedTuple):
 
     `in_part` are those of which a value that decides is not known, `not_judged` what is no object that was judged:
     path, line, what it is, and why; `unbuilt` what overlays name that is not in the repository, or needs a program.
-    `switched_off` are judged, though the block of Terraform that makes them has no instance.
+    `switched_off` are judged, though the block of Terraform that makes them has no instance: each with why.
     """
 
     objects: tuple[Object, ...]
@@ -73,7 +73,7 @@ class Coverage(NamedTuple):
     in_part: tuple[Object, ...]
     not_judged: tuple[tuple[str, int, str, str], ...]
     unbuilt: tuple[Unbuilt, ...] = ()
-    switched_off: tuple[Object, ...] = ()
+    switched_off: tuple[tuple[Object, str], ...] = ()
 
 
 def cover(report: Report) -> Coverage:
@@ -81,21 +81,21 @@ def cover(report: Report) -> Coverage:
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(unknown.object): unknown.object for unknown in found if unknown.decides}
-    unjudged, switched_off = tuple(list_unjudged(report)), tuple(_list_switched_off(report.seen))
+    unjudged, switched_off = tuple(list_unjudged(report)), tuple(list_switched_off(report.seen))
     return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
 
 
-def _list_switched_off(objects: Sequence[Object]) -> Iterator[Object]:
-    """The objects of resources of which Terraform makes none."""
+def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]:
+    """The objects of resources of which Terraform makes none, and why."""
     if not _is_terraform_near({os.path.dirname(os.path.abspath(_source(obj).path)) for obj in objects}):
         return
     from nodelint.build.switched_off import find_addresses
     from nodelint.source import Source
 
     sources = {id(source): source for obj in objects if isinstance(source := _source(obj), Source)}
-    for obj, _, is_off in find_addresses(objects, list(sources.values())):
-        if is_off:
-            yield obj
+    for obj, _, reason in find_addresses(objects, list(sources.values())):
+        if reason:
+            yield obj, reason
 
 
 def _is_terraform_near(folders: set[str]) -> bool:
@@ -187,20 +187,23 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
         rest = counted(len(lines) - len(shown_lines), "more object")
         shown_lines.append(f"Not known: fields of {rest}; --verbose lists them.")
     return [
-        *_switched_off_lines(coverage.switched_off, most_lines),
+        *switched_off_lines(coverage.switched_off, most_lines),
         *shown_lines,
         *_unbuilt_lines(coverage.unbuilt, most_lines),
     ]
 
 
-def _switched_off_lines(objects: Sequence[Object], most: int | None) -> list[str]:
-    shown = [f"{obj.label} ({path}:{line})" for obj, (path, line) in zip(objects, map(_place, objects), strict=True)]
-    few = list(dict.fromkeys(shown))
+def switched_off_lines(
+    switched_off: Iterable[tuple[Object, str]], most: int | None, verb: str = "judged"
+) -> list[str]:
+    """Which objects Terraform does not create and why, in a line, or none; `verb` is what is done with them."""
+    places = [(obj.label, _place(obj), reason) for obj, reason in switched_off]
+    few = list(dict.fromkeys(f"{label} ({path}:{line}): {reason}" for label, (path, line), reason in places))
     if not few:
         return []
     more = f" and {counted(len(few) - len(few[:most]), 'more object')}" if len(few) > len(few[:most]) else ""
-    listed = printable(", ".join(few[:most]) + more)
-    return [f"Not created by Terraform, judged all the same: {listed}: `count` is 0 or `for_each` is empty."]
+    listed = printable("; ".join(few[:most]) + more)
+    return [f"Not created by Terraform, {verb} all the same: {listed}."]
 
 
 def _place(obj: Object) -> tuple[str, int]:
@@ -222,8 +225,9 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
         "objects": len(coverage.objects),
         "judged": len(coverage.objects) - len(partly),
         "switchedOff": [
-            {"path": path, "line": line, "object": obj.label}
-            for obj, (path, line) in zip(coverage.switched_off, map(_place, coverage.switched_off), strict=True)
+            {"path": path, "line": line, "object": obj.label, "reason": reason}
+            for obj, reason in coverage.switched_off
+            for path, line in [_place(obj)]
         ],
         "inPart": [_object_json(obj, coverage.unknown) for obj in coverage.in_part],
         "notJudged": [

@@ -426,13 +426,17 @@ def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[
     return [{}]
 
 
-def has_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> bool:
-    """Whether the `count` of a block is known to be 0, or its `for_each` to be empty."""
-    over, count = outer.get("for_each"), outer.get("count")
-    if over is not None:
-        return items_of(evaluator.value(over)) == []
-    number = evaluator.value(count).value if count is not None else None
-    return number == 0 and number is not False
+def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:
+    """Why a block has no instance, and where that is written; empty where it has one, or that is not known."""
+    for name, nothing in (("for_each", "empty"), ("count", "0")):
+        written = outer.get(name)
+        if written is None:
+            continue
+        value = evaluator.value(written)
+        is_none = items_of(value) == [] if name == "for_each" else value.value == 0 and value.value is not False
+        source = evaluator.scope.source
+        return f"`{name}` is {nothing} ({source.path}:{source.position(written.start).line})" if is_none else ""
+    return ""
 
 
 def _names(at: Node, **members: Node) -> Node:

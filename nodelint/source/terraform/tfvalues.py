@@ -23,7 +23,7 @@ from nodelint.source.terraform.tffill import (
     TerraformBlock,
     TerraformFile,
     attributes_of,
-    has_no_instance,
+    explain_no_instance,
     instances,
 )
 from nodelint.source.terraform.tffunctions import call_function
@@ -59,12 +59,12 @@ class TerraformModule:
         root: str,
         label: str,
         own: Source | None = None,
-        is_off: bool = False,
+        is_off: str = "",
     ) -> None:
         self.modules = modules
         self.own = own
         self.is_off = is_off
-        """Whether the call has no instance: what it makes is there to be switched on."""
+        """Why the call has no instance, if so: what it makes is there to be switched on."""
         self.folder = folder
         self.root = root
         self.label = label
@@ -366,7 +366,7 @@ class Modules:
     ) -> Iterator[TerraformModule]:
         for caller in self.variants(os.path.dirname(os.path.abspath(file.source.path)), depth + 1):
             evaluator = caller.evaluator(file.source)
-            is_off = caller.is_off or has_no_instance(given, evaluator)
+            is_off = caller.is_off or explain_no_instance(given, evaluator)
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
