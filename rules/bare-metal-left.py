@@ -69,7 +69,7 @@ from nodelint.api import (
     on=NodePool,
     group="hazard",
     fix="unsafe",
-    gives_way_to=["no-instance-type", "removed-api", "accelerator-by-accident"],
+    gives_way_to=["no-instance-type", "removed-api", "accelerator-by-accident", "old-generations"],
     renamed=("metal-sizes-left",),
     subject="instance types",
     source=[

@@ -9,6 +9,8 @@ Karpenter goes by price alone, and on spot the old ones are often cheapest.
 `instance-generation Gt 2`, as many examples have it, keeps most of them out and leaves `c3`, `c4`, `m3`, `m4`, `r3`
 and `r4`. It is only mentioned. Every type of generation 5 and newer is on Nitro.
 
+Where bare-metal types are left as well, the finding says so, and the requirement that excludes both.
+
 EKS Auto Mode supports `c4`, `i3`, `m4`, `r4` and `t2` of the types on Xen, so its pools need a generation, too.
 
 ```yaml bad frame=pool
@@ -68,6 +70,7 @@ from nodelint.api import (
     keys,
     messages,
     pool_requirements,
+    resolve,
     rule,
     run_checks,
 )
@@ -106,6 +109,10 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         return
     families = messages.short(", ".join(resolution.families(old)), 48)
     counts = f"{len(old):,} of {len(resolution.candidates):,} instance types"
+    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    place = fixes.visible_node(category.key_node) if category is not None else fixes.place(pool)
+    note = _describe_metal(pool, resolution)
+    both = "require `instance-hypervisor In [nitro]`, which excludes both" if note is not None else None
     if named:
         last = named[-1]
         floor = f"`instance-generation {last.operator} {', '.join(last.texts)}`"
@@ -114,19 +121,32 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
             message=f"{floor} leaves {counts} on Xen: {families}",
             once=True,
             severity="info",
-            help="`instance-generation Gt 4` excludes all of them",
+            covers=[place],
+            note=note,
+            help=both or "`instance-generation Gt 4` excludes all of them",
         )
         return
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
     if pool.of_values and category is None:
         return
     yield Finding(
-        at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
+        at=place,
         message=f"{counts} run on Xen: {families}",
         once=True,
         severity="info" if pool.of_values else None,
-        help="require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
+        note=note,
+        help=both or "require `instance-generation Gt 4`, which excludes all of them, or `Gt 2`, which leaves few",
     )
+
+
+def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | None:
+    """The bare-metal types that the requirements and limits of the pool leave beside others."""
+    types = resolve.within(resolution) if pool.node.find("spec", "limits") is not None else resolution.candidates
+    metal = types & resolution.catalog.having_value(keys.HYPERVISOR, "")
+    if not metal or metal == types:
+        return None
+    found = resolve.dearest(resolution.catalog, metal)
+    cost = f", up to ${found[0]:,.2f} an hour" if found else ""
+    return f"{messages.counted(len(metal), 'bare-metal type')} left as well, slow to boot{cost}"
 
 
 def _check_listed(pool: NodePool, context: Context) -> Findings:

@@ -527,3 +527,27 @@ def test_a_chart_without_an_interruption_queue(here: Path, values: str, more: st
     (here / "pool.yaml").write_text(nodepool(f"key: karpenter.sh/capacity-type, operator: In, values: {capacity}"))
     run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "no-interruption-queue"])
     assert [finding["path"] for finding in json.loads(run.stdout)["findings"]] == (["main.tf"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("generation", "limits", "expected"),
+    [
+        ("Gt, values: ['2']", "", {"old-generations"}),
+        ("Gt, values: ['2']", "  limits: {cpu: 32}\n", {"old-generations"}),
+        ("Gt, values: ['4']", "", {"bare-metal-left"}),
+    ],
+)
+def test_old_and_bare_metal_types_that_nothing_excludes_are_one_finding(
+    check: Check, generation: str, limits: str, expected: set[str]
+) -> None:
+    text = nodepool(
+        "key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]",
+        f"key: karpenter.k8s.aws/instance-generation, operator: {generation}",
+        spec=limits,
+    )
+    both = ["old-generations", "bare-metal-left"]
+    results = check(text, select=both).results
+    assert {result.rule.name for result in results} == expected
+    told = [result.finding.note for result in results if "left as well" in str(result.finding.note)]
+    assert bool(told) == ("old-generations" in expected and not limits)
+    assert bool(check(text, select=["bare-metal-left"]).results) == (not limits)  # asked for by its name
