@@ -30,6 +30,12 @@ def make_resource(manifest: object, **more: object) -> dict[str, Any]:
     return {"resource": {"kubernetes_manifest": {"pool": {**more, "manifest": manifest}}}}
 
 
+def make_text(types: str) -> dict[str, Any]:
+    """A resource of a text of several lines, in which a name and types are filled in."""
+    text = json.dumps(make_pool(["TYPES"], "x-${lower(var.given)}"), indent=1).replace('"TYPES"', types)
+    return {"resource": {"kubectl_manifest": {"pool": {"yaml_body": text}}}}
+
+
 def variable(default: object, **more: object) -> dict[str, Any]:
     return {"variable": {"given": {**more, "default": default}}}
 
@@ -58,6 +64,14 @@ ROOTS: dict[str, Root] = {
         | {"locals": {"x": {"a": {"types": ["m5.xlrge"]}, "b": {"types": ["m5.large", "m5.huge"]}}}},
     },
     "a module": {"main": CALL, "pools/main": make_resource(make_pool("${var.given}")) | variable(["m5.large"])},
+    "a text of several parts, with quotes": {
+        "main": make_resource(make_pool(['${lookup({ a = "m5.xlrge" }, "a")}${""}', '"${var.given}"']))
+        | variable("é")
+    },
+    "a text of lines": {"main": make_text('"${lookup({ a = "m5.xlrge" }, "a")}"') | variable("pool")},
+    "a text of lines with a loop": {
+        "main": make_text('%{ for x in ["m5.xlrge", "m5.large"] }"${x}",%{ endfor }') | variable("pool")
+    },
     "what is not known": {
         "main": make_resource(make_pool(["${var.given}", "m5.xlrge"])) | {"variable": {"given": {}}}
     },
@@ -72,6 +86,9 @@ def write_hcl(value: object) -> str:
         return "[" + ", ".join(map(write_hcl, value)) + "]"
     if isinstance(value, str) and (code := re.fullmatch(r"\$\{([^$]*)\}", value)) is not None:
         return code[1]
+    if isinstance(value, str):
+        parts = re.split(r"([$%]\{(?:[^{}]|\{[^{}]*\})*\})", value)
+        return '"' + "".join(part if n % 2 else json.dumps(part)[1:-1] for n, part in enumerate(parts)) + '"'
     return json.dumps(value)
 
 

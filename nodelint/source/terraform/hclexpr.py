@@ -293,8 +293,8 @@ def read_template(
 ) -> tuple[TemplatePiece, ...]:
     """The parts of a template, in their order. Code that cannot be read has no expression. Raises `BadExpression`.
 
-    `kind` is `quoted`, `heredoc` (also for a file), or `flush` for a heredoc of `<<-`. A text of several lines is a
-    part for each line: a `~` takes white space of the one beside it and of no other.
+    `kind` is `quoted`, `json`, `heredoc` (also for a file), or `flush` for a heredoc of `<<-`. A text of several
+    lines is a part for each line: a `~` takes white space of the one beside it and of no other.
     """
     if depth > DEEPEST:
         raise BadExpression

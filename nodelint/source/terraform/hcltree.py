@@ -57,8 +57,15 @@ class TemplatePiece(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+_JSON_LINE = r"(?:[^\\]|\\(?!n).)*+\\n|(?:[^\\]|\\(?!n).)++"
+
+
 def text_pieces(text: str, start: int, end: int, kind: str) -> Iterator[TemplatePiece]:
-    """The text between two places of a template, a piece for each line."""
+    """The text between two places of a template, a piece for each line; in JSON its break is an escape."""
+    if kind == "json":
+        for line in re.compile(_JSON_LINE, re.DOTALL).finditer(text, start, end):
+            yield TemplatePiece("", line.start(), line.end(), line.start(), line.end())
+        return
     while start < end:
         line_end = text.find("\n", start, end) + 1 if kind != "quoted" else 0
         stop = line_end or end
@@ -68,16 +75,15 @@ def text_pieces(text: str, start: int, end: int, kind: str) -> Iterator[Template
 
 def trim_pieces(text: str, pieces: list[TemplatePiece], kind: str) -> None:
     """Take the white space away that the `~` of code take."""
-    blank = r"(?:\s|\\[nrt])" if kind == "quoted" else r"\s"
-    before, behind = re.compile(rf"{blank}*+\Z"), re.compile(rf"{blank}*+")
+    blank = r"(?:\s|\\[nrt])" if kind in ("quoted", "json") else r"\s"
+    behind = re.compile(rf"{blank}*+")
     for n, piece in enumerate(pieces):
         if not piece.word:
             continue
         left, right = piece.start, piece.end
         neighbour = pieces[n - 1] if n else piece
         if not neighbour.word and text[piece.start + 2] == "~":
-            rest = before.sub("", text[neighbour.start : neighbour.end])
-            left = neighbour.start + len(rest)
+            left = _before_blanks(text, neighbour.start, neighbour.end, kind)
             pieces[n - 1] = neighbour._replace(end=left)
         neighbour = pieces[n + 1] if n + 1 < len(pieces) else piece
         if not neighbour.word and text[piece.end - 2] == "~" and piece.end - piece.start > 4:
@@ -85,6 +91,17 @@ def trim_pieces(text: str, pieces: list[TemplatePiece], kind: str) -> None:
             right = match.end() if match is not None else neighbour.start
             pieces[n + 1] = neighbour._replace(start=right)
         pieces[n] = piece._replace(outer_start=left, outer_end=right)
+
+
+def _before_blanks(text: str, start: int, end: int, kind: str) -> int:
+    """Where the white space begins that ends a text; `\\\\n` is none."""
+    rest = text[start:end]
+    if kind not in ("quoted", "json"):
+        return start + len(rest.rstrip())
+    parts: list[str] = re.findall(r"\\.|[^\\]|\\\Z", rest, re.DOTALL)
+    while parts and (parts[-1].isspace() or parts[-1] in ("\\n", "\\r", "\\t")):
+        parts.pop()
+    return start + sum(map(len, parts))
 
 
 def flush_pieces(text: str, pieces: list[TemplatePiece]) -> None:

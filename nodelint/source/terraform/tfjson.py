@@ -1,7 +1,7 @@
 """Files of Terraform in its JSON syntax, as blocks and expressions of HCL.
 
-Source of the mapping: Terraform's language, "JSON Configuration Syntax". A text is a template; `\\"` within its one
-`${}` is a quote of the expression. What else is escaped beside a `${}` is not known.
+Source of the mapping: Terraform's language, "JSON Configuration Syntax". A text is a template; `\\"` within a
+`${}` is a quote of the expression.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nodelint.source.terraform.hcl import Text, Token
 from nodelint.source.terraform.hclexpr import ExpressionReader, parse_expression, read_template
-from nodelint.source.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
+from nodelint.source.terraform.hcltree import BadExpression, HclExpression
 from nodelint.source.terraform.tffill import JSON_ENDS, TerraformBlock, TerraformFile, blocks_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ _TOKEN = (
     r'(?P<blank>[ \t\r\n\ufeff]+)|(?P<str>"(?:[^"\\\n]|\\.)*+")|(?P<num>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)'
     r"|(?P<id>[a-z]+)|(?P<op>[-{}\[\],:])"
 )
+_CODE = r"((?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}|(?<!%)%\{[^{}]*\})"
+_OPEN_END = r"(?<!\$)\$\{|(?<!%)%\{|\\(?:[/bf]|u[dD][89a-fA-F])"
+"""Code in a text that is not read as such, and escapes that JSON alone has."""
 
 
 def read_file(source: Source) -> TerraformFile:
@@ -69,13 +72,30 @@ def _read_text(text: str, start: int, end: int) -> HclExpression:
         except ValueError:
             raise BadExpression from None
     if "\\" not in written:
-        return HclExpression("template", start, end, ("quoted", read_template(text, start + 1, end - 1, 0, "quoted")))
-    code = re.fullmatch(r'"\$\{((?:[^\\$%]|[$%](?!\{)|\\")*)\}"', written)
-    found = _read_code(text, start + 3, end - 2) if code is not None else None
-    if found is None:
+        return HclExpression("template", start, end, ("quoted", read_template(text, start + 1, end - 1, 0, "json")))
+    shown = _show_quotes(text, start, end)
+    if shown is None:
         return HclExpression("name", start, end, "")  # a name that nothing has: not known
-    piece = TemplatePiece("$", start + 1, end - 1, start + 1, end - 1, found)
-    return HclExpression("template", start, end, ("quoted", (piece,)))
+    return HclExpression("template", start, end, ("quoted", read_template(shown, start + 1, end - 1, 0, "json")))
+
+
+def _show_quotes(text: str, start: int, end: int) -> str | None:
+    """A file in which the code of one text has its quotes in the place of what escapes them, so that places stay.
+
+    None where the text has code in the texts of its code, or escapes that JSON alone has.
+    """
+    parts = re.split(_CODE, text[start:end])
+    if any(re.search(_OPEN_END, part) for part in parts[::2]) or any(
+        re.search(r"[$%]\{.*[$%]\{", part) for part in parts[1::2]
+    ):
+        return None
+    for n, part in enumerate(parts[1::2]):
+        between = part.split('\\"')
+        quotes = (' "', '" ')
+        parts[2 * n + 1] = between[0] + "".join(quotes[k % 2] + rest for k, rest in enumerate(between[1:]))
+        if "\\" in parts[2 * n + 1]:
+            return None
+    return text[:start] + "".join(parts) + text[end:]
 
 
 def _read_code(text: str, start: int, end: int) -> HclExpression | None:
