@@ -132,3 +132,40 @@ def test_both_syntaxes_give_the_same_findings(nodelint: Run, tmp_path: Path, nam
     assert places
     for path, line in places:
         assert "m5.xlrge" in files[path].splitlines()[line - 1]
+
+
+CHART = {"name": "karpenter", "chart": "karpenter", "repository": "oci://public.ecr.aws/karpenter"}
+
+# by name: files that state Karpenter 1.2.1 and Kubernetes 1.31
+STATEMENTS: dict[str, Root] = {
+    "a chart and a cluster": {
+        "main": {
+            "resource": {
+                "helm_release": {"karpenter": {**CHART, "version": "1.2.1"}},
+                "aws_eks_cluster": {"this": {"version": "1.31"}},
+            }
+        }
+    },
+    "variables and locals of other files": {
+        "main": {
+            "resource": {"helm_release": {"karpenter": {**CHART, "version": "${local.chart}"}}},
+            "module": {"eks": {"source": "./eks", "cluster_version": "${var.kubernetes}"}},
+        },
+        "locals": {"locals": {"chart": "${var.given}"}},
+        "variables": {"variable": {"given": {"default": "1.2.1"}, "kubernetes": {"default": "1.31"}}},
+    },
+    "an entry of an object": {
+        "main": {"locals": {"karpenter": {"chart_version": "1.2.1"}, "cluster_version": "1.31"}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize("syntax", ["tf", "tf.json"])
+def test_both_syntaxes_state_the_same_releases(nodelint: Run, tmp_path: Path, name: str, syntax: str) -> None:
+    for path, root in STATEMENTS[name].items():
+        text = write_blocks(root) if syntax == "tf" else json.dumps(root)
+        (tmp_path / f"{path}.{syntax}").write_text(text, encoding="utf-8")
+    (tmp_path / "pool.json").write_text(json.dumps(make_pool(["m5.large"])), encoding="utf-8")
+    last = nodelint("check", ".", cwd=tmp_path).stdout.splitlines()[-1]
+    assert "for Karpenter 1.2.1, Kubernetes 1.31" in last

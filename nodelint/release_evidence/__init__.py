@@ -19,7 +19,7 @@ _LARGEST = 4 << 20
 
 _YAML = (".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock")
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
-_HCL = (".tf", ".tofu", ".tfvars", ".hcl")
+_HCL = (".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json")
 
 _SET_ASIDE = frozenset(
     {

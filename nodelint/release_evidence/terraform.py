@@ -11,7 +11,13 @@ from nodelint.release_evidence.evidence import DEFAULT, LOOSE, STATED, About, Ev
 from nodelint.source.terraform.hcl import Text, Token
 from nodelint.tuples import NamedTuple
 
-MODULE_FILES = (".tf", ".tofu", ".tfvars")
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.source.terraform.hcltree import HclExpression
+
+_JSON = (".tf.json", ".tofu.json")
+MODULE_FILES = (".tf", ".tofu", ".tfvars", *_JSON)
 _KARPENTER = r"(?i)karpenter[_-]?(?:(?:helm|chart|release|crd|controller|app|addon|image)[_-]?)*(?:version|tag)"
 _KUBERNETES = r"(?:(?:eks|k8s|kubernetes|cluster)[_-])+version"
 _HOLDERS = r"karpenter(?:_helm_config|_helm|_config|_addon|_values|_chart)?"
@@ -72,6 +78,31 @@ def assigned(text: str) -> Iterator[Assigned]:
             words.append(kind)
 
 
+def _list_assigned(path: str, text: str) -> Iterator[Assigned]:
+    """All that a file of a module assigns, in either syntax."""
+    if not path.endswith(_JSON):
+        yield from assigned(text)
+        return
+    from nodelint.source import Source
+    from nodelint.source.terraform.tfjson import read_file
+
+    blocks = read_file(Source(path, text)).blocks
+    pending: list[tuple[tuple[tuple[str, ...], ...], HclExpression]] = [
+        (((block.kind, *block.names),), block.body) for block in blocks if block.body is not None
+    ]
+    while pending:
+        around, body = pending.pop()
+        for key, value in zip(body.parts[::2], body.parts[1::2], strict=True):
+            if value.kind == "object":
+                pending.append(((*around, (str(key.value),)), value))
+                continue
+            through = re.fullmatch(r'"\$\{(var|local)\.([\w-]+)\}"', text[value.start : value.end])
+            literal = str(value.value) if value.kind == "literal" else None
+            if literal is not None or through is not None:
+                refers = (through[1], through[2]) if through is not None else None
+                yield Assigned(around, body.start, str(key.value), value.start, literal, refers)
+
+
 def _value(text: str, tokens: list[Token], index: int) -> tuple[str | None, _Key | None]:
     """A literal, or the variable or local that stands alone in its place."""
     first = tokens[index]
@@ -98,7 +129,7 @@ class Module:
         self.text = text
         self.evidence: list[Evidence] = []
         self.references: list[Reference] = []
-        found = list(assigned(text))
+        found = list(_list_assigned(path, text))
         blocks: dict[int, dict[str, Assigned]] = {}
         for item in found:
             blocks.setdefault(item.block, {})[item.key] = item
@@ -200,7 +231,7 @@ def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, l
     for name in names:
         path = f"{folder}/{name}" if folder else name
         text = read(path)
-        for assignment in assigned(text) if text is not None else ():
+        for assignment in _list_assigned(path, text) if text is not None else ():
             block = assignment.blocks[-1] if assignment.blocks else ()
             if name.endswith(".tfvars"):
                 key = ("var", assignment.key) if not assignment.blocks else None

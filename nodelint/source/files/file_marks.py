@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_HCL = (".tf", ".tofu", ".tfvars", ".hcl")
+_HCL = (".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json")
 
 # One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
