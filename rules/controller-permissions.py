@@ -101,7 +101,8 @@ For a class with `role` Karpenter makes an instance profile, puts the role into 
 the time of the Provisioner, when nodes took an instance profile that was there, let it do none of that: the class
 never becomes ready (`InstanceProfileReady`), and no node is launched. Images are looked up by `ec2:DescribeImages`,
 also for an alias. The rule reads policies that grant `ec2:CreateFleet` and `iam:PassRole` in one file of Terraform,
-counts what any file of the run grants, wildcards too, and is silent beside a class with `instanceProfile`.
+counts what any file of the run grants, wildcards too, and is silent beside a class with `instanceProfile` and beside
+a module that makes the policy.
 
 ```yaml bad
 # file: karpenter.tf
@@ -171,6 +172,7 @@ LISTS_PROFILES = releases.Version(1, 7, 0)
 _ACTION = re.compile(r"""["']((?:ec2|iam):[A-Za-z*?]+)["']""")
 _EVERYTHING = re.compile(
     r"""(?i)\bactions?["']?\s*+[=:]\s*+\[?\s*+["']\*["']|(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess"""
+    r"|\battach_karpenter"
 )
 _ALWAYS = (
     "ec2:DescribeImages",
@@ -249,9 +251,12 @@ def _check_written(source: Source, context: Context) -> Findings:
     if not classes:
         return
     files = [file.text for file in context.files or (source,)]
-    if any(_EVERYTHING.search(text) for text in files):
+    called = {name for text in files if "module" in text for name in _SOURCE.findall(text)}
+    if any(_EVERYTHING.search(text) for text in files) or any(map(support.policy_module, called)):
         return
     patterns = {pattern.lower() for text in files for pattern in _ACTION.findall(text)}
+    if "ec2:createfleet" not in patterns:
+        return  # the actions are written in a form that is not read
     by_role = all(obj.node.find("spec", "role") and not obj.node.find("spec", "instanceProfile") for obj in classes)
     required = (*_ALWAYS, *(_FOR_ROLE if by_role else ()))
     lacking = [name for name in required if not any(_matches(pattern, name) for pattern in patterns)]

@@ -439,6 +439,8 @@ PROFILES = ("CreateInstanceProfile", "AddRoleToInstanceProfile", "GetInstancePro
         ("", "\n".join(f'# karpenter "iam:{name}"' for name in PROFILES), False, None),
         ("", "# karpenter arn:aws:iam::aws:policy/AdministratorAccess", False, None),
         ("", '# karpenter\nactions = ["*"]', False, None),
+        ("", "# karpenter\nattach_karpenter_controller_policy = true", False, None),
+        ("", f'module "karpenter" {{\n  source = "{EKS_MODULE}"\n}}\n', False, None),
         ("", "", True, None),
     ],
 )
