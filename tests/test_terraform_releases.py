@@ -71,9 +71,14 @@ WAYS = {
 }
 
 
-def install(folder: Path, body: str, files: Mapping[str, str]) -> None:
+def release_files(body: str, files: Mapping[str, str]) -> dict[str, str]:
+    """A chart, and a module that installs it."""
     release = f'\nresource "helm_release" "pools" {{\n  name  = "pools"\n  chart = "./chart"\n  {body}\n}}\n'
-    for path, text in {**CHART, **files, "m.tf": release}.items():
+    return {**CHART, **files, "m.tf": release}
+
+
+def install(folder: Path, body: str, files: Mapping[str, str]) -> None:
+    for path, text in release_files(body, files).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
 
