@@ -61,6 +61,18 @@ resource "helm_release" "karpenter" {{
   }}
 }}
 """
+
+
+def write_json(policy: str, gate: str) -> str:
+    """The same release of Helm in Terraform's JSON."""
+    given = [
+        {"name": "settings.minValuesPolicy", "value": policy},
+        {"name": "settings.featureGates.staticCapacity", "value": gate},
+    ]
+    release = {"chart": "karpenter", "version": str(NEWEST), "set": given}
+    return json.dumps({"resource": {"helm_release": {"karpenter": release}}})
+
+
 DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -86,6 +98,7 @@ def settings_files(policy: str, gate: str) -> dict[str, tuple[str, str]]:
         "values": ("values.yaml", f"settings: {settings}\n"),
         "argo": ("app.yaml", ARGO.format(**stated)),
         "terraform": ("main.tf", TERRAFORM.format(**stated)),
+        "terraform in JSON": ("main.tf.json", write_json(policy, gate)),
         "deployment": ("deployment.yaml", DEPLOYMENT.format(**stated)),
     }
 

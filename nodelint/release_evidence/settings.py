@@ -105,8 +105,8 @@ def stated_settings(source: Source) -> Iterator[StatedSetting]:
             yield StatedSetting(folders, True, gate, state)
 
 
-_TERRAFORM = (".tf", ".tofu", ".hcl")
-_SET = re.compile(r'\bname\s*+=\s*+"(settings\.[\w.]+)"\s*+,?\s*+value\s*+=\s*+"?([\w.=,%-]+)"?')
+_TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
+_SET = re.compile(r'\bname"?\s*+[=:]\s*+"(settings\.[\w.]+)"\s*+,?\s*+"?value"?\s*+[=:]\s*+"?([\w.=,%-]+)"?')
 """A `set` of Terraform's helm_release: the path of a value of the chart, and the value."""
 
 
