@@ -72,6 +72,10 @@ ROOTS: dict[str, Root] = {
     "a text of lines with a loop": {
         "main": make_text('%{ for x in ["m5.xlrge", "m5.large"] }"${x}",%{ endfor }') | variable("pool")
     },
+    "a list of which a part is not known": {
+        "main": make_resource(make_pool('${concat(var.given, ["m5.xlrge", "m5.large"])}', "${lower(var.name)}"))
+        | {"variable": {"given": {}, "name": {"default": "a"}}}
+    },
     "what is not known": {
         "main": make_resource(make_pool(["${var.given}", "m5.xlrge"])) | {"variable": {"given": {}}}
     },

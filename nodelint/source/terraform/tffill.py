@@ -215,6 +215,7 @@ class FileFiller:
         self.writer = FillWriter(evaluator)
         self.declares = False
         self.is_json = self.writer.source.path.endswith(JSON_ENDS)
+        self.partly_printed = ("concat",) if self.is_json else ("concat", "merge")
 
     def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
         """The file with some of its blocks filled in. Raises `EvaluationLimit`."""
@@ -267,13 +268,9 @@ class FileFiller:
 
     def reads_manifests(self, expression: HclExpression) -> bool:
         """Whether a text of JSON is an expression that stands for manifests of a file."""
-        if expression.kind != "template" or not isinstance(expression.value, tuple):
-            return False
-        pieces: Sequence[TemplatePiece] = expression.value[1]
-        inner = pieces[0].expression if len(pieces) == 1 else None
-        return (
-            inner is not None and inner.kind == "call" and inner.value in _LEFT and self.holds_manifests(expression)
-        )
+        inner = _take_only_code(expression) if expression.kind == "template" else expression
+        is_read = inner is not expression and inner.kind == "call" and inner.value in _LEFT
+        return is_read and self.holds_manifests(expression)
 
     def holds_manifests(self, expression: HclExpression) -> bool:
         """Whether an expression stands for manifests of a file, which are judged there."""
@@ -325,12 +322,9 @@ class FileFiller:
             if expression.kind == "call" and expression.value == "merge" and not self.declares:
                 for part in expression.parts:  # what is merged with something unknown is no object by itself
                     self.used.update(_objects_in(evaluator.value(part)))
-            if (
-                expression.kind == "call"
-                and expression.value in ("concat", "merge")
-                and not (self.declares or self.is_json)
-            ):
-                self.partly_known(expression, evaluator)
+            inner = _take_only_code(expression) if self.is_json else expression
+            if inner.kind == "call" and inner.value in self.partly_printed and not self.declares:
+                self.partly_known(inner, expression, evaluator)
             return
         made = set(_objects_in(value))
         if made and self.declares:
@@ -343,8 +337,11 @@ class FileFiller:
         writer.at = expression.end
         self.used |= made
 
-    def partly_known(self, expression: HclExpression, evaluator: Evaluator) -> None:
-        """Write a list or object of which an argument is not known: what is known, and a place for the rest."""
+    def partly_known(self, expression: HclExpression, around: HclExpression, evaluator: Evaluator) -> None:
+        """Write a list or object of which an argument is not known: what is known, and a place for the rest.
+
+        It stands in the place of `around`: in JSON that is the text around the code.
+        """
         kind = "sequence" if expression.value == "concat" else "mapping"
         values = [evaluator.value(part) for part in expression.parts if part.kind != "spread"]
         if len(values) < len(expression.parts) or all(value.kind != kind for value in values):
@@ -363,16 +360,23 @@ class FileFiller:
         else:
             whole = mapping(at, ((e.name or "", e.key, e.value) for value in values for e in value.entries))
         writer = self.writer
-        writer.copy_to(expression.start)
-        code = writer.code_at(expression.start, expression.end)
-        pieces = list(json_pieces(whole, _unknown_text))
+        writer.copy_to(around.start)
+        code = writer.code_at(around.start, around.end)
+        pieces = list(json_pieces(whole, _unknown_json if self.is_json else _unknown_text))
         if kind == "mapping":
             assert unknown is not None
             rest = _unknown_text(unknown)
             pieces[-1:] = [(f", ({rest}) = {rest}", at), pieces[-1]]
         for text, node in pieces:
-            writer.add(escaped(text), expression.start, code, node)
-        writer.at = expression.end
+            writer.add(escaped(text), around.start, code, node)
+        writer.at = around.end
+
+
+def _take_only_code(expression: HclExpression) -> HclExpression:
+    """The code that a text of JSON consists of; the text itself where it holds more."""
+    pieces: Sequence[TemplatePiece] = expression.value[1] if isinstance(expression.value, tuple) else ()
+    inner = pieces[0].expression if len(pieces) == 1 else None
+    return expression if inner is None else inner
 
 
 def _unknown_text(node: Node) -> str:
