@@ -107,7 +107,8 @@ def visible_state(project: Project, state: State) -> dict[str, Any]:
                 for result in view.results(buffer)
             ]
             found[buffer.uri] = diagnostics(view, buffer), edits
-        found[view.home] = [(s.rule, s.path, s.object and s.object.label, s.reason) for s in view.report.skipped]
+        skips = [(s.rule, s.path, s.object and s.object.label, s.reason) for s in view.report.skipped]
+        found[view.home] = sorted(skips, key=repr)  # which was judged first, an editor shows nowhere
     return found
 
 
