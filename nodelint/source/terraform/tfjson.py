@@ -38,7 +38,9 @@ def read_file(source: Source) -> TerraformFile:
     words = Text(source.text, 0, 0)
     try:
         words.tokens = list(_tokens(source.text))
-        whole = _JsonReader(source.text, words.tokens, ()).expression(0)
+        reader = _JsonReader(source.text, words.tokens, ())
+        reader.show_quotes()
+        whole = reader.expression(0)
         return TerraformFile(source, words, tuple(_blocks(source.text, whole)))
     except BadExpression:
         return TerraformFile(source, words, ())
@@ -57,34 +59,47 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 class _JsonReader(ExpressionReader):
+    shown = ""
+    """The file in which code has its quotes in the place of what escapes them, so that places stay."""
+    unread: frozenset[int] = frozenset()
+    """Where texts begin whose code is not read."""
+
+    def show_quotes(self) -> None:
+        """Work out `shown` and `unread`, once for the file."""
+        parts, unread, at = [], set(), 0
+        for token in self.tokens:
+            written = self.text[token.start : token.end] if token.kind == "str" else ""
+            if "\\" in written and ("${" in written or "%{" in written):
+                shown = _show_quotes(written)
+                if shown is None:
+                    unread.add(token.start)
+                else:
+                    parts += [self.text[at : token.start], shown]
+                    at = token.end
+        self.shown, self.unread = "".join([*parts, self.text[at:]]), frozenset(unread)
+
     def primary(self, depth: int) -> HclExpression:
         if self.peek() != "str":
             return super().primary(depth)
-        token = self.take("str")
-        return _read_text(self.text, token.start, token.end)
+        _, start, end = self.take("str")
+        written = self.text[start:end]
+        if "${" not in written and "%{" not in written:
+            try:
+                return HclExpression("literal", start, end, json.loads(written))
+            except ValueError:
+                raise BadExpression from None
+        if start in self.unread:
+            return HclExpression("name", start, end, "")  # a name that nothing has: not known
+        pieces = read_template(self.shown, start + 1, end - 1, 0, "json")
+        return HclExpression("template", start, end, ("quoted", pieces))
 
 
-def _read_text(text: str, start: int, end: int) -> HclExpression:
-    written = text[start:end]
-    if "${" not in written and "%{" not in written:
-        try:
-            return HclExpression("literal", start, end, json.loads(written))
-        except ValueError:
-            raise BadExpression from None
-    if "\\" not in written:
-        return HclExpression("template", start, end, ("quoted", read_template(text, start + 1, end - 1, 0, "json")))
-    shown = _show_quotes(text, start, end)
-    if shown is None:
-        return HclExpression("name", start, end, "")  # a name that nothing has: not known
-    return HclExpression("template", start, end, ("quoted", read_template(shown, start + 1, end - 1, 0, "json")))
-
-
-def _show_quotes(text: str, start: int, end: int) -> str | None:
-    """A file in which the code of one text has its quotes in the place of what escapes them, so that places stay.
+def _show_quotes(written: str) -> str | None:
+    """A text whose code has its quotes in the place of what escapes them.
 
     None where the text has code in the texts of its code, or escapes that JSON alone has.
     """
-    parts = re.split(_CODE, text[start:end])
+    parts = re.split(_CODE, written)
     if any(re.search(_OPEN_END, part) for part in parts[::2]) or any(
         re.search(r"[$%]\{.*[$%]\{", part) for part in parts[1::2]
     ):
@@ -95,7 +110,7 @@ def _show_quotes(text: str, start: int, end: int) -> str | None:
         parts[2 * n + 1] = between[0] + "".join(quotes[k % 2] + rest for k, rest in enumerate(between[1:]))
         if "\\" in parts[2 * n + 1]:
             return None
-    return text[:start] + "".join(parts) + text[end:]
+    return "".join(parts)
 
 
 def _read_code(text: str, start: int, end: int) -> HclExpression | None:
