@@ -518,3 +518,35 @@ def test_without_live_there_is_no_roll(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path / "new" / "a.yaml", BOTH.replace("key: fast", "key: slow"))
     done = nodelint("plan", "--old", "old", "new", "--format", "json", env=NOW)
     assert "roll" not in json.loads(done.stdout)["nodePools"][0]
+
+
+LINE = "        - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n"
+TEMPLATES = {
+    "set": ('{{- $_ := set .Values "arch" "amd64" }}\n', LINE.replace("amd64", "{{ .Values.arch }}")),
+    "file": ("", '{{ .Files.Get "requirements.yaml" | indent 8 }}\n'),
+}
+"""What stands above a pool, and in its requirements: values that are not known before Helm runs."""
+
+
+def put_chart(folder: Path, above: str, requirements: str) -> None:
+    pool = POOL[: POOL.index("      requirements:\n")] + "      requirements:\n"
+    put(folder / "Chart.yaml", "apiVersion: v2\nname: pools\nversion: 1.0.0\n")
+    put(folder / "values.yaml", "{}\n")
+    put(folder / "templates" / "pool.yaml", above + pool + requirements)
+    put(folder / "requirements.yaml", LINE.lstrip())
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_what_a_template_takes_from_elsewhere_is_not_called_unchanged(
+    nodelint: Run, tmp_path: Path, name: str
+) -> None:
+    for side in ("old", "new"):
+        put_chart(tmp_path / side, *TEMPLATES[name])
+    put(tmp_path / "new" / "Chart.yaml", "apiVersion: v2\nname: pools\nversion: 1.0.1\n")
+    done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
+    assert done.returncode == 0 and "No node is replaced" in done.stdout
+    for path in ("templates/pool.yaml", "requirements.yaml"):
+        file = tmp_path / "new" / path
+        file.write_text(file.read_text(encoding="utf-8").replace("amd64", "arm64"), encoding="utf-8")
+    done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
+    assert done.returncode == 1 and "Not compared: 1 place, 1 of which changed" in done.stdout

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nodelint.model.documents import objects
-from nodelint.plan.uncompared import Uncompared
+from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
 from nodelint.source import Node, Source
+from nodelint.source.files import safe_read
+from nodelint.source.templates.charts import chart_of
 
 if TYPE_CHECKING:
     from nodelint.commands._revisions import Read
+    from nodelint.model.manifest import Object
 
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
 """Keys that pools and classes have, and charts that make these take from their values."""
@@ -37,6 +40,46 @@ def changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
         yield Uncompared(at, os.path.basename(place), reason, True)
 
 
+def changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
+    """Objects of which a value is not known that their template takes from files of its chart, where these differ."""
+    others = {chart: _read_files(chart) for chart in _list_charts(was)}
+    before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
+    for chart, obj in _list_charts(new).items():
+        old = before.get(os.path.relpath(chart, new.root))
+        if old is not None and old != _read_files(chart):
+            reason = "a file of its chart changes that its template may take in with `.Files`"
+            yield Uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
+
+
+def _list_charts(side: Read) -> dict[str, Object]:
+    """The folders of charts that have such an object, each with one of these."""
+    found = {}
+    for obj in side.inventory.objects():
+        chart = chart_of(obj.source.path) if obj.source.masked and holds_unknown(obj) else None
+        if chart is not None and any(".Files" in code for code in codes_of(obj, whole=True)):
+            found[os.path.abspath(chart)] = obj
+    return found
+
+
+def _read_files(chart: str) -> dict[str, bytes]:
+    """The files of a chart that `.Files` gives: no templates, and nothing that Helm reads itself; not too many."""
+    found: dict[str, bytes] = {}
+    for folder, _, names in os.walk(chart):
+        below = os.path.relpath(folder, chart)
+        if below.split(os.sep)[0] in ("templates", "charts") or len(found) > _MOST_FILES:
+            continue
+        for name in names:
+            if below == os.curdir and name in _OF_HELM:
+                continue
+            try:
+                found[os.path.join(below, name)] = safe_read.read(os.path.join(folder, name), _LARGEST, within=chart)
+            except OSError:
+                continue
+    return found
+
+
+_MOST_FILES, _LARGEST = 1000, 1 << 20
+_OF_HELM = ("Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json", ".helmignore")
 _Values = tuple[list[Node], Counter[str]]
 _NOTHING: _Values = ([], Counter())
 

@@ -10,7 +10,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Retired, ser
 from nodelint.model.releases import Version
 from nodelint.plan.matching import Pair, is_same, written_name
 from nodelint.plan.unread import UnreadFile
-from nodelint.source import Node
+from nodelint.source import UNKNOWN, Node
 from nodelint.tuples import NamedTuple
 
 _OPENED = r"\{\{|\{%|<%|%\{"
@@ -53,13 +53,23 @@ def of_templates(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
     for pair in pairs:
         if pair.old is None or pair.new is None or not (pair.old.source.masked or pair.new.source.masked):
             continue
-        if codes_of(pair.old) != codes_of(pair.new):
+        whole = holds_unknown(pair.old) or holds_unknown(pair.new)
+        if codes_of(pair.old, whole) != codes_of(pair.new, whole):
             yield Uncompared(pair.new.name_node, _label(pair.new), "template code in it changes", True)
 
 
-def codes_of(obj: Object) -> list[str]:
-    """The template code inside of an object, in the order of the text."""
-    text = obj.source.text[obj.node.start : obj.node.end]
+def holds_unknown(obj: Object) -> bool:
+    """Whether a value of an object is not known."""
+    return any(node.value is UNKNOWN for node in obj.node.walk())
+
+
+def codes_of(obj: Object, whole: bool = False) -> list[str]:
+    """The template code inside of an object, in the order of the text; of its `whole` document, if asked for.
+
+    Code above an object may set what its values are, and code behind its last key is the value of that.
+    """
+    around = obj.document if whole else obj.node
+    text = obj.source.text[around.start : around.end]
     opened = re.compile(_OPENED)
     codes: list[str] = []
     unclosed: set[str] = set()  # looked for once, not from each place again
