@@ -63,6 +63,18 @@ WAYS = {
         {"locals.tf": 'locals {\n  type = "m5.xlrge"\n}\n'},
         "locals.tf:2",
     ),
+    "dynamic": (
+        'dynamic "set" {\n    for_each = local.given\n    content {\n      name  = set.key\n      value = set.value\n'
+        '    }\n  }\n  dynamic "postrender" {\n    for_each = []\n    content {}\n  }',
+        {"locals.tf": 'locals {\n  given = { "types[0]" = "m5.xlrge" }\n}\n'},
+        "locals.tf:2",
+    ),
+    "dynamic, over a list of objects": (
+        'dynamic "set_list" {\n    for_each = [{ n = "types", v = ["m5.xlrge"] }]\n    content {\n'
+        "      name  = set_list.value.n\n      value = set_list.value.v\n    }\n  }",
+        {},
+        "m.tf:6",
+    ),
     "a later one over an earlier one": (
         'values = [yamlencode({ types = ["m5.xxlarge"] }), yamlencode({ types = ["m5.xlrge"] })]',
         {},
@@ -99,6 +111,8 @@ def test_a_chart_is_judged_with_what_terraform_gives_it(nodelint: Run, tmp_path:
         "values = [var.values]",
         "values = concat([], var.values)",
         'dynamic "set" {\n    for_each = var.given\n    content {\n      name = set.key\n    }\n  }',
+        'dynamic "set" {\n    for_each = { "types[0]" = "m5.xlrge" }\n    iterator = one\n    content {\n'
+        "      name = one.key\n      value = one.value\n    }\n  }",
         "set = var.given",
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 
 from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_of, read_setting
@@ -14,8 +15,15 @@ from nodelint.source.placeholders import holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.tfeval import EvaluationLimit
-from nodelint.source.terraform.tffill import BlockAttribute, TerraformBlock, TerraformFile, attributes_of, instances
-from nodelint.source.terraform.tfnodes import TextNode, is_unknown
+from nodelint.source.terraform.tffill import (
+    BlockAttribute,
+    TerraformBlock,
+    TerraformFile,
+    attributes_of,
+    blocks_of,
+    instances,
+)
+from nodelint.source.terraform.tfnodes import TextNode, is_unknown, items_of, mapping
 from nodelint.source.terraform.tftemplate import Evaluator
 from nodelint.source.terraform.tfvalues import Modules, TerraformModule
 from nodelint.source.yaml.compose import compose
@@ -87,7 +95,8 @@ def _layers_of(
 ) -> list[ValuesLayer] | None:
     """What a release gives, the weakest first; None where some of it is not known."""
     layers: list[ValuesLayer] = []
-    if 'dynamic "set' in file.source.text[block.start : block.end]:
+    repeated = _read_repeated(file, block, evaluator)
+    if repeated is None:
         return None
     outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
     values = outer.get("values")
@@ -106,7 +115,7 @@ def _layers_of(
     if [attribute.name for attribute in inner] != ["name", "value"] * (len(inner) // 2):
         return None
     nodes = [evaluator.value(attribute.value) for attribute in inner]
-    pairs += zip(nodes[::2], nodes[1::2], strict=True)
+    pairs += [*zip(nodes[::2], nodes[1::2], strict=True), *repeated]
     for name, value in pairs:
         layer = None
         if name is not None and value is not None and isinstance(name.value, str):
@@ -115,6 +124,32 @@ def _layers_of(
             return None
         layers.append(layer)
     return layers
+
+
+def _read_repeated(
+    file: TerraformFile, block: TerraformBlock, evaluator: Evaluator
+) -> list[tuple[Node | None, Node | None]] | None:
+    """The names and values that `dynamic` blocks set; None where it is not known how often, or more is in them."""
+    found: list[tuple[Node | None, Node | None]] = []
+    words = copy(file.words)
+    words.tokens = list(block.tokens)
+    for inner in blocks_of(words):
+        if inner.kind != "dynamic" or inner.names not in [(name,) for name in _SETTERS]:
+            continue
+        given = list(attributes_of(file.words, inner))
+        outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+        content = {attribute.name: attribute.value for attribute in given if attribute.depth == 1}
+        if set(outer) != {"for_each"}:
+            return None
+        over = evaluator.value(outer["for_each"])
+        pairs = items_of(over)
+        if pairs is None or is_unknown(over) or not {"name", "value"} <= content.keys():
+            return None
+        for key, item in pairs:
+            at = evaluator.place(outer["for_each"])
+            inside = evaluator.inside({inner.names[0]: mapping(at, (("key", at, key), ("value", at, item)))})
+            found.append((inside.value(content["name"]), inside.value(content["value"])))
+    return found
 
 
 def _merge_into(given: Node, whole: Node) -> Node:
