@@ -219,7 +219,7 @@ def test_the_parser_alone_and_the_package_after_it(tmp_path: Path) -> None:
         "import sys\nfrom nodelint.source.yaml.libyaml import libyaml\nalone = libyaml()\n"
         "assert not {'ruamel.yaml', 'ruamel.yaml.constructor'} & set(sys.modules)\n"
         "from ruamel.yaml import YAML\nassert YAML(typ='safe').load('a: [1]') == {'a': [1]}\n"
-        "try: YAML(typ='safe').load('a: [1')\nexcept alone.YAMLError: print('refused')\n"
+        "try: YAML(typ='safe').load('a: [1')\nexcept alone.error: print('refused')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"

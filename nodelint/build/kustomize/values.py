@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.source import UNKNOWN, Node
+from nodelint.source.yaml.libyaml import END_OF_STREAM, SCALAR, libyaml
 from nodelint.source.yaml.scalars import reads_as_text, resolve
 from nodelint.tuples import NamedTuple
 
@@ -270,14 +271,12 @@ def written_text(node: Node) -> str:
         return node.value
     if node.style == "plain":
         return node.text
-    from nodelint.source.yaml.libyaml import libyaml
-
-    ruamel = libyaml()
+    parser = libyaml()
     try:
-        parser = ruamel.CParser(node.text + "\n")
-        while not isinstance(event := parser.get_event(), ruamel.StreamEndEvent):
-            if isinstance(event, ruamel.ScalarEvent):
-                return str(event.value)
-    except ruamel.YAMLError:
+        next_event = parser.read_events(node.text + "\n")
+        while (event := next_event())[0] != END_OF_STREAM:
+            if event[0] == SCALAR:
+                return event[3]
+    except parser.error:
         pass
     return node.unquoted

@@ -166,35 +166,43 @@ class _Block:
             return
         joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
         self.files, self.size = [], 0
-        marks = Marks(joined)
-        wanted = found.also is not None or marks.buffers or _is_marked(joined) or joined.find(b"\0") >= 0
-        for file, data in files:
-            if may_make_pods(file, data):
-                found.workloads.append(file)
-            if marks.may_install_charts(file, data):
-                found.releases.append(file)
-            if marks.flux and data.find(FLUX_KUSTOMIZATION) >= 0:
-                found.kustomizing.append(file)
-            if marks.buffers and marks.may_hold_buffers(data):
-                found.buffers.append(file)
-            if marks.node_group_parts and marks.may_state_node_groups(data):
-                found.node_groups.append(file)
-            ours = wanted and _is_wanted(data, found)
-            states = marks.may_state(file, data, ours)
-            if not ours and not states:
-                continue
-            from nodelint.source import Source
+        marks = Marks(joined, "\n".join([file for file, _ in files]))
+        # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
+        found.workloads += [file for file, data in files if may_make_pods(file, data)]
+        if marks.releases or marks.helmfiles:
+            found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
+        if marks.flux:
+            found.kustomizing += [file for file, data in files if data.find(FLUX_KUSTOMIZATION) >= 0]
+        if marks.buffers:
+            found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
+        if marks.node_group_parts:
+            found.node_groups += [file for file, data in files if marks.may_state_node_groups(data)]
+        karpenter = _is_marked(joined) or joined.find(b"\0") >= 0
+        if karpenter or marks.buffers or found.also is not None:
+            for file, data in files:
+                ours = _is_wanted(data, found)
+                if ours or (marks.may_be_stated and marks.may_state(file, data, ours)):
+                    self._take(file, data, ours, marks)
+        elif marks.may_be_stated:
+            for file, data in files:
+                if marks.may_state(file, data, False):
+                    self._take(file, data, False, marks)
 
-            # A file whose name is a dash is not standard input.
-            path, also = _display_path(file), (found.also or find_buffers(data)) if ours else None
-            source = self._copy_known(path, data) if also is None else None
-            if source is None:
-                source = Source.from_bytes(path, data, also)
-            if ours:
-                source.part = is_patch(file)
-                found.sources.append(source)
-            if states:
-                found.stating.append(source)
+    def _take(self, file: str, data: bytes, ours: bool, marks: Marks) -> None:
+        """Read a file that concerns Karpenter, or may state a release."""
+        from nodelint.source import Source
+
+        found = self.found
+        # A file whose name is a dash is not standard input.
+        path, also = _display_path(file), (found.also or find_buffers(data)) if ours else None
+        source = self._copy_known(path, data) if also is None else None
+        if source is None:
+            source = Source.from_bytes(path, data, also)
+        if ours:
+            source.part = is_patch(file)
+            found.sources.append(source)
+        if marks.may_state(file, data, ours):
+            found.stating.append(source)
 
     def _copy_known(self, path: str, data: bytes) -> Source | None:
         known = self.known.get(data)

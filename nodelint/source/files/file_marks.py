@@ -6,8 +6,10 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import AnyStr
 
 _HCL = (".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json")
+_IN_NAMES_OF_HCL = (".tf", ".tofu", ".hcl")
 
 # One of these is in a file that states a release of Karpenter, beside the mark.
 _STATES = (
@@ -24,7 +26,7 @@ _WORKLOADS = (
 # An Application of Argo CD gives values below `helm`. A long mark is found sooner than a short one, so it goes first.
 # A helmfile is known by its name.
 _HELMFILE, _CHART_KEY = "helmfile", b"chart:"
-_HELM, _RELEASES = b"helm", (b"argoproj.io/", b"helm.toolkit.fluxcd.io/")
+_HELM, _ARGO_CD, _FLUX, _FLUX_RELEASES = b"helm", b"argoproj.io/", b"toolkit.fluxcd.io", b"helm.toolkit.fluxcd.io/"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 FLUX_KUSTOMIZATION = b"kustomize.toolkit.fluxcd.io"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
@@ -34,10 +36,14 @@ NODE_GROUPS = (
     *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
 )
 NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
-_SETTINGS = (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:")
+# These stand below a key of the chart, also where one is set by its path.
+_ABOVE_SETTINGS, _SETTINGS = (
+    b"settings",
+    (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:"),
+)
 
 
-def find_marks(data: bytes, marks: Iterable[bytes]) -> tuple[bytes, ...]:
+def find_marks(data: AnyStr, marks: Iterable[AnyStr]) -> tuple[AnyStr, ...]:
     """Those of some marks that are in a content."""
     return tuple([mark for mark in marks if data.find(mark) >= 0])
 
@@ -48,13 +54,18 @@ class Marks:
     Most marks are in few files. What is not in the joined content of some files is not searched in each of them.
     """
 
-    def __init__(self, block: bytes) -> None:
+    def __init__(self, block: bytes, names: str) -> None:
+        """Search the joined contents of files, and their joined names."""
         self.alone = find_marks(block, _STATES_ALONE)
-        self.settings = find_marks(block, _SETTINGS)
+        self.settings = find_marks(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
-        self.releases = find_marks(block, _RELEASES)
-        self.flux = block.find(FLUX_KUSTOMIZATION) >= 0
+        flux = block.find(_FLUX) >= 0
+        self.releases = find_marks(block, (_ARGO_CD, _FLUX_RELEASES) if flux else (_ARGO_CD,))
+        self.flux = flux and block.find(FLUX_KUSTOMIZATION) >= 0
         self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
+        self.helmfiles = _HELMFILE in names
+        self.may_be_stated = bool(self.alone or self.settings) or find_marks(names, _IN_NAMES_OF_HCL) != ()
+        """Whether a file that does not name Karpenter may state a release."""
 
     def may_state(self, file: str, data: bytes, ours: bool) -> bool:
         """Whether a file may state a release; `ours` says that it names Karpenter."""
@@ -96,7 +107,7 @@ def may_make_pods(file: str, data: bytes) -> bool:
 
 def may_state(file: str, data: bytes, ours: bool) -> bool:
     """Whether a file may state a release; `ours` says that it names Karpenter."""
-    return Marks(data).may_state(file, data, ours)
+    return Marks(data, file).may_state(file, data, ours)
 
 
 def find_buffers(data: bytes) -> str | None:

@@ -21,15 +21,25 @@ from nodelint.source.placeholders import (
     unmask,
 )
 from nodelint.source.syntax_errors import Unreadable, shortened
+from nodelint.source.yaml.libyaml import (
+    ALIAS,
+    DOCUMENT,
+    END_OF_COLLECTION,
+    END_OF_STREAM,
+    MAPPING,
+    SCALAR,
+    SEQUENCE,
+    libyaml,
+)
 from nodelint.source.yaml.scalars import finite, key_name, resolve
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from nodelint.source.nodes import SourceText
+    from nodelint.source.yaml.libyaml import Parser
 
 DEEPEST = 100
 """Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""
@@ -70,17 +80,15 @@ def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: 
     `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that
     nothing is put in the place of a `$`. Raises `Unreadable`.
     """
-    from nodelint.source.yaml.libyaml import libyaml  # here, because most runs of a hook have nothing to parse
-
-    ruamel = libyaml()
+    parser = libyaml()
     escapes = "\\u" in text or "\\/" in text
     if escapes and not masked:
         from nodelint.source.yaml.lenient_yaml import is_json  # here, because escapes are rare
 
         escapes = is_json(text)
     try:
-        return _Composer(source, text, base, masked, literal, escapes).run(ruamel, ruamel.CParser)
-    except (ruamel.YAMLError, UnicodeEncodeError):
+        return _Composer(source, text, base, masked, literal, escapes).run(parser)
+    except (parser.error, UnicodeEncodeError):
         # ruamel.yaml.clib holds libyaml 0.1.7, which refuses `[http://x]`; PyYAML's 0.2.5 is nearer to Go's reader.
         return _compose_again(source, text, base, masked, literal, escapes)
 
@@ -91,10 +99,10 @@ def _compose_again(
     """The same by a newer libyaml, with repairs. Raises `Unreadable`."""
     from nodelint.source.yaml.lenient_yaml import read_repaired
 
-    def read(yaml: Any, parser: Any, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:
+    def read(parser: Parser, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:
         composer = _Composer(source, written, base, masked, literal, escapes)
         composer.restore = restore
-        return composer.run(yaml, parser)
+        return composer.run(parser)
 
     return read_repaired(read, text, base, escapes)
 
@@ -119,46 +127,49 @@ class _Composer:
         )
         """Whether a scalar without tag and anchor is what it reads as: most documents hold no others."""
 
-    def run(self, yaml: Any, parser: Any) -> list[Node | None]:
+    def run(self, parser: Parser) -> list[Node | None]:
         base, source, plainly = self.base, self.source, self.plainly and self.restore is None
-        scalar_event, alias_event, document_start = yaml.ScalarEvent, yaml.AliasEvent, yaml.DocumentStartEvent
-        mapping_start, sequence_start = yaml.MappingStartEvent, yaml.SequenceStartEvent
-        ends, stream_end = (yaml.MappingEndEvent, yaml.SequenceEndEvent), yaml.StreamEndEvent
-        next_event = parser(self.text).get_event
+        next_event = parser.read_events(self.text)
         roots: list[Node | None] = []
         stack: list[_Frame] = []
         frame: _Frame | None = None
-        while (kind := type(event := next_event())) is not stream_end:
-            if kind is scalar_event:
-                raw = event.start_mark.index + base
-                style = _SHORT_STYLES.get(event.style) if plainly else None
-                value = resolve(event.value) if style == "plain" else event.value
-                if style is None or type(value) is float or event.tag is not None or event.anchor is not None:
-                    node = self.scalar(event, frame)
-                    if event.anchor is not None:
-                        self.anchors[event.anchor] = node
+        while True:
+            kind, anchor, tag, text, start, end, form = next_event()
+            if kind == SCALAR:
+                style = _SHORT_STYLES.get(form) if plainly and tag is None and anchor is None else None
+                value = resolve(text) if style == "plain" else text
+                if style is None or type(value) is float:
+                    properties = anchor is not None or tag is not None
+                    node = self.scalar(text, _STYLES[form], start + base, end + base, tag, properties, frame)
+                    node.raw = start + base
+                    if anchor is not None:
+                        self.anchors[anchor] = node
                 else:
-                    node = Node(source, raw, event.end_mark.index + base, "scalar", style, value)
-            elif kind is mapping_start or kind is sequence_start:
-                frame = self.open(event, "mapping" if kind is mapping_start else "sequence", frame, len(stack))
+                    node = Node(source, start + base, end + base, "scalar", style, value)
+            elif kind == MAPPING or kind == SEQUENCE:  # noqa: SIM109 - a tuple takes longer to look through
+                collection: Kind = "mapping" if kind == MAPPING else "sequence"
+                frame = self.open(collection, anchor, tag, start + base, end + base, form, frame, len(stack))
                 stack.append(frame)
                 continue
-            elif kind in ends:
+            elif kind == END_OF_COLLECTION:
                 assert frame is not None
-                node, raw = frame.node, frame.raw
-                self.close(frame, event.end_mark.index + base)
+                node = frame.node
+                self.close(frame, end + base)
+                node.raw = frame.raw
                 stack.pop()
                 frame = stack[-1] if stack else None
-            elif kind is alias_event:
-                raw = event.start_mark.index + base
-                node = self.alias(event.anchor, raw, event.end_mark.index + base, len(stack))
-            elif kind is document_start:
+            elif kind == ALIAS:
+                assert anchor is not None
+                node = self.alias(anchor, start + base, end + base, len(stack))
+                node.raw = start + base
+            elif kind == DOCUMENT:
                 self.anchors = {}
                 roots.append(None)
                 continue
+            elif kind == END_OF_STREAM:
+                break
             else:
                 continue
-            node.raw = raw
             # the node is complete: hand it to what is around it
             if frame is None:
                 roots[-1] = node
@@ -169,17 +180,24 @@ class _Composer:
         self.refuse_marks()
         return roots
 
-    def open(self, event: Any, kind: Kind, around: _Frame | None, depth: int) -> _Frame:
+    def open(
+        self,
+        kind: Kind,
+        anchor: str | None,
+        tag: str | None,
+        raw: int,
+        end: int,
+        flow: bool,
+        around: _Frame | None,
+        depth: int,
+    ) -> _Frame:
         """A mapping or list begins, inside of another or of none."""
-        raw = event.start_mark.index + self.base
         if depth >= DEEPEST:
             raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
         if around is not None and around.key is None and around.node.kind == "mapping":
             raise Unreadable(raw, f"a key has to be a text, and this one is a {_IN_WORDS[kind]}")
-        anchor, tag = event.anchor, event.tag
         start = raw if anchor is None and tag is None else self.after_properties(raw)
-        style: Style = "flow" if event.flow_style else "block"
-        node = Node(self.source, start, event.end_mark.index + self.base, kind, style)
+        node = Node(self.source, start, end, kind, "flow" if flow else "block")
         if tag is not None:
             node.tag = tag
         if anchor is not None:
@@ -200,12 +218,12 @@ class _Composer:
 
     def entry(self, frame: _Frame, key: Node, value: Node) -> None:
         """Take the value of a key."""
-        value.parent, frame.key = frame.node, None
-        value_of_key = key.value
+        mapping, value_of_key = frame.node, key.value
+        value.parent, frame.key = mapping, None
         if value_of_key == "<<" and key.style == "plain" and key.tag in _MERGES:
-            if not frame.node.merges:
-                frame.node.merges = []
-            frame.node.merges.append(MappingEntry(key, value, "<<"))
+            if not mapping.merges:
+                mapping.merges = []
+            mapping.merges.append(MappingEntry(key, value, "<<"))
             return
         if type(value_of_key) is str:
             name: str | None = value_of_key
@@ -215,8 +233,8 @@ class _Composer:
         else:
             name = key_name(value_of_key)
         if name is not None:
-            if name in frame.names and not self.is_alternative(frame.node, key, name):
-                first = frame.node.key(name)
+            if name in frame.names and not self.is_alternative(mapping, key, name):
+                first = mapping.key(name)
                 raise Unreadable(
                     key.start,
                     f"the key `{shortened(name)}` is there twice",
@@ -224,7 +242,7 @@ class _Composer:
                     None if first is None else first.start,
                 )
             frame.names.add(name)
-        frame.node.entries.append(MappingEntry(key, value, name))
+        mapping.entries.append(MappingEntry(key, value, name))
 
     def is_alternative(self, mapping: Node, key: Node, name: str) -> bool:
         """Whether a key that is there twice stands in another branch of a template than before."""
@@ -249,40 +267,42 @@ class _Composer:
                 node.merges = [MappingEntry(node.items[n], node.items[n], None) for n in others]
                 node.items = [item for n, item in enumerate(node.items) if n not in others]
         else:
-            node.end = max([entry.value.end for entry in (*node.entries[-1:], *node.merges[-1:])], default=node.start)
+            node.end = node.entries[-1].value.end if node.entries else node.start
+            if node.merges:
+                node.end = max(node.end, node.merges[-1].value.end)
         if node.merges:
             self.merge(node)
         if frame.anchor is not None:
             self.anchors[frame.anchor] = node
 
-    def scalar(self, event: Any, frame: _Frame | None) -> Node:
-        start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
-        style = _STYLES[event.style]
+    def scalar(
+        self, text: str, style: Style, start: int, end: int, tag: str | None, properties: bool, frame: _Frame | None
+    ) -> Node:
+        """A scalar of any kind; `properties` says that a tag or an anchor stands before it."""
         is_key = frame is not None and frame.key is None and frame.node.kind == "mapping"
-        if event.anchor is not None or event.tag is not None:
+        if properties:
             start = min(self.after_properties(start), end)
-        text = event.value
         if self.restore is not None:
             text = self.restore(text)
         if style == "literal" or style == "folded":
             end = self.block_end(start, end)
             node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
-            if event.tag is not None:
-                _tagged(node, event.tag, text, is_key)
+            if tag is not None:
+                _tagged(node, tag, text, is_key)
             return node
         node = Node(self.source, start, end, "scalar", style, text)
         if not self.live and (
             holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text))
         ):
             node.value = UNKNOWN
-            node.tag = event.tag
+            node.tag = tag
             return node
         if style in ("single", "double"):
             self.hold_quoted(style, start, end)
         if "?" in text and style == "plain" and frame is not None and frame.node.style == "flow":
             raise Unreadable(start, "a `?` cannot stand in a text between brackets; put it in quotes")
-        if event.tag is not None:
-            _tagged(node, event.tag, text, is_key)
+        if tag is not None:
+            _tagged(node, tag, text, is_key)
         elif style == "plain":
             value = node.value = resolve(text)
             if type(value) is float and not finite(value) and not is_key:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nodelint.source.syntax_errors import Unreadable, worded
+from nodelint.source.yaml.libyaml import Parser
 
 if TYPE_CHECKING:
     from nodelint.source.nodes import Node
@@ -22,22 +23,22 @@ _MOST_REPAIRS = 100
 
 
 def read_repaired(
-    read: Callable[[Any, Any, str, Callable[[str], str] | None], list[Node | None]],
+    read: Callable[[Parser, str, Callable[[str], str] | None], list[Node | None]],
     text: str,
     base: int,
     escapes: bool,
 ) -> list[Node | None]:
     """What `read` makes of a text by PyYAML's libyaml, of `text` itself or of one with the same number of characters.
 
-    `read` is given the module, its parser, the text, and what takes a repair back in a scalar. Raises `Unreadable`.
+    `read` is given the parser, the text, and what takes a repair back in a scalar. Raises `Unreadable`.
     """
     import yaml
     import yaml.cyaml
 
-    written = text
+    parser, written = Parser(yaml, yaml.cyaml.CParser), text
     for _ in range(_MOST_REPAIRS):
         try:
-            return read(yaml, yaml.cyaml.CParser, text, None if text is written else _restored)
+            return read(parser, text, None if text is written else _restored)
         except UnicodeEncodeError as error:
             raise worded(error, text, base) from None
         except yaml.YAMLError as error:

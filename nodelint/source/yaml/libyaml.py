@@ -1,98 +1,131 @@
-"""libyaml's parser, without the package around it.
+"""libyaml's parser, without the package around it, and its events as tuples.
 
 The parser is an extension module of ruamel.yaml. When it is loaded, it imports twelve modules of the package, most
 of them for the name of one error that its loader and its emitter raise, and these import the rest: as long as all
-other work on a small file. Its events are classes of their own here: those of the package take three calls for each
-event to make, and one for each look at a tag.
+other work on a small file. It calls the class of each event by a name of its module; functions that give tuples stand
+there instead, since most of the time of parsing went into making objects of classes.
 """
 
 from __future__ import annotations
 
 import sys
-from functools import cache
 from importlib import import_module
 from types import ModuleType
+
+from nodelint.caching import cache
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    Event = tuple[int, str | None, str | None, str, int, int, Any]
+    """Its kind, anchor, tag, the value of a scalar, where it begins and ends, and its style."""
+
+SCALAR, MAPPING, SEQUENCE, END_OF_COLLECTION, ALIAS, DOCUMENT, END_OF_DOCUMENT, STREAM, END_OF_STREAM = range(9)
+"""Kinds of events. The anchor of an alias is its name; the style of a collection is whether it stands in brackets."""
 
 _FOR_ERRORS = ("composer", "constructor", "emitter", "parser", "reader", "representer", "scanner", "serializer")
 """Modules of which the extension takes an error class and nothing else."""
 
 
-class _Event:
-    """What the parser tells of a text, in the fields of the package's events that are looked at."""
-
-    __slots__ = ("anchor", "end_mark", "flow_style", "start_mark", "style", "tag", "value")
+def _scalar(anchor: str | None, tag: str | None, _: Any, value: str, start: Any, end: Any, style: str) -> Event:
+    return SCALAR, anchor, tag, value, start.index, end.index, style
 
 
-class _Scalar(_Event):
-    __slots__ = ()
-
-    def __init__(
-        self, anchor: str | None, tag: str | None, _: Any, value: str, start_mark: Any, end_mark: Any, style: str
-    ) -> None:
-        self.anchor = anchor
-        self.tag = tag
-        self.value = value
-        self.start_mark = start_mark
-        self.end_mark = end_mark
-        self.style = style
+def _mapping(anchor: str | None, tag: str | None, _: Any, start: Any, end: Any, flow: bool) -> Event:
+    return MAPPING, anchor, tag, "", start.index, end.index, flow
 
 
-class _CollectionStart(_Event):
-    __slots__ = ()
-
-    def __init__(
-        self, anchor: str | None, tag: str | None, _: Any, start_mark: Any, end_mark: Any, flow_style: bool
-    ) -> None:
-        self.anchor = anchor
-        self.tag = tag
-        self.start_mark = start_mark
-        self.end_mark = end_mark
-        self.flow_style = flow_style
+def _sequence(anchor: str | None, tag: str | None, _: Any, start: Any, end: Any, flow: bool) -> Event:
+    return SEQUENCE, anchor, tag, "", start.index, end.index, flow
 
 
-class _Alias(_Event):
-    __slots__ = ()
-
-    def __init__(self, anchor: str, start_mark: Any, end_mark: Any) -> None:
-        self.anchor = anchor
-        self.start_mark = start_mark
-        self.end_mark = end_mark
+def _alias(anchor: str, start: Any, end: Any) -> Event:
+    return ALIAS, anchor, None, "", start.index, end.index, None
 
 
-class _Border(_Event):
-    __slots__ = ()
-
-    def __init__(self, start_mark: Any, end_mark: Any, *_: Any) -> None:
-        self.start_mark = start_mark
-        self.end_mark = end_mark
+def _end_of_collection(start: Any, end: Any) -> Event:
+    return END_OF_COLLECTION, None, None, "", start.index, end.index, None
 
 
-_EVENTS = {
-    "ScalarEvent": _Scalar,
-    "AliasEvent": _Alias,
-    "MappingStartEvent": _CollectionStart,
-    "SequenceStartEvent": _CollectionStart,
-    **dict.fromkeys(("MappingEndEvent", "SequenceEndEvent", "DocumentStartEvent", "DocumentEndEvent"), _Border),
-    **dict.fromkeys(("StreamStartEvent", "StreamEndEvent"), _Border),
+def _document(start: Any, end: Any, *_: Any) -> Event:
+    return DOCUMENT, None, None, "", start.index, end.index, None
+
+
+def _end_of_document(start: Any, end: Any, *_: Any) -> Event:
+    return END_OF_DOCUMENT, None, None, "", start.index, end.index, None
+
+
+def _stream(start: Any, end: Any, *_: Any) -> Event:
+    return STREAM, None, None, "", start.index, end.index, None
+
+
+def _end_of_stream(start: Any, end: Any) -> Event:
+    return END_OF_STREAM, None, None, "", start.index, end.index, None
+
+
+_EVENTS: dict[str, Callable[..., Event]] = {
+    "ScalarEvent": _scalar,
+    "MappingStartEvent": _mapping,
+    "SequenceStartEvent": _sequence,
+    "AliasEvent": _alias,
+    "MappingEndEvent": _end_of_collection,
+    "SequenceEndEvent": _end_of_collection,
+    "DocumentStartEvent": _document,
+    "DocumentEndEvent": _end_of_document,
+    "StreamStartEvent": _stream,
+    "StreamEndEvent": _end_of_stream,
 }
-"""The events by their names, each a class of its own with the fields of another."""
+"""What makes the tuple of an event, by the name of its class."""
+_KINDS = {
+    "ScalarEvent": SCALAR,
+    "MappingStartEvent": MAPPING,
+    "SequenceStartEvent": SEQUENCE,
+    "AliasEvent": ALIAS,
+    "MappingEndEvent": END_OF_COLLECTION,
+    "SequenceEndEvent": END_OF_COLLECTION,
+    "DocumentStartEvent": DOCUMENT,
+    "DocumentEndEvent": END_OF_DOCUMENT,
+    "StreamStartEvent": STREAM,
+    "StreamEndEvent": END_OF_STREAM,
+}
+
+
+class Parser:
+    """A libyaml: the error that it raises, and the events of a text."""
+
+    def __init__(self, module: Any, parser: Any) -> None:
+        self.error: type[Exception] = module.YAMLError
+        self._parser = parser
+        self._gives_tuples = getattr(module, "ScalarEvent", None) is _scalar
+
+    def read_events(self, text: str) -> Callable[[], Event]:
+        """What gives the next event of a text each time it is called; it raises `error`."""
+        next_event: Callable[[], Any] = self._parser(text).get_event
+        return next_event if self._gives_tuples else lambda: _as_tuple(next_event())
+
+
+def _as_tuple(event: Any) -> Event:
+    """An object of a package's class as a tuple."""
+    kind = _KINDS[type(event).__name__]
+    anchor, tag, value = getattr(event, "anchor", None), getattr(event, "tag", None), getattr(event, "value", "")
+    style = event.style if kind == SCALAR else getattr(event, "flow_style", None)
+    return kind, anchor, tag, value, event.start_mark.index, event.end_mark.index, style
 
 
 @cache
-def libyaml() -> Any:
-    """The module that holds `CParser`, `YAMLError`, and the classes of events."""
+def libyaml() -> Parser:
+    """The parser of ruamel.yaml's extension."""
     if "ruamel.yaml" in sys.modules or "_ruamel_yaml" in sys.modules:
-        return import_module("_ruamel_yaml")
-    try:
-        return _alone()
-    except ImportError:  # another release of the extension, which takes more
-        return import_module("_ruamel_yaml")
+        module: Any = import_module("_ruamel_yaml")
+    else:
+        try:
+            module = _alone()
+        except ImportError:  # another release of the extension, which takes more
+            module = import_module("_ruamel_yaml")
+    return Parser(module, module.CParser)
 
 
 def _alone() -> ModuleType:
@@ -110,7 +143,7 @@ def _alone() -> ModuleType:
         tokens = stands_in["ruamel.yaml.tokens"] = ModuleType("ruamel.yaml.tokens")
         vars(tokens)["__getattr__"] = _token_class
         events = stands_in["ruamel.yaml.events"] = ModuleType("ruamel.yaml.events")
-        vars(events).update((name, type(name, (kind,), {"__slots__": ()})) for name, kind in _EVENTS.items())
+        vars(events).update(_EVENTS)
         sys.modules.update(stands_in)
         return import_module("_ruamel_yaml")
     finally:
