@@ -139,11 +139,7 @@ class _Composer:
                 style = _SHORT_STYLES.get(form) if plainly and tag is None and anchor is None else None
                 value = resolve(text) if style == "plain" else text
                 if style is None or type(value) is float:
-                    properties = anchor is not None or tag is not None
-                    node = self.scalar(text, _STYLES[form], start + base, end + base, tag, properties, frame)
-                    node.raw = start + base
-                    if anchor is not None:
-                        self.anchors[anchor] = node
+                    node = self.scalar(text, _STYLES[form], start + base, end + base, anchor, tag, frame)
                 else:
                     node = Node(source, start + base, end + base, "scalar", style, value)
             elif kind == MAPPING or kind == SEQUENCE:  # noqa: SIM109 - a tuple takes longer to look through
@@ -161,7 +157,6 @@ class _Composer:
             elif kind == ALIAS:
                 assert anchor is not None
                 node = self.alias(anchor, start + base, end + base, len(stack))
-                node.raw = start + base
             elif kind == DOCUMENT:
                 self.anchors = {}
                 roots.append(None)
@@ -276,21 +271,30 @@ class _Composer:
             self.anchors[frame.anchor] = node
 
     def scalar(
-        self, text: str, style: Style, start: int, end: int, tag: str | None, properties: bool, frame: _Frame | None
+        self,
+        text: str,
+        style: Style,
+        raw: int,
+        end: int,
+        anchor: str | None,
+        tag: str | None,
+        frame: _Frame | None,
     ) -> Node:
-        """A scalar of any kind; `properties` says that a tag or an anchor stands before it."""
+        """A scalar of any kind."""
         is_key = frame is not None and frame.key is None and frame.node.kind == "mapping"
-        if properties:
-            start = min(self.after_properties(start), end)
+        start = raw if anchor is None and tag is None else min(self.after_properties(raw), end)
         if self.restore is not None:
             text = self.restore(text)
+        node = Node(self.source, start, end, "scalar", style, text)
+        node.raw = raw
+        if anchor is not None:
+            self.anchors[anchor] = node
         if style == "literal" or style == "folded":
-            end = self.block_end(start, end)
-            node = Node(self.source, start, end, "scalar", style, self.block_value(text, start, end))
+            node.end = self.block_end(start, end)
+            node.value = self.block_value(text, start, node.end)
             if tag is not None:
                 _tagged(node, tag, text, is_key)
             return node
-        node = Node(self.source, start, end, "scalar", style, text)
         if not self.live and (
             holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text))
         ):
@@ -386,7 +390,7 @@ class _Composer:
             raise Unreadable(start, f"`*{name}` refers to a value that contains it")
         target.aliased = True
         node = self.copy(target, depth, start)
-        node.start, node.end = start, end
+        node.start, node.end, node.raw = start, end, start
         node.alias, node.shared = True, False
         return node
 
