@@ -550,3 +550,64 @@ def test_what_a_template_takes_from_elsewhere_is_not_called_unchanged(
         file.write_text(file.read_text(encoding="utf-8").replace("amd64", "arm64"), encoding="utf-8")
     done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
     assert done.returncode == 1 and "Not compared: 1 place, 1 of which changed" in done.stdout
+
+
+RELEASES = {
+    "module.addons": """\
+locals {
+  values = { arch = "amd64" }
+}
+module "addons" {
+  source  = "aws-ia/eks-blueprints-addons/aws"
+  version = "1.16.3"
+  helm_releases = {
+    pools = { chart = "${path.module}/charts/pools", values = [yamlencode(local.values)] }
+    other = { chart = "./charts/others", values = ["arch: none"] }
+  }
+}
+""",
+    "kubernetes_manifest.pools": """\
+resource "kubernetes_manifest" "pools" {
+  manifest = {
+    apiVersion = "argoproj.io/v1alpha1"
+    kind       = "Application"
+    metadata   = { name = "pools", version = "1.16.3", other = "arch: none" }
+    spec       = { source = { path = "charts/pools", helm = { valuesObject = { arch = "amd64" } } } }
+  }
+}
+""",
+    "helm_release.pools": """\
+resource "helm_release" "pools" {
+  name    = "pools"
+  version = "1.16.3"
+  chart   = "./charts/pools"
+  values  = [templatefile(var.template, { arch = "amd64" })]
+}
+resource "helm_release" "other" {
+  chart  = "./charts/others"
+  values = ["arch: none"]
+}
+""",
+}
+"""What Terraform installs a chart with, and nothing here reads; each with what has no part in it."""
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_values_that_terraform_gives_and_nothing_reads_are_not_called_unchanged(
+    nodelint: Run, tmp_path: Path, name: str
+) -> None:
+    def plan(text: str) -> str:
+        put(tmp_path / "new" / "main.tf", text)
+        done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
+        assert done.returncode == ("Not compared" in done.stdout)
+        return str(done.stdout)
+
+    for side in ("old", "new"):
+        put_chart(tmp_path / side / "charts" / "pools", "", LINE.replace("amd64", "{{ .Values.arch }}"))
+        put(tmp_path / side / "charts" / "pools" / "values.yaml", "arch: amd64\n")
+        put(tmp_path / side / "main.tf", RELEASES[name])
+    same = RELEASES[name].replace("1.16.3", "1.16.4").replace("arch: none", "arch: arm64")
+    assert "No node is replaced." in plan(same)
+    changed = plan(RELEASES[name].replace("amd64", "arm64"))
+    assert f"~ {name}  new/main.tf:" in changed and "1 place, 1 of which changed" in changed
+    assert f"~ {name}  old/main.tf:" in plan(""), "nothing says what the chart is installed with now"

@@ -49,8 +49,10 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
             file = modules.file(near)
             assert file is not None and whole is not None
             try:
-                for layers in _releases_in(file, modules, folder):
+                for _, layers in releases_in(file, modules, folder):
                     root = whole
+                    if not layers:
+                        continue
                     for layer in layers:
                         root = layer.apply(root)
                     count += 1
@@ -67,7 +69,13 @@ def _files_of(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tu
     return tuple(files.values())
 
 
-def _releases_in(file: TerraformFile, modules: Modules, chart: str) -> Iterator[list[ValuesLayer]]:
+def releases_in(
+    file: TerraformFile, modules: Modules, chart: str
+) -> Iterator[tuple[TerraformBlock, list[ValuesLayer] | None]]:
+    """The blocks that install a chart, with the values that each gives; None where some of these are not known.
+
+    Raises `EvaluationLimit`.
+    """
     around = os.path.dirname(os.path.abspath(file.source.path))
     for block in file.blocks:
         if block.kind != "resource" or block.names[:1] != ("helm_release",):
@@ -78,9 +86,7 @@ def _releases_in(file: TerraformFile, modules: Modules, chart: str) -> Iterator[
             for names in instances(outer, module.evaluator(file.source)):
                 evaluator = module.evaluator(file.source).inside(names)
                 if _installs(evaluator.value(outer["chart"]), module, chart):
-                    layers = _layers_of(file, block, given, evaluator)
-                    if layers:
-                        yield layers
+                    yield block, _layers_of(file, block, given, evaluator)
 
 
 def _installs(value: Node, module: TerraformModule, chart: str) -> bool:

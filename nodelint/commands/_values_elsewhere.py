@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nodelint.build.syntax_check import TERRAFORM
+from nodelint.build.unread_releases import UnreadRelease, find_unread_releases
 from nodelint.model.documents import objects
 from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
 from nodelint.source import Node, Source
 from nodelint.source.files import safe_read
 from nodelint.source.templates.charts import chart_of
+from nodelint.source.terraform.tfvalues import Modules
 
 if TYPE_CHECKING:
     from nodelint.commands._revisions import Read
@@ -49,6 +52,35 @@ def changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
         if old is not None and old != _read_files(chart):
             reason = "a file of its chart changes that its template may take in with `.Files`"
             yield Uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
+
+
+def changed_releases(was: Read, new: Read) -> Iterator[Uncompared]:
+    """Blocks of Terraform that may install a chart with values that are not read, where these differ."""
+    before = _list_unread_releases(was)
+    for chart, releases in _list_unread_releases(new).items():
+        old = {text for release in before.get(chart, ()) for text in release.texts}
+        now = {text for release in releases for text in release.texts}
+        added = (release for release in releases if not release.texts <= old)
+        gone = (release for release in before.get(chart, ()) if not release.texts <= now)
+        changed = next(added, next(gone, None))
+        if chart in before and changed is not None:
+            reason = f"its values for the chart {chart} change, and are not read: pools and classes may change, too"
+            yield Uncompared(changed.span, changed.label, reason, True)
+
+
+def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
+    """The blocks that may install a chart with objects, by where it stands below the side's root."""
+    charts = {chart_of(obj.source.path) for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
+    if not any(charts) or not any(path.endswith(TERRAFORM) for path in side.found.seen):
+        return {}
+    modules = Modules(side.found.sources)
+    return {
+        os.path.relpath(chart, side.root): list(
+            find_unread_releases(os.path.abspath(chart), os.path.abspath(side.root), modules)
+        )
+        for chart in charts
+        if chart is not None
+    }
 
 
 def _list_charts(side: Read) -> dict[str, Object]:

@@ -198,7 +198,7 @@ def _planned(
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
-    from nodelint.commands._values_elsewhere import changed_chart_files, changed_values
+    from nodelint.commands._values_elsewhere import changed_chart_files, changed_releases, changed_values
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
 
@@ -239,6 +239,7 @@ def _planned(
         *unread_places((before, after), (was, new), plan.uncompared, unread),
         *changed_values(was, new),
         *changed_chart_files(was, new),
+        *changed_releases(was, new),
     )
     return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
 

@@ -1,0 +1,130 @@
+"""Blocks of Terraform that name a chart of the repository and may install it with values that are not read.
+
+An input of a module whose files are elsewhere, an Application of Argo CD that Terraform makes, a `helm_release` with
+values that only Terraform knows: the objects of the chart change with them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.build.terraform_releases import releases_in
+from nodelint.model.finding import Span
+from nodelint.source.files import safe_read
+from nodelint.source.files.safe_read import is_inside
+from nodelint.source.terraform.hcltree import HclExpression
+from nodelint.source.terraform.tfeval import EvaluationLimit
+from nodelint.source.terraform.tffill import TerraformBlock, TerraformFile, attributes_of
+from nodelint.source.terraform.tfvalues import Modules
+from nodelint.tuples import NamedTuple
+
+_REFERENCE = r"\b(local|var)\.([\w-]+)"
+_FILE = r"\$\{path\.(?:module|root)\}/([\w./-]+)"
+_LARGEST = 1 << 20
+_NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "timeout", "wait", "atomic", "depends_on")
+"""What a module or a release is set up with, and no template is filled with."""
+
+
+class UnreadRelease(NamedTuple):
+    """A block that may install a chart: how it is called, where it stands, and all that is written of its values."""
+
+    label: str
+    span: Span
+    texts: frozenset[str]
+
+
+def find_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[UnreadRelease]:
+    """The blocks that name a chart and whose values for it are not read.
+
+    `chart` is the absolute path of its folder, and `home` that of the folder in which files count.
+    """
+    for path in modules.near(chart):
+        if not is_inside(path, home):
+            continue
+        source = modules.source(path)
+        if source is None or os.path.basename(chart) not in source.text:
+            continue
+        file = modules.file(path)
+        assert file is not None
+        naming = [block for block in file.blocks if _names_chart(source.text[block.start : block.end], chart)]
+        read = _list_read(file, modules, chart) if naming else set()
+        for block in naming:
+            if block.start not in read and block.kind in ("resource", "module"):
+                label = ".".join((*((block.kind,) if block.kind != "resource" else ()), *block.names))
+                texts = frozenset(_list_texts(file, block, chart, modules))
+                yield UnreadRelease(label, Span(source, block.start, block.end), texts)
+
+
+def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
+    """Where the blocks begin of which all values are known."""
+    try:
+        found = list(releases_in(file, modules, chart))
+    except EvaluationLimit:
+        return set()
+    return {block.start for block, layers in found if layers is not None}
+
+
+def _names_chart(text: str, chart: str) -> bool:
+    """Whether a text holds the path of a chart, or its end."""
+    name = re.escape(os.path.basename(chart))
+    for found in re.finditer(rf"(?<![\w.-])((?:[\w.-]+/)*){name}/?(?![\w./-])", text):
+        named = [part for part in found[1].split("/") if part not in ("", ".", "..")]
+        below = found[1] or text[found.start() - 1 : found.start()] == "/"
+        if (below or re.search(r"(?:path|chart)\s*[=:]\s*[\"']?$", text[: found.start()])) and (
+            os.path.dirname(chart).split(os.sep)[-len(named) :] == named or not named
+        ):
+            return True
+    return False
+
+
+def _list_texts(file: TerraformFile, block: TerraformBlock, chart: str, modules: Modules) -> Iterator[str]:
+    """What a block gives to a chart, the locals and variables that it refers to, and the files that it reads."""
+    folder = os.path.dirname(os.path.abspath(file.source.path))
+    parts = _list_parts(folder, modules)
+    pending, seen = [_written_values(file, block, chart)], set()
+    while pending:
+        text = pending.pop()
+        yield " ".join(text.split())
+        for reference in re.findall(_REFERENCE, text):
+            if reference in parts and reference not in seen:
+                seen.add(reference)
+                pending.append(parts[reference])
+        for path in re.findall(_FILE, text):
+            if path not in seen:
+                seen.add(path)
+                try:
+                    yield safe_read.read(os.path.join(folder, path), _LARGEST).decode(errors="replace")
+                except OSError:
+                    continue
+
+
+def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> str:
+    """What a block says of a chart: the innermost object that names it, else all that the block sets."""
+    text = file.source.text
+    for value in file.attributes(block).values():
+        around = None
+        named: HclExpression | None = value
+        while named is not None and named.kind == "object":
+            around = named
+            named = next(
+                (part for part in named.parts[1::2] if _names_chart(text[part.start : part.end], chart)), None
+            )
+        if around is not None and named is not None:
+            return text[around.start : around.end]
+    given = [part for part in attributes_of(file.words, block) if part.depth or part.name not in _NO_VALUES]
+    return "\n".join(f"{part.name} = {text[part.value.start : part.value.end]}" for part in given)
+
+
+def _list_parts(folder: str, modules: Modules) -> dict[tuple[str, str], str]:
+    """The texts of a module's locals and variables."""
+    found = {}
+    for file in modules.files(folder):
+        for block in file.blocks:
+            if block.kind == "locals":
+                for name, value in file.attributes(block).items():
+                    found["local", name] = file.source.text[value.start : value.end]
+            elif block.kind == "variable" and block.names:
+                found["var", block.names[0]] = file.source.text[block.start : block.end]
+    return found
