@@ -25,7 +25,14 @@ _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerm
 """Keys that pools and classes have, and charts that make these take from their values."""
 
 
-def changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
+def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Uncompared]:
+    """What differs between two sides and may change their objects, in a way that is not known."""
+    yield from _changed_values(was, new)
+    yield from _changed_chart_files(was, new)
+    yield from _changed_releases(was, new)
+
+
+def _changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
     """The values of charts elsewhere that differ between two sides, or are on one side alone."""
     old, new_values = (_collect_values(side) for side in (was, new))
     moved = [values for place, (_, values) in old.items() if place not in new_values]
@@ -43,7 +50,7 @@ def changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
         yield Uncompared(at, os.path.basename(place), reason, True)
 
 
-def changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
+def _changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
     """Objects of which a value is not known that their template takes from files of its chart, where these differ."""
     others = {chart: _read_files(chart) for chart in _list_charts(was)}
     before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
@@ -54,7 +61,7 @@ def changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
             yield Uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
 
 
-def changed_releases(was: Read, new: Read) -> Iterator[Uncompared]:
+def _changed_releases(was: Read, new: Read) -> Iterator[Uncompared]:
     """Blocks of Terraform that may install a chart with values that are not read, where these differ."""
     before = _list_unread_releases(was)
     for chart, releases in _list_unread_releases(new).items():

@@ -198,7 +198,7 @@ def _planned(
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
-    from nodelint.commands._values_elsewhere import changed_chart_files, changed_releases, changed_values
+    from nodelint.commands._values_elsewhere import find_changes_elsewhere
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
 
@@ -235,12 +235,8 @@ def _planned(
     add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)
-    places = (
-        *unread_places((before, after), (was, new), plan.uncompared, unread),
-        *changed_values(was, new),
-        *changed_chart_files(was, new),
-        *changed_releases(was, new),
-    )
+    unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
+    places = (*unread_now, *find_changes_elsewhere(was, new))
     return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
 
 
