@@ -232,7 +232,9 @@ def _leads_out(path: str) -> bool:
 
 def kustomizations_of(found: Discovery) -> list[str]:
     """The paths of the kustomizations that were asked for, and those beside files that were named."""
-    paths = [path for path in found.seen if os.path.basename(path) in KUSTOMIZATIONS]
+    # Asked of each file of the run, and most end in another way.
+    ending = [path for path in found.seen if path.endswith(KUSTOMIZATIONS)]
+    paths = [path for path in ending if os.path.basename(path) in KUSTOMIZATIONS]
     if not found.sources:
         return sorted(filter(_leads_out, paths))
     for path in found.seen if not found.folders else ():

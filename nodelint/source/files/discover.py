@@ -216,7 +216,7 @@ class _Block:
 def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], None] | None) -> None:
     """Read a file that `path` stands for, unless it was read before."""
     found = block.found
-    if file in found.glanced and file != os.path.normpath(path):
+    if found.glanced and file in found.glanced and file != os.path.normpath(path):
         block.sort_in()
         _read_for_release(file, found)
         return
