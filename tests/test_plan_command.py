@@ -367,6 +367,41 @@ def test_each_pool_is_planned_for_the_release_of_its_cluster(repository: Path, n
     assert text.endswith("Karpenter 1.2.1 and 1.14.1, each pool for its own\n")
 
 
+OLD_TEMPLATE = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata:
+  name: old
+spec:
+  template:
+    metadata:
+      labels: {team: web}
+    spec:
+      nodeClassRef: {name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: topology.kubernetes.io/zone, operator: In, values: [{{ .Values.zone }}]}
+"""
+"""Code in it keeps it from becoming an object of v1, which the newest release among the clusters serves alone."""
+
+
+def test_a_pool_that_only_the_release_of_its_cluster_serves_is_planned(repository: Path, nodelint: Run) -> None:
+    put(repository / "clusters" / "prod" / "pool.yaml", POOL)
+    put(repository / "clusters" / "prod" / "Chart.yaml", chart("1.14.1"))
+    dev = repository / "clusters" / "dev"
+    put(dev / "Chart.yaml", chart("1.0.2"))
+    put(dev / "templates" / "pool.yaml", OLD_TEMPLATE)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "clusters")
+    assert "2 NodePools, none changed. No node is replaced." in nodelint("plan", "--against", "HEAD", cwd=repository).stdout
+    put(dev / "templates" / "pool.yaml", OLD_TEMPLATE.replace("team: web", "team: ops"))
+    text = nodelint("plan", "--against", "HEAD", cwd=repository).stdout
+    assert "~ NodePool old" in text and "NodePoolDrifted" in text and "does not serve" not in text
+    put(dev / "templates" / "pool.yaml", OLD_TEMPLATE.replace(".Values.zone", ".Values.other"))
+    text = nodelint("plan", "--against", "HEAD", cwd=repository).stdout
+    assert "NodePool old" in text and "1 place, 1 of which changed" in text and "template code in it changes" in text
+
+
 def test_findings_of_each_side_are_those_for_its_own_release(repository: Path, nodelint: Run) -> None:
     put(repository / "clusters" / "prod" / "Chart.yaml", chart("1.2.1"))
     git(repository, "add", ".")

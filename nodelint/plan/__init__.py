@@ -6,8 +6,9 @@ what it lacks is deleted.
 
 from __future__ import annotations
 
+from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, ClassPlan, Plan, PlanOptions, PoolPlan, ReleaseMove
-from nodelint.plan.planner import make, make_each
+from nodelint.plan.planner import make
 from nodelint.plan.refusals import Refusal
 from nodelint.plan.sides import Side
 from nodelint.plan.unread import UnreadFile, UnreadFiles

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from nodelint.drift import Hash, Unhashable, hash_object, stored_object
 from nodelint.drift.claim_status import ca_of
@@ -42,66 +42,21 @@ from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
 from nodelint.plan.written_places import WrittenPlaces
 from nodelint.source import Node
 
-_Part = TypeVar("_Part", PoolPlan, ClassPlan)
-_ALL_READ = UnreadFiles()
+ALL_READ = UnreadFiles()
 
 
-def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = _ALL_READ) -> Plan:
+def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = ALL_READ) -> Plan:
     """Compare two sides; `unread` is what of their files could not be read."""
-    return _Planner(old, new, options, unread).run()
-
-
-def make_each(
-    old: Side,
-    new: Side,
-    options: PlanOptions,
-    options_of: Callable[[Object | None, Object | None], PlanOptions],
-    unread: UnreadFiles = _ALL_READ,
-) -> Plan:
-    """Compare two sides, each pool and class for the releases of its own: `options_of` an object before and after.
-
-    The plan's own options is that of the newest release.
-    """
-    written = old.all_objects, new.all_objects
-    all_options = [options_of(obj, None) for obj in old.objects] + [options_of(None, obj) for obj in new.objects]
-    newest = max(all_options, key=lambda options: (options.release, options.kubernetes or ()), default=options)
-    planners: dict[tuple[object, ...], _Planner] = {}
-    plans: dict[tuple[object, ...], Plan] = {}
-    parts: dict[tuple[object, ...], dict[tuple[object, ...], Any]] = {}
-
-    def plan_for(mine: PlanOptions) -> tuple[object, ...]:
-        key = (mine.release, mine.kubernetes, mine.moved)
-        if key not in plans:
-            planners[key] = _Planner(old, new, mine, unread)
-            plans[key] = planners[key].run()
-            made: tuple[PoolPlan | ClassPlan, ...] = (*plans[key].pools, *plans[key].class_plans)
-            by_place = parts.setdefault(key, {})
-            for part in made:
-                by_place.setdefault((type(part), *planners[key].find_place(part.pair)), part)
-        return key
-
-    first = plan_for(newest)
-    planner, whole = planners[first], plans[first]
-
-    def find_own(part: _Part) -> _Part:
-        """The same pool or class in the plan for its own releases."""
-        at: tuple[int | None, int | None] = planner.find_place(part.pair)
-        mine = options_of(*(objs[i] if i is not None else None for i, objs in zip(at, written, strict=True)))
-        own: _Part = parts[plan_for(mine)].get((type(part), *at), part)
-        return own
-
-    pools = sorted(map(find_own, whole.pools), key=lambda pool: pool.rank)
-    moves = {plan.options.moved for plan in plans.values() if plan.options.moved is not None}
-    return whole._replace(
-        pools=tuple(pools), class_plans=tuple(map(find_own, whole.class_plans)), moves=tuple(sorted(moves))
-    )
+    return Planner(old, new, options, unread).run()
 
 
 _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
 """Reasons that a NodeClaim itself shows, by its hashes and labels."""
 
 
-class _Planner:
+class Planner:
+    """Compares two sides for one release of each program."""
+
     def __init__(self, old: Side, new: Side, options: PlanOptions, unread: UnreadFiles) -> None:
         self.options = options
         self.unread = unread
@@ -127,6 +82,13 @@ class _Planner:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
         old, new = (self.places[id(obj)] if obj is not None else None for obj in (pair.old, pair.new))
         return old, new
+
+    def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Uncompared]:
+        """The objects that the release does not serve; `but` are the sides and numbers of some that do not count."""
+        old, new = (
+            [obj for n, obj in enumerate(objs) if (side, n) not in but] for side, objs in enumerate(self.asked)
+        )
+        return list(map(self.written.lead_gap, unserved(old, new, self.options.release)))
 
     def _note_gaps(self, pairs: Sequence[Pair]) -> None:
         """Note the objects that cannot be compared because a side cannot read what is, or may be, theirs."""
@@ -181,7 +143,6 @@ class _Planner:
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
             *foreign_pools(pair for pair in both if id(pair) not in compared),
-            *unserved(*self.asked, self.options.release),
             *of_templates([*ours, *classes]),
             *(pool.uncompared for pool in pools if pool.uncompared is not None),
         ]
@@ -194,7 +155,7 @@ class _Planner:
             tuple(classes),
             (),
             tuple(plans),
-            tuple(map(self.written.lead_gap, uncompared)),
+            (*map(self.written.lead_gap, uncompared), *self.list_unserved()),
         )
 
     # -- pools
