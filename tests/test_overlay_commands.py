@@ -376,3 +376,11 @@ def test_the_first_line_counts_what_is_written_and_coverage_what_clusters_get(no
     write({**overlay("namePrefix: a-\n"), **other})
     told = json.loads(nodelint("check", "--format", "json").stdout)
     assert told["coverage"]["objects"] == 2 * told["summary"]["objects"] > 0
+
+
+@pytest.mark.parametrize(("command", "key"), [("explain", "nodePools"), ("hash", "objects")])
+def test_json_names_the_file_of_an_object_and_its_overlay(nodelint: Run, command: str, key: str) -> None:
+    write(overlay("namePrefix: prod-\n"))
+    rows = json.loads(nodelint(command, ".", "--format", "json").stdout)[key]
+    places = [(row["path"], row.get("with")) for row in rows if row["name"] == "prod-general"]
+    assert places == [("base/pool.yaml", "prod")]

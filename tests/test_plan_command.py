@@ -393,7 +393,8 @@ def test_a_pool_that_only_the_release_of_its_cluster_serves_is_planned(repositor
     put(dev / "templates" / "pool.yaml", OLD_TEMPLATE)
     git(repository, "add", ".")
     git(repository, "commit", "-qm", "clusters")
-    assert "2 NodePools, none changed. No node is replaced." in nodelint("plan", "--against", "HEAD", cwd=repository).stdout
+    text = nodelint("plan", "--against", "HEAD", cwd=repository).stdout
+    assert "2 NodePools, none changed. No node is replaced." in text
     put(dev / "templates" / "pool.yaml", OLD_TEMPLATE.replace("team: web", "team: ops"))
     text = nodelint("plan", "--against", "HEAD", cwd=repository).stdout
     assert "~ NodePool old" in text and "NodePoolDrifted" in text and "does not serve" not in text

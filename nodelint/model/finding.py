@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from nodelint.model.fact_kinds import FactKind
+    from nodelint.model.manifest import Object
 
     Severity = Literal["error", "warning", "info"]
     Safety = Literal["safe", "unsafe"]
@@ -146,6 +147,12 @@ def written_place(at: Node | Span) -> Node | Span:
     built = at.source.built
     origin = None if built is None else built.find_origin(at)
     return at if origin is None else origin.at
+
+
+def find_object_place(obj: Object) -> tuple[str, int]:
+    """The file and line in which the kind of an object is written: it may be built of several files."""
+    at = span_of(written_place(obj.node.get("kind") or obj.node))
+    return at.source.path, at.source.position(at.start).line
 
 
 def label_of(source: SourceText) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nodelint.model.finding import span_of, written_place
+from nodelint.model.finding import find_object_place, span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch
@@ -197,18 +197,13 @@ def switched_off_lines(
     switched_off: Iterable[tuple[Object, str]], most: int | None, verb: str = "judged"
 ) -> list[str]:
     """Which objects Terraform does not create and why, in a line, or none; `verb` is what is done with them."""
-    places = [(obj.label, _place(obj), reason) for obj, reason in switched_off]
+    places = [(obj.label, find_object_place(obj), reason) for obj, reason in switched_off]
     few = list(dict.fromkeys(f"{label} ({path}:{line}): {reason}" for label, (path, line), reason in places))
     if not few:
         return []
     more = f" and {counted(len(few) - len(few[:most]), 'more object')}" if len(few) > len(few[:most]) else ""
     listed = printable("; ".join(few[:most]) + more)
     return [f"Not created by Terraform, {verb} all the same: {listed}."]
-
-
-def _place(obj: Object) -> tuple[str, int]:
-    at = span_of(written_place(obj.node.get("kind") or obj.node))
-    return at.source.path, at.source.position(at.start).line
 
 
 def _unbuilt_lines(unbuilt: Sequence[Unbuilt], most: int | None) -> list[str]:
@@ -227,7 +222,7 @@ def coverage_json(coverage: Coverage) -> dict[str, Any]:
         "switchedOff": [
             {"path": path, "line": line, "object": obj.label, "reason": reason}
             for obj, reason in coverage.switched_off
-            for path, line in [_place(obj)]
+            for path, line in [find_object_place(obj)]
         ],
         "inPart": [_object_json(obj, coverage.unknown) for obj in coverage.in_part],
         "notJudged": [

@@ -12,7 +12,7 @@ from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
-from nodelint.model.finding import label_of
+from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.messages import short
 from nodelint.model.releases import fixed_for, judged_as
 from nodelint.printable import printable_lines
@@ -69,7 +69,7 @@ def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
     without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types))
     return {
         "name": pool.name if isinstance(pool.name, str) else None,
-        "path": pool.source.path,
+        "path": find_object_place(pool)[0],
         **({"with": label} if (label := label_of(pool.source)) else {}),
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
         "images": [_image_json(image) for image in resolution.images.images],

@@ -8,7 +8,7 @@ from typing import Any
 
 from nodelint.drift import Hash
 from nodelint.drift.claim_status import ClaimStatus
-from nodelint.model.finding import label_of
+from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.manifest import Object
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
@@ -47,7 +47,7 @@ def _row_json(row: Row) -> dict[str, Any]:
     record: dict[str, Any] = {
         "kind": row.obj.kind,
         "name": row.obj.name if isinstance(row.obj.name, str) else None,
-        "path": row.obj.source.path,
+        "path": find_object_place(row.obj)[0],
         **({"with": label} if (label := label_of(row.obj.source)) else {}),
         "karpenter": str(row.release) if row.release is not None else None,
         "annotation": row.annotation,
@@ -85,7 +85,7 @@ def hashes_text(rows: Sequence[Row], files: int) -> str:
     path = None
     for row in rows:
         label = label_of(row.obj.source)
-        here = row.obj.source.path + (f" with {label}" if label and label != row.obj.source.path else "")
+        here = find_object_place(row.obj)[0] + (f" with {label}" if label else "")
         if here != path:
             path = here
             lines += [""] * bool(lines) + [printable(path)]

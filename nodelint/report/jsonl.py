@@ -14,6 +14,7 @@ from typing import Any
 
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import fingerprints
+from nodelint.model.finding import find_object_place
 from nodelint.model.manifest import Object
 from nodelint.printable import escaped_json, writable
 from nodelint.report.run_info import Run, lines_of, shown_path
@@ -50,14 +51,15 @@ def _read_variable(variables: tuple[str, ...]) -> str | None:
 
 
 def _describe_object(obj: Object, run: Run) -> dict[str, Any]:
-    position = obj.source.position(obj.node.start)
+    plain = obj.source.built is None
+    path, line = (obj.source.path, obj.source.position(obj.node.start).line) if plain else find_object_place(obj)
     name = obj.name if isinstance(obj.name, str) else None
     return {
         "kind": obj.kind,
         "name": name,
         "apiVersion": obj.api_version,
-        "path": shown_path(obj.source.path, run.root),
-        "line": position.line,
+        "path": shown_path(path, run.root),
+        "line": line,
     }
 
 

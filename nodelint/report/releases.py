@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nodelint.lint.engine import Report
+from nodelint.model.finding import find_object_place
 from nodelint.model.messages import counted
 from nodelint.model.releases import OLDEST, judged_as
 from nodelint.release_evidence.evidence import NO_RELEASE
@@ -142,7 +143,7 @@ def targets_json(report: Report) -> list[dict[str, object]]:
                 for evidence in dict.fromkeys(evidence for c in group.chosen for evidence in c.passed_over)
             ],
             "objects": [
-                {"kind": o.kind, "name": o.name if isinstance(o.name, str) else None, "path": o.source.path}
+                {"kind": o.kind, "name": o.name if isinstance(o.name, str) else None, "path": find_object_place(o)[0]}
                 for o in group.objects
             ],
         }
