@@ -351,19 +351,27 @@ class ModelPool:
 
     def _groups(self, daemons: Sequence[dict[str, Any]]) -> Iterator[Group]:
         by_daemons: dict[tuple[int, ...], list[NodeType]] = {}
+        runs = [self._running(daemon) for daemon in daemons]
         for each in self.types:
-            running = tuple(n for n, daemon in enumerate(daemons) if self._runs(daemon, each))
-            by_daemons.setdefault(running, []).append(each)
+            by_daemons.setdefault(tuple(n for n, names in enumerate(runs) if each.name in names), []).append(each)
         for running, types in by_daemons.items():
             specs = [daemons[n] for n in running]
             yield Group(types, of_pods(*specs), [port for spec in specs for port in ports(spec)])
 
-    def _runs(self, daemon: dict[str, Any], each: NodeType) -> bool:
+    def _running(self, daemon: dict[str, Any]) -> set[str]:
+        """The types that a daemon runs on, in whatever order and how often they come.
+
+        Each takes from it the terms, less the last, that it does not meet: `isDaemonPodCompatible`.
+        """
         hard = [taint for taint in self.taints if taint["effect"] != "PreferNoSchedule"]
         if not all(tolerated(taint, daemon.get("tolerations", [])) for taint in hard):
-            return False
+            return set()
         asked = [gather_pod(daemon, term) for term in terms(daemon)[0]]
-        return any(compatible(self.asked, one) and intersects(each.labels, one) for one in asked)
+        for one in asked:
+            found = {e.name for e in self.types if compatible(self.asked, one) and intersects(e.labels, one)}
+            if one is asked[-1] or len(found) == len(self.types):
+                return found
+        return set()
 
     def take(self, spec: dict[str, Any]) -> Answer:
         """What becomes of a pod: relaxed until some types hold it, or nothing is left to relax."""

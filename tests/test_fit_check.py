@@ -19,6 +19,7 @@ RULE = "no-pool-for-workload"
 POOL = nodepool(
     "key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]", "key: team, operator: In, values: [batch]"
 )
+SPREAD = "topologySpreadConstraints: [{{maxSkew: 1, topologyKey: {}, whenUnsatisfiable: DoNotSchedule}}]"
 
 
 @pytest.fixture
@@ -46,6 +47,8 @@ def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
         ("nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {requests: {cpu: 1000}}}]", True),
         ("nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]", True),
         ("nodeSelector: {team: '{{ team }}'}", False),
+        (f"nodeSelector: {{team: batch}}\n{SPREAD.format('rack')}", True),
+        (f"nodeSelector: {{team: batch}}\n{SPREAD.format('karpenter.sh/nodepool')}", False),
         ("nodeSelector: {team: '{{ team }}', karpenter.sh/nodepool: none}", True),
     ],
 )

@@ -39,6 +39,8 @@ TYPES = {
     "values": ["m5.large", "m5.2xlarge", "m6g.large", "c6i.large", "g5.xlarge", "r5.large", "t3.medium"],
 }
 AWS = "karpenter.k8s.aws"
+SOFT_TAINT = {"key": "a", "effect": "PreferNoSchedule"}
+HOSTNAME = "kubernetes.io/hostname"
 
 
 def line(key: str, operator: str, *values: str, least: int | None = None) -> dict[str, Any]:
@@ -374,6 +376,38 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str | None]] = {
     "anti-affinity on hosts": (pool(), near("kubernetes.io/hostname"), None),
     "anti-affinity on an unknown key": (pool(), near("rack"), "requirements"),
     "pod affinity on an unknown key": (pool(), near("rack", "podAffinity"), "requirements"),
+    # topology.go@v1.14.1:123: domains are the values that are listed, by keys that are normalized
+    "spread over a label that nodes of the pool lack": (
+        pool(line("rack", "DoesNotExist")),
+        spread("rack"),
+        "requirements",
+    ),
+    "spread over a label without values": (pool(line("rack", "Exists")), spread("rack"), "requirements"),
+    "spread over an old key of the zone": (
+        pool(),
+        spread("failure-domain.beta.kubernetes.io/zone"),
+        "requirements",
+    ),
+    "spread over pools": (pool(), spread("karpenter.sh/nodepool"), "requirements"),
+    "spread over a label of the pool of which the pod selects another value": (
+        pool(line("rack", "In", "a", "b")),
+        {**spread("rack"), "nodeSelector": {"rack": "b"}},
+        None,
+    ),
+    # topologydomaingroup.go@v1.14.1:56: domains of nodes that are not tolerated are none, for good with affinity
+    "anti-affinity in zones whose nodes are to be avoided": (pool(taints=[SOFT_TAINT]), near(ZONE), "requirements"),
+    "anti-affinity in zones whose nodes are tolerated": (
+        pool(taints=[SOFT_TAINT]),
+        {**near(ZONE), "tolerations": [{"operator": "Exists"}]},
+        None,
+    ),
+    "anti-affinity on hosts that are to be avoided": (pool(taints=[SOFT_TAINT]), near(HOSTNAME), None),
+    "spread over zones whose nodes are to be avoided": (pool(taints=[SOFT_TAINT]), spread(ZONE), None),
+    "spread that honors taints, over zones whose nodes are to be avoided": (
+        pool(taints=[SOFT_TAINT]),
+        spread(ZONE, nodeTaintsPolicy="Honor"),
+        None,
+    ),
 }
 
 
@@ -401,10 +435,15 @@ def test_best_effort_gives_up_min_values(relaxed: bool, expected: str | None) ->
         (required([line("karpenter.sh/registered", "In", "true")]), "resources"),
         (required([line("k", "In", "v")], [line(ARCH, "In", "amd64")]), "resources"),
         (preferred([line("k", "In", "v")]), "resources"),
+        (required([line(ARCH, "Exists")], [line("k", "In", "v")]), "resources"),
+        (required([line("karpenter.k8s.aws/instance-cpu", "In", "8")], [line("k", "In", "v")]), None),
     ],
 )
 def test_daemons_take_room_where_they_run(daemon: dict[str, Any], expected: str | None) -> None:
-    """suite_test.go, `DaemonSets`: 7 of 7.91 CPUs of m5.2xlarge are asked for, and 1 by the daemon."""
+    """suite_test.go, `DaemonSets`: 7 of 7.91 CPUs of m5.2xlarge are asked for, and 1 by the daemon.
+
+    scheduler.go@v1.14.1:1020: a required term that is not the last is gone once a type has not met it.
+    """
     template = {"spec": {"template": {"spec": {**asks(cpu="1"), **daemon}}}}
     other = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "d"}, **template}
     (verdict,) = fits(pool(), asks(cpu="7"), other).verdicts

@@ -100,12 +100,19 @@ class TopologyKey(NamedTuple):
     """A label over whose values pods are to be spread, or to be near to other pods or away from them.
 
     `what` is core's name of the constraint. `preferred`: the scheduler gives it up where nothing meets it.
+    `honors_taints`: domains of nodes that the pod does not tolerate are none.
     """
 
     node: Node
     key: str
     what: str
     preferred: bool
+    honors_taints: bool = True
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether pods are to be spread, not near to pods or away from them."""
+        return self.what == SPREAD
 
 
 SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"
@@ -374,7 +381,9 @@ def _topologies(spec: Node) -> Iterator[TopologyKey]:
     for item in constraints.items if constraints is not None else ():
         stated = item.get("whenUnsatisfiable")
         if stated is not None and stated.value in _SPREADS:
-            yield from _topology(item, SPREAD, stated.value == "ScheduleAnyway")
+            policy = item.get("nodeTaintsPolicy")
+            honors = policy is not None and policy.value == "Honor"
+            yield from _topology(item, SPREAD, stated.value == "ScheduleAnyway", honors)
     for field, what in (("podAffinity", AFFINITY), ("podAntiAffinity", ANTI_AFFINITY)):
         stated = spec.find("affinity", field)
         required = stated.get("requiredDuringSchedulingIgnoredDuringExecution") if stated is not None else None
@@ -390,10 +399,10 @@ def _topologies(spec: Node) -> Iterator[TopologyKey]:
 _SPREADS = ("DoNotSchedule", "ScheduleAnyway")
 
 
-def _topology(item: Node, what: str, preferred: bool) -> Iterator[TopologyKey]:
+def _topology(item: Node, what: str, preferred: bool, honors_taints: bool = True) -> Iterator[TopologyKey]:
     key = item.get("topologyKey")
     if key is not None and isinstance(key.value, str) and key.value:
-        yield TopologyKey(key, key.value, what, preferred)
+        yield TopologyKey(key, key.value, what, preferred, honors_taints)
 
 
 def _plain(node: Node | None) -> str | None:

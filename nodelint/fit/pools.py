@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from nodelint.caching import cached_property
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pods import TOLERATES_ALL, Daemon, HostPort, Pod, Toleration, add_requests
+from nodelint.fit.pods import TOLERATES_ALL, Daemon, HostPort, LabelExpression, Pod, Toleration, add_requests
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -81,7 +81,8 @@ class EmptyPool:
 
     `template` are the requirements with which daemons are looked for, `requirements` those of its NodeClaims, which
     have a hostname, too. `candidates` are the types that meet them and have room for pods at all, `allowed` those of
-    them that the limits let through. Where something is not known, both are upper bounds.
+    them that the limits let through. Where something is not known, both are upper bounds. `beside` are the pools of
+    its run, itself among them.
     """
 
     def __init__(self, resolution: Resolution, policies: Policies = DEFAULT_POLICIES) -> None:
@@ -95,6 +96,7 @@ class EmptyPool:
         self.requirements = self.template.copy()
         self.requirements.add(Requirement.parse(HOSTNAME, "In", ("hostname-placeholder",)))
         self.known = well_known(self.release) | self._open_keys
+        self.beside: Sequence[EmptyPool] = (self,)
 
     @property
     def name(self) -> str:
@@ -239,7 +241,11 @@ class EmptyPool:
         return types
 
     def daemon_types(self, pod: Pod) -> TypeSet:
-        """The types on whose nodes a daemon's pod certainly runs, as Karpenter reckons it."""
+        """The types on whose nodes a daemon's pod certainly runs, as Karpenter reckons it.
+
+        Type by type, `isDaemonPodCompatible` of scheduler.go takes from the pod each required term that a type does
+        not meet, for all types that come later. Their order is not known: the last term stays, or one that all meet.
+        """
         if self.untolerated(pod.tolerations, soft=False) is not None:
             return NONE
         if self._any_taint and TOLERATES_ALL not in pod.tolerations:
@@ -247,13 +253,20 @@ class EmptyPool:
         found = NONE
         for term in pod.terms or (None,):
             expressions = (*pod.selector, *(term.expressions if term is not None else ()))
-            if any(self._may_have(normalize(expression.key)) for expression in expressions):
-                continue
-            requirements = requirements_of(expressions, self.release)
-            if self.clash(self.template, requirements) is None:
-                by_type = self.release >= DAEMONS_BY_TYPE
-                found |= self.meeting(requirements, self.candidates) if by_type else self.candidates
+            found = self._meeting_daemon(expressions)
+            if not self.candidates - found:
+                break
         return found
+
+    def _meeting_daemon(self, expressions: Sequence[LabelExpression]) -> TypeSet:
+        """The types that certainly meet what a daemon asks by one of its terms."""
+        if any(self._may_have(normalize(expression.key)) for expression in expressions):
+            return NONE
+        requirements = requirements_of(expressions, self.release)
+        if self.clash(self.template, requirements) is not None:
+            return NONE
+        by_type = self.release >= DAEMONS_BY_TYPE
+        return self.meeting(requirements, self.candidates) if by_type else self.candidates
 
     def _may_have(self, key: str) -> bool:
         """Whether its nodes may have a label that is not known here, or one with a value that is not."""

@@ -46,6 +46,12 @@ class WorkloadFit(NamedTuple):
         return known or self.may_have_unread_pool
 
     @property
+    def ruled_out(self) -> bool:
+        """Whether nothing takes the pods, whatever nodes are there already."""
+        refusals = (verdict.refusal for verdict in self.verdicts)
+        return not self.possible and all(refusal is None or refusal.for_certain for refusal in refusals)
+
+    @property
     def decided(self) -> bool:
         """Whether the answer stands, whatever is not known."""
         return not self.unknown or not self.possible
@@ -69,6 +75,8 @@ class Tree:
         self._unread = unread
         pools = (EmptyPool(resolution, policies(resolution.pool)) for resolution in resolutions)
         self.pools = sorted(pools, key=lambda pool: pool.order)
+        for pool in self.pools:
+            pool.beside = self.pools
         self.objects = list(objects)
         self.workloads = [obj for obj in self.objects if isinstance(obj, Workload)]
         self.volumes = Volumes(self.objects)
@@ -91,14 +99,14 @@ class Tree:
         return found
 
     def is_possible(self, workload: Workload) -> bool:
-        """Whether some pool, or a node of others, takes its pods; asked once for pods that ask the same."""
+        """Whether some pool, or a node of others, may take its pods; asked once for pods that ask the same."""
         pod = pod_of(workload)
         if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
-            return self.fit(workload).possible
+            return not self.fit(workload).ruled_out
         key = (tuple(map(id, self.pools_for(workload))), _shape_of(pod))
         found = self._taken.get(key)
         if found is None:
-            found = self._taken[key] = self.fit(workload).possible
+            found = self._taken[key] = not self.fit(workload).ruled_out
         return found
 
     def _fit(self, workload: Workload) -> WorkloadFit:
@@ -221,7 +229,7 @@ def _shape_of(pod: Pod) -> object:
     return (
         frozenset(pod.requests.items()),
         (pod.tolerations, plain(pod.selector), pod.ports, pod.dynamic_resources, bool(pod.unknown)),
-        (pod.runtime_class is not None, tuple((t.key, t.what, t.preferred) for t in pod.topologies)),
+        (pod.runtime_class is not None, tuple((t.key, t.what, t.preferred, t.honors_taints) for t in pod.topologies)),
         tuple((plain(term.expressions), term.fields) for term in pod.terms),
         tuple(plain(term.expressions) for term in pod.preferred),
     )

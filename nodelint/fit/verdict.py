@@ -14,6 +14,7 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.ignored import IgnoredPod, requirements_of
 from nodelint.fit.pods import SPREAD, Daemon, HostPort, Pod, Term, Toleration, TopologyKey, add_requests
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
+from nodelint.fit.topologies import find_no_domain
 from nodelint.model import quantities
 from nodelint.model.manifest import Taint
 from nodelint.model.releases import Version
@@ -40,7 +41,7 @@ class PoolRefusal(NamedTuple):
     """Why a pool does not take a pod: one word, Karpenter's text, and where pool and workload say so, if they do.
 
     `daemons` are the DaemonSets without which some type of the pool would take it, `port` the port of the node that
-    the pod needs and one of them has taken.
+    the pod needs and one of them has taken. `for_certain`: nodes that are there already change nothing about it.
     """
 
     reason: Reason
@@ -49,6 +50,7 @@ class PoolRefusal(NamedTuple):
     at_workload: Node | None = None
     daemons: tuple[Daemon, ...] = ()
     port: HostPort | None = None
+    for_certain: bool = True
 
 
 class PoolVerdict(NamedTuple):
@@ -187,14 +189,12 @@ class _Attempt:
             total.add(*requirements)
         found = PoolVerdict(pool, NONE, None)
         for volume in self.volumes or (None,):
-            found = self._on_types(total, volume, state.topologies)
+            found = self._on_types(total, volume, state)
             if found.fits:
                 break
         return found
 
-    def _on_types(
-        self, requirements: Requirements, volume: Requirements | None, topologies: Sequence[TopologyKey]
-    ) -> PoolVerdict:
+    def _on_types(self, requirements: Requirements, volume: Requirements | None, state: _State) -> PoolVerdict:
         pool = self.pool
         if volume is not None:
             clash = pool.clash(requirements, volume)
@@ -204,10 +204,12 @@ class _Attempt:
                 return PoolVerdict(pool, NONE, found._replace(message=text))
             requirements = requirements.copy()
             requirements.add(*volume)
-        for topology in topologies:
-            if pool.lacks(topology.key, requirements):
+        for topology in state.topologies:
+            none = find_no_domain(topology, pool, requirements, self.pod.tolerations, state.tolerations)
+            if none is not None:
                 text = f"unsatisfiable topology constraint for {topology.what}, key={topology.key}"
-                return PoolVerdict(pool, NONE, PoolRefusal("requirements", text, None, topology.node))
+                lacking = PoolRefusal("requirements", text, None, topology.node, for_certain=none.for_certain)
+                return PoolVerdict(pool, NONE, lacking)
         types, refusal = self._filtered(requirements)
         if refusal is None and types and not pool.pool.static:
             refusal = self._too_few(types)

@@ -58,7 +58,7 @@ def _compare(was: WorkloadFit, now: WorkloadFit) -> WorkloadChange | None:
         return None
     taken = {verdict.pool.name for verdict in was.verdicts if verdict.fits}
     left = tuple(verdict.pool.name for verdict in now.verdicts if verdict.fits)
-    lost = tuple(verdict for verdict in now.verdicts if verdict.pool.name in taken and not verdict.fits)
+    lost = tuple(v for v in now.verdicts if v.pool.name in taken and v.refusal is not None and v.refusal.for_certain)
     there = {verdict.pool.name for verdict in now.verdicts}
     gone = tuple(sorted(taken - there))
     if not (lost or gone):

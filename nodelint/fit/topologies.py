@@ -1,0 +1,66 @@
+"""Whether a first pod finds a domain to be spread over, or to be near to pods or away from them in.
+
+`buildDomainGroups`, `Update` and `AddRequirements` of topology.go and `ForEachDomain` of topologydomaingroup.go in
+pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1. Domains are the values that pools and
+instance types state. Which of them other pods leave open is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodelint.fit.ignored import HOSTNAME, NODE_POOL
+from nodelint.fit.pods import Toleration, TopologyKey
+from nodelint.fit.pools import EmptyPool
+from nodelint.model.releases import Version
+from nodelint.model.requirement import Requirements, normalize
+from nodelint.tuples import NamedTuple
+
+_HONORS_TAINTS = Version(1, 3, 0)
+"""The first release for which domains of nodes that a pod does not tolerate are none."""
+
+
+class NoDomain(NamedTuple):
+    """That no domain is left. `for_certain`: nodes that are there already cannot bring one, either."""
+
+    for_certain: bool
+
+
+def find_no_domain(
+    topology: TopologyKey,
+    pool: EmptyPool,
+    requirements: Requirements,
+    written: Sequence[Toleration],
+    relaxed: Sequence[Toleration],
+) -> NoDomain | None:
+    """Why nodes of a pool that meet requirements are in no domain of a topology; None where one may be.
+
+    Affinity to pods is looked at with the tolerations that are `written` and keeps what it found, a spread with those
+    to which a pod is `relaxed`: the hash of its group holds them.
+    """
+    if pool.any_key or topology.key == HOSTNAME:
+        return None
+    key = normalize(topology.key)
+    if pool.lacks(key, requirements):
+        return NoDomain(True)
+    if key in requirements and requirements[key].operator == "DoesNotExist":
+        return NoDomain(True)
+    honored = topology.honors_taints and pool.release >= _HONORS_TAINTS
+    tolerations = (relaxed if topology.is_spread else written) if honored else None
+    for neighbour in pool.beside:
+        found = _domains_of(neighbour, topology.key, tolerations)
+        if found is None or any(key not in requirements or requirements[key].admits(domain) for domain in found):
+            return None
+    return NoDomain(False)
+
+
+def _domains_of(pool: EmptyPool, key: str, tolerations: Sequence[Toleration] | None) -> Sequence[str] | None:
+    """The domains that a pool brings for a pod; None where some may be of instance types, or are not known."""
+    if tolerations is not None and pool.untolerated(tolerations, soft=True) is not None:
+        return ()
+    if normalize(key) != key or key == NODE_POOL:
+        return ()
+    if pool.any_key or key in pool.known:
+        return None
+    own = pool.resolution.requirements
+    return sorted(own[key].values) if key in own and own[key].operator == "In" else ()
