@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -311,3 +312,24 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 1 << 16)
     except OSError:  # Linux says so when the other end is closed
         return b""
+
+
+@pytest.mark.parametrize(
+    ("files", "shown", "more"), [(2, 2, ""), (3, 3, ""), (4, 3, "1 more file"), (300, 3, "297 more files")]
+)
+def test_a_suggestion_for_many_files_is_shown_in_few(
+    tmp_path: Path, nodelint: Run, files: int, shown: int, more: str
+) -> None:
+    for number in range(files):
+        text = POOL.replace("web", f"web-{number}").replace("expireAfterr: 720h", "requirements: []")
+        (tmp_path / f"{number:03d}.yaml").write_text(text, encoding="utf-8")
+    printed = nodelint("check", "--select", "default-disruption", ".", cwd=tmp_path).stdout
+    suggestion = re.split(r"suggestion: ", printed)[1]
+    assert len(re.findall(r"    in \S+\.yaml:", suggestion)) == shown
+    rest = re.findall(r"    … and in (.*), shown by --format json", suggestion)
+    assert rest == ([more] if more else [])
+    data = json.loads(
+        nodelint("check", "--select", "default-disruption", "--format", "json", ".", cwd=tmp_path).stdout
+    )
+    edits = [edit for finding in data["findings"] for edit in finding["suggestions"][0]["edits"]]
+    assert len({edit["path"] for edit in edits}) == files

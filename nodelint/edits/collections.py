@@ -269,7 +269,7 @@ def _fill(node: Node, flow: Callable[[str | None], list[str]], writer: Writer) -
     """The first members of an empty flow collection."""
     text, newline = node.source.text, node.source.newline
     inner = text[node.start + 1 : node.end - 1]
-    comma = "," if writer.manner.compact else ", "
+    comma = "," if writer.manner.usual.compact else ", "
     if inner.strip():
         return [edit_of(node, node.end - 1, node.end - 1, comma.join(flow(None)))]
     if is_broken(writer.manner.root):
@@ -316,7 +316,7 @@ def _separator(node: Node, members: list[tuple[Node, Node]], writer: Writer) -> 
         between = node.source.text[members[0][1].end : members[1][0].raw]
         if re.fullmatch(r",[ ]*", between):
             return between
-    return "," if writer.manner.compact else ", "
+    return "," if writer.manner.usual.compact else ", "
 
 
 # -- members that go

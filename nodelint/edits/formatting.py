@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from nodelint.source.nodes import Node, Style
 from nodelint.source.yaml.scalars import reads_as_text
@@ -99,12 +99,23 @@ class _Counts:
 
 
 class Manner:
-    """What a document does, asked when there is no model nearer by."""
+    """What a document does, asked when there is no model nearer by; it is looked through when that is asked."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
         self.source = root.source
         self.json = root.style == "flow" and all(entry.key.style == "double" for entry in root.entries)
+
+    @cached_property
+    def usual(self) -> UsualStyles:
+        """How it writes most things."""
+        return UsualStyles(self.root, self.json)
+
+
+class UsualStyles:
+    """How a document writes most of its texts, keys and lists, and how far in it puts what is below a key."""
+
+    def __init__(self, root: Node, json: bool) -> None:
         self._by_key: dict[str, list[Node]] = {}
         self.step = 0
         self.sequence_step = -1
@@ -118,12 +129,12 @@ class Manner:
         if self.sequence_step < 0:
             self.sequence_step = self.step
         self.compact = counts.compact > counts.spaced
-        if self.json and "\n" not in root.text and re.search(r'":[^\s]', root.text):
+        if json and "\n" not in root.text and re.search(r'":[^\s]', root.text):
             self.compact = True
         self.quotes: Style = "single" if counts.quotes["single"] > counts.quotes["double"] else "double"
         styles = set(counts.keys.values())
         self.keys: Style = styles.pop() if len(styles) == 1 else "plain"
-        self.strings: Style = "double" if self.json else max(counts.texts, key=lambda style: counts.texts[style])
+        self.strings: Style = "double" if json else max(counts.texts, key=lambda style: counts.texts[style])
         self.lists: Style = "block" if counts.lists["block"] > counts.lists["flow"] else "flow"
 
     def _see_mapping(self, mapping: Node, counts: _Counts) -> None:
@@ -161,7 +172,10 @@ class Writer:
     def flow(self, value: Plain, model: Node | None) -> str:
         """A value on one line."""
         manner = self.manner
-        comma, colon = ("," if manner.compact else ", "), (":" if manner.json and manner.compact else ": ")
+        comma, colon = (
+            ("," if manner.usual.compact else ", "),
+            (":" if manner.json and manner.usual.compact else ": "),
+        )
         if isinstance(value, Mapping):
             pad = _padding(model)
             parts = [
@@ -173,7 +187,7 @@ class Writer:
             pad = _padding(model)
             parts = [self.flow(item, item_model(model)) for item in value]
             return "[" + pad + comma.join(parts) + pad + "]" if parts else "[]"
-        return scalar(value, self.style(value, model), True, manner.quotes)
+        return scalar(value, self.style(value, model), True, manner.usual.quotes)
 
     def broken(self, value: Plain, indent: str, model: Node | None) -> str:
         """A value in flow style over several lines, as in indented JSON; `indent` is its first line's."""
@@ -225,7 +239,7 @@ class Writer:
     def one_line(self, value: Plain, indent: int, model: Node | None) -> list[str]:
         if isinstance(value, str):
             literal = self.literal(value, indent)
-            return literal or [scalar(value, self.style(value, model), False, self.manner.quotes)]
+            return literal or [scalar(value, self.style(value, model), False, self.manner.usual.quotes)]
         if isinstance(value, Mapping | Sequence):
             return [self.flow(value, model)]
         return [scalar(value, "plain", False)]
@@ -234,11 +248,11 @@ class Writer:
         """The lines of `key: value` in a block mapping whose keys stand at column `indent`."""
         name = self.key(key, False)
         if isinstance(value, Mapping) and value and not self.is_flow(model):
-            inner = indent + self.shift(model, self.manner.step, 1)
+            inner = indent + self.shift(model, self.manner.usual.step, 1)
             lines = self.block(value, inner, model)
             return [name + ":", " " * inner + lines[0], *lines[1:]]
         if isinstance(value, Sequence) and not isinstance(value, str) and value and not self.flow_list(value, model):
-            inner = indent + self.shift(model, self.manner.sequence_step, 0)
+            inner = indent + self.shift(model, self.manner.usual.sequence_step, 0)
             lines = self.block(value, inner, model)
             return [name + ":", " " * inner + lines[0], *lines[1:]]
         lines = self.one_line(value, indent, model)
@@ -251,23 +265,23 @@ class Writer:
             return None
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]", body):
             return None
-        pad = " " * (indent + self.manner.step)
+        pad = " " * (indent + self.manner.usual.step)
         header = "|" if value.endswith("\n") else "|-"
         return [header, *(pad + line if line else "" for line in body.split("\n"))]
 
     def key(self, key: str, flow: bool) -> str:
-        return scalar(key, self.manner.keys, flow, self.manner.quotes)
+        return scalar(key, self.manner.usual.keys, flow, self.manner.usual.quotes)
 
     def style(self, value: Plain, model: Node | None) -> Style:
         if self.manner.json:
             return "double"
         if model is None or model.kind != "scalar" or not isinstance(value, str):
-            return self.manner.strings
+            return self.manner.usual.strings
         is_text = model.style in ("single", "double") or isinstance(model.value, str)
-        return model.style if is_text else self.manner.strings
+        return model.style if is_text else self.manner.usual.strings
 
     def model_of(self, model: Node | None, key: str) -> Node | None:
-        return (model.get(key) if model is not None else None) or self.manner.like(key, self.at)
+        return (model.get(key) if model is not None else None) or self.manner.usual.like(key, self.at)
 
     def shift(self, model: Node | None, usual: int, least: int) -> int:
         """By how much a block collection stands to the right of its key."""
@@ -283,7 +297,7 @@ class Writer:
     def flow_list(self, value: Sequence[Plain], model: Node | None) -> bool:
         if model is not None and model.kind == "sequence" and model.items:
             return model.style == "flow"
-        return self.manner.lists == "flow" and not any(isinstance(v, Mapping | list | tuple) for v in value)
+        return self.manner.usual.lists == "flow" and not any(isinstance(v, Mapping | list | tuple) for v in value)
 
 
 def item_model(model: Node | None) -> Node | None:

@@ -37,6 +37,7 @@ from nodelint.edits.formatting import (
     leading,
     line_end,
     line_start,
+    plain_is_safe,
     scalar,
 )
 from nodelint.model.finding import Edit
@@ -54,10 +55,11 @@ def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
     guard(node)
     manner = manner_of(root_of(node))
     in_flow = node.parent is not None and node.parent.style == "flow"
-    style = node.style if node.style in ("plain", "single", "double") else manner.strings
+    style = node.style if node.style in ("plain", "single", "double") else manner.usual.strings
     if manner.json:
         style = "double"
-    written = scalar(value, style, in_flow, manner.quotes)
+    quotes = manner.usual.quotes if isinstance(value, str) and not plain_is_safe(value, in_flow) else "double"
+    written = scalar(value, style, in_flow, quotes)
     keeps_tag = isinstance(value, str) and node.tag in _TEXT_TAGS
     start = node.start if node.tag is None or keeps_tag else node.raw
     if node.start == node.end and start == node.start:
@@ -105,7 +107,7 @@ def _replace_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry
     indent, start = column(node), node.start
     if entry is not None and node.kind == "sequence" and isinstance(value, Mapping):
         # a list may stand right below its key, a mapping has to be further in
-        indent = max(indent, key_column(entry) + writer.manner.step)
+        indent = max(indent, key_column(entry) + writer.manner.usual.step)
     lines = writer.block(value, indent, node)
     if len(lines) > 1 or opens_block(lines[0], value):
         if indent != column(node):
@@ -179,7 +181,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
     if any(entry.merged and entry.name in values for entry in mapping.entries):
         index = len(members)  # below the merge, which else would replace it
     writer = Writer(manner_of(root_of(mapping)), mapping.end)
-    models = {key: writer.manner.like(key, mapping.end) for key in values}
+    models = {key: writer.manner.usual.like(key, mapping.end) for key in values}
 
     def block(indent: int) -> list[str]:
         lines: list[str] = []
@@ -189,7 +191,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
         return lines
 
     def flow(indent: str | None) -> list[str]:
-        tight = indent is None and writer.manner.json and writer.manner.compact
+        tight = indent is None and writer.manner.json and writer.manner.usual.compact
         parts = []
         for key, value in values.items():
             model = models[key]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.edits import apply
 from nodelint.model.finding import Edit, by_source
+from nodelint.model.messages import counted
 from nodelint.printable import flat, printable
 from nodelint.report.snippet import window
 from nodelint.report.style import TextStyle, cells, wrapped
@@ -13,7 +14,10 @@ from nodelint.source import SourceText
 from nodelint.tuples import NamedTuple
 
 LINES = 20
-"""Lines of a fix that are shown; `--diff` shows all."""
+"""Lines of a fix that are shown in one file."""
+
+FILES = 3
+"""Files of a fix that are shown: what is the same in three hundred is read once."""
 
 _ABOVE = 6
 """Lines above a block that goes which are looked at: it is shown from its first line on."""
@@ -32,10 +36,10 @@ class _Line(NamedTuple):
     end: int
 
 
-def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle) -> Iterator[str]:
-    """The lines that a fix changes; those of `home`, where the finding is, first."""
-    groups = by_source(edits)
-    for group in sorted(groups, key=lambda g: g[0].source is not home):
+def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: str) -> Iterator[str]:
+    """The lines that a fix changes; those of `home`, where the finding is, first. `rest` says where all are shown."""
+    groups = sorted(by_source(edits), key=lambda group: group[0].source is not home)
+    for group in groups[:FILES]:
         source = group[0].source
         if len(groups) > 1 or source is not home:
             yield f"    in {printable(source.path)}:"
@@ -44,7 +48,9 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle) -> Itera
             colour = "red" if line.sign == "-" else "green"
             yield from (look.style(text, fg=colour) for text in _wrap_line(line, look))
         if len(changed) > LINES:
-            yield f"      … {len(changed) - LINES} more lines, shown by --diff"
+            yield f"      … {counted(len(changed) - LINES, 'more line')}, {rest}"
+    if len(groups) > FILES:
+        yield f"    … and in {counted(len(groups) - FILES, 'more file')}, {rest}"
 
 
 def _wrap_line(line: _Line, look: TextStyle) -> Iterator[str]:

@@ -137,7 +137,7 @@ def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
     """What the author may choose, each with its lines."""
     for suggestion in result.finding.suggestions:
         yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
-        yield from fix_lines(suggestion.edits, result.span.source, look)
+        yield from fix_lines(suggestion.edits, result.span.source, look, "shown by --format json")
 
 
 def _word(result: Result, look: TextStyle) -> str:
@@ -188,7 +188,7 @@ def _fix(entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]]) -> 
         return
     shown.add(edits)
     yield f"  {head}"
-    yield from fix_lines(edits, first.span.source, look)
+    yield from fix_lines(edits, first.span.source, look, "shown by --diff")
 
 
 def _places(entry: FindingGroup, look: TextStyle) -> Iterator[str]:
