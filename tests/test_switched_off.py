@@ -126,14 +126,58 @@ def test_what_is_off_on_both_sides_is_compared(nodelint: Run, tmp_path: Path) ->
     assert [entry["change"] for entry in found["nodePools"]] == ["changed"]
 
 
-@pytest.mark.parametrize("command", ["explain", "hash", "fit"])
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}]}\n"
+
+
+@pytest.mark.parametrize("command", ["explain", "hash"])
 def test_other_commands_name_what_terraform_does_not_create(command: str, nodelint: Run, tmp_path: Path) -> None:
-    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}]}\n"
     for count in (0, 1):
-        write_files(tmp_path, {"main.tf": pool(f"count = {count}"), "pod.yaml": pod})
+        write_files(tmp_path, {"main.tf": pool(f"count = {count}")})
         notes = nodelint(command, ".", cwd=tmp_path).stderr
         said = "all the same: NodePool/default (main.tf:5): `count` is 0 (main.tf:2)"
         assert (said in notes) == (not count), notes
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_no_pod_goes_to_a_pool_that_terraform_does_not_create(name: str, nodelint: Run, tmp_path: Path) -> None:
+    for number, files in enumerate(SWITCHES[name]):
+        folder = tmp_path / str(number)
+        other = {"arm.yaml": nodepool("key: kubernetes.io/arch, operator: In, values: [arm64]", name="arm")}
+        write_files(folder, files | other | {"pod.yaml": POD})
+        done = nodelint("fit", ".", "--format", "json", cwd=folder)
+        (web,) = json.loads(done.stdout)["workloads"]
+        pools = [entry["name"] for entry in web["pools"]]
+        assert len(pools) == (1 if number else 2) and "arm" in pools
+        assert ("Not created by Terraform, left out: NodePool" in done.stderr) == bool(number)
+
+
+def test_a_daemon_that_terraform_does_not_create_takes_no_room(nodelint: Run, tmp_path: Path) -> None:
+    head = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec: {template: {spec: {containers: "
+    daemon = f"{head}[{{name: a, image: a, resources: {{requests: {{cpu: 5000}}}}}}]}}}}}}\n"
+    for count in (0, 1):
+        made = read_by('yaml_body = file("daemon.yaml")', f"count = {count}")
+        write_files(tmp_path, {"main.tf": made, "daemon.yaml": daemon, "pool.yaml": PLAIN, "pod.yaml": POD})
+        found = json.loads(nodelint("fit", ".", "--workload", "web", "--format", "json", cwd=tmp_path).stdout)
+        assert found["workloads"][0]["possible"] == (not count)
+
+
+def test_a_run_of_pools_that_terraform_does_not_create_has_none(nodelint: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {"main.tf": pool("count = 0"), "pod.yaml": POD})
+    done = nodelint("fit", ".", cwd=tmp_path)
+    assert (done.returncode, "no NodePool that Terraform creates" in done.stderr) == (2, True)
+
+
+def test_pods_lose_a_pool_that_is_switched_off(nodelint: Run, tmp_path: Path) -> None:
+    old, new = (
+        {
+            "main.tf": pool(f"count = {count}"),
+            "pod.yaml": POD,
+            "arm.yaml": PLAIN.replace("amd64", "arm64").replace("name: default", "name: arm", 1),
+        }
+        for count in (1, 0)
+    )
+    (change,) = plan(nodelint, tmp_path, old, new)["workloads"]
+    assert (change["kind"], change["name"]) == ("Pod", "web")
 
 
 def test_an_unknown_count_is_no_switch(nodelint: Run, tmp_path: Path) -> None:

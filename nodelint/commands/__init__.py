@@ -272,12 +272,14 @@ def unreadable(found: Discovery) -> None:
         say(f"{path}: {reason}")
 
 
-def say_switched_off(objects: Sequence[Object], verb: str) -> None:
-    """Say which objects Terraform does not create, and why; `verb` is what the command does with them."""
+def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
+    """Say which objects Terraform does not create, and why; `done` is what the command does with them."""
     from nodelint.report.coverage import list_switched_off, switched_off_lines
 
-    for line in switched_off_lines(list_switched_off(objects), 5, verb):
+    switched_off = list(list_switched_off(objects))
+    for line in switched_off_lines(switched_off, 5, done):
         say(line.removesuffix("."))
+    return [obj for obj, _ in switched_off]
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:

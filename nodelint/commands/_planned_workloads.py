@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from nodelint.commands import discovered
@@ -15,11 +16,16 @@ if TYPE_CHECKING:
     from nodelint.plan.workloads import WorkloadChange
 
 
-def workload_changes(was: Read, new: Read, options: PlanOptions, settings: Settings) -> tuple[WorkloadChange, ...]:
-    """The workloads that lose a pool by the change; nothing is read where a side has no pool or no workload."""
-    if not was.found.workloads or not new.found.workloads:
+def workload_changes(
+    sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, settings: Settings
+) -> tuple[WorkloadChange, ...]:
+    """The workloads that lose a pool by the change; nothing is read where a side has no pool or no workload.
+
+    `absent` are the ids of objects that Terraform does not make on their side.
+    """
+    if not all(side.found.workloads for side in sides):
         return ()
-    trees = [_tree(side, options, settings) for side in (was, new)]
+    trees = [_tree(side, absent, options, settings) for side in sides]
     if any(tree is None for tree in trees):
         return ()
     from nodelint.plan.workloads import find_workload_changes
@@ -28,7 +34,7 @@ def workload_changes(was: Read, new: Read, options: PlanOptions, settings: Setti
     return tuple(find_workload_changes(old_tree, new_tree)) if old_tree and new_tree else ()
 
 
-def _tree(side: Read, options: PlanOptions, settings: Settings) -> Tree | None:
+def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings) -> Tree | None:
     from nodelint.build import read_inventory
     from nodelint.fit.tree import Tree
     from nodelint.lint.context import Context
@@ -37,7 +43,7 @@ def _tree(side: Read, options: PlanOptions, settings: Settings) -> Tree | None:
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
 
-    ours = [obj for obj in side.inventory.objects() if not obj.of_cluster]
+    ours = [obj for obj in side.inventory.objects() if not obj.of_cluster and id(obj) not in absent]
     ours += [obj for source in side.beside for obj in objects(source)]
     pools = [o for o in ours if isinstance(o, NodePool) and not o.partial and served(o, options.release)]
     if not pools:

@@ -75,7 +75,7 @@ def command(
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     for note in inventory.left_out_notes():
         say(note)
-    say_switched_off(judged, "explained")
+    say_switched_off(judged, "explained all the same")
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.

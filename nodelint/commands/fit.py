@@ -161,20 +161,21 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
     for note in inventory.left_out_notes():
         say(note)
-    say_switched_off(judged, "counted")
+    others = [o for source in inventory.sources for o in objects(source, more=True)]
+    absent = {id(o) for o in say_switched_off([*judged, *others], "left out")}
     if not pools:
         stop(_say_why_no_pool([o for o in judged if isinstance(o, NodePool)], newest))
+    pools = [pool for pool in pools if id(pool) not in absent] or stop("no NodePool that Terraform creates")
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
-    others = [o for source in inventory.sources for o in objects(source, more=True)]
-    overlays = [o for o in others if isinstance(o, NodeOverlay)]
+    overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
     world = [*judged, *context_objects, *overlays]
     contexts = {
         chosen_target.releases: Context(world, chosen_target._replace(facts=facts))
         for chosen_target in newest.values()
     }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
-    workloads = [o for o in others if isinstance(o, ClusterObject)]
+    workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
     texts = read_texts(found.node_groups)
     broken = next(iter([*(f"{path}: {why}" for path, why in found.unreadable), *_list_broken(found)]), None)
     return Tree(

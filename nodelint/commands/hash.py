@@ -92,7 +92,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     inventory = read_inventory(found)
     for note in inventory.unbuilt_notes():
         say(note)
-    say_switched_off(list(inventory.objects()), "hashed")
+    say_switched_off(list(inventory.objects()), "hashed all the same")
     rows = _rows(inventory, target, cluster)
     say_unknown(row.release for row in rows if row.release is not None)
     if form == "json":

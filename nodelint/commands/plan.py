@@ -231,7 +231,8 @@ def _planned(
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen)))
     if not unread.files:
-        plan = plan._replace(workloads=workload_changes(was, new, plan.options, settings))
+        absent = _list_switched_off(was, new) | _list_switched_off(new, was)
+        plan = plan._replace(workloads=workload_changes((was, new), absent, plan.options, settings))
     add_workloads(was.found, ready.session, was.inventory.objects())
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)

@@ -194,16 +194,16 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
 
 
 def switched_off_lines(
-    switched_off: Iterable[tuple[Object, str]], most: int | None, verb: str = "judged"
+    switched_off: Iterable[tuple[Object, str]], most: int | None, done: str = "judged all the same"
 ) -> list[str]:
-    """Which objects Terraform does not create and why, in a line, or none; `verb` is what is done with them."""
+    """Which objects Terraform does not create and why, in a line, or none; `done` is what is done with them."""
     places = [(obj.label, find_object_place(obj), reason) for obj, reason in switched_off]
     few = list(dict.fromkeys(f"{label} ({path}:{line}): {reason}" for label, (path, line), reason in places))
     if not few:
         return []
     more = f" and {counted(len(few) - len(few[:most]), 'more object')}" if len(few) > len(few[:most]) else ""
     listed = printable("; ".join(few[:most]) + more)
-    return [f"Not created by Terraform, {verb} all the same: {listed}."]
+    return [f"Not created by Terraform, {done}: {listed}."]
 
 
 def _unbuilt_lines(unbuilt: Sequence[Unbuilt], most: int | None) -> list[str]:
