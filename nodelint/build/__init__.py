@@ -130,9 +130,11 @@ def build(
             source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
         built += made
     node_groups = next((source.node_groups for source in files if source.node_groups), ())
+    unread_keys = next((source.unread_keys for source in files if source.unread_keys is not None), None)
     for built_text in built:
         for text in built_text.texts:
             text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
+            text.unread_keys = unread_keys
     return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
 
 

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import NodePool, Object
     from nodelint.session import Session
+    from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
 
 RULE = "no-pool-for-workload"
-_RULES = (RULE, "ignored-pod-annotation", "idle-capacity-buffer")
+_OF_ALL = "untolerated-taint"
+"""The rule that asks about all workloads of a repository."""
+_RULES = (RULE, _OF_ALL, "ignored-pod-annotation", "idle-capacity-buffer")
 """The rules that look at workloads."""
 
 
@@ -24,8 +27,8 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     """Add the files with workloads that pools are meant for to the sources of a run; whether there are any.
 
     Of files without the word karpenter those that name a label or a taint of a pool; all of them where the pools are
-    told to be all that there is. Nothing is read where the run has no pools, lacks the rule, or was asked about less
-    than the repository: other pools may be in the rest of it.
+    told to be all that there is, or a rule asks about all workloads. Nothing is read where the run has no pools,
+    lacks the rules, or was asked about less than the repository: other pools may be in the rest of it.
     """
     selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.enables(rule)}
     if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
@@ -39,7 +42,8 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
     from nodelint.source import Source
 
     keys = [key.encode() for key in own_keys(pools)]
-    texts = dict(_selecting_texts(found, keys, pools_are_complete(session.settings)))
+    every = _OF_ALL in selected or pools_are_complete(session.settings)
+    texts = dict(_selecting_texts(found, keys, every))
     texts.update(_texts_of_bases(found, texts))
     node_groups = read_texts(found.node_groups)
     known = {source.path: number for number, source in enumerate(found.sources)}
@@ -53,7 +57,39 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
         else:
             source.part, source.encoding = found.sources[number].part, found.sources[number].encoding
             found.sources[number] = source
+    if _OF_ALL in selected:
+        unread = frozenset(_list_unread_keys(found, pools))
+        for source in found.sources:
+            source.unread_keys = unread
     return bool(texts)
+
+
+def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
+    """The keys of taints that stand beside tolerations in files of which not each document is an object that is read.
+
+    Values of charts, templates, other kinds of objects: what tolerates a taint may be among them.
+    """
+    keys = {taint.key.encode() for pool in pools for taint in pool.taints if isinstance(taint.key, str)}
+    known = {source.path: source for source in found.sources}
+    for path in sorted(found.seen) if keys else ():
+        source = known.get(path.replace(os.sep, "/"))
+        text = source.text if source is not None else _text_with(path, sorted(keys), _TOLERATIONS)
+        if not text or (source is not None and _is_all_read(source)):
+            continue
+        data = text.encode()
+        if _holds(data, _TOLERATIONS):
+            yield from (key.decode() for key in keys if key in data)
+
+
+_TOLERATIONS = (b"oleration",)
+
+
+def _is_all_read(source: Source) -> bool:
+    """Whether each document of a plain manifest is an object that is known."""
+    from nodelint.model.documents import objects
+
+    kinds = re.findall(r"(?m)^kind:", source.text)
+    return not source.masked and 0 < len(kinds) == len(list(objects(source, foreign=True, more=True)))
 
 
 def _selecting_texts(found: Discovery, keys: Sequence[bytes], every: bool) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.fit.admission import may_tolerate, names_taint
 from nodelint.fit.suggestions import WayOut, suggestions
 from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for, may_be_for_others
 from nodelint.fit.verdict import PoolRefusal, PoolVerdict
@@ -14,5 +15,7 @@ __all__ = [
     "WorkloadFit",
     "is_intended_for",
     "may_be_for_others",
+    "may_tolerate",
+    "names_taint",
     "suggestions",
 ]

@@ -7,8 +7,10 @@ adds the tolerations of the pod's runtime class. Karpenter's own answer for the 
 
 from __future__ import annotations
 
-from nodelint.fit.pods import TOLERATES_ALL, Pod, Toleration
+from nodelint.fit.pods import TOLERATES_ALL, Pod, Toleration, pod_of
 from nodelint.karpenter.images import UnknownFact
+from nodelint.model.cluster_objects import Workload
+from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 
 
@@ -21,6 +23,22 @@ def tolerations_for(pod: Pod) -> tuple[Toleration, ...]:
         for resource in sorted(pod.requests)
         if _is_extended(resource)
     )
+
+
+def may_tolerate(workload: Workload, taint: Taint) -> bool:
+    """Whether pods of a workload may tolerate a taint, as far as is known, once the API server has admitted them."""
+    pod = pod_of(workload)
+    if pod is None or workload.partial:
+        return True
+    tolerations = (*pod.tolerations, *tolerations_for(pod))
+    value = taint.value if isinstance(taint.value, str) else ""
+    return any(toleration.tolerates(str(taint.key), value, str(taint.effect)) for toleration in tolerations)
+
+
+def names_taint(workload: Workload, key: str) -> bool:
+    """Whether a toleration of a workload's pods names the key of a taint."""
+    pod = pod_of(workload)
+    return pod is not None and any(toleration.key == key for toleration in pod.tolerations)
 
 
 def _is_extended(resource: str) -> bool:

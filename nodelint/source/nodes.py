@@ -281,7 +281,8 @@ class SourceText:
     as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
     `masked` that template code may have been set aside in one, so that a key may be there more than once.
     `also` is the pattern of what is read although the word karpenter is not in it; `node_groups` are then the texts
-    of the files that state nodes of others than Karpenter.
+    of the files that state nodes of others than Karpenter, and `unread_keys` the keys of taints that may be tolerated
+    in files of which not all is read; None where nobody has looked for workloads.
     `noted` is the one document that differs from those of another source, which is asked for most.
     `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
     `built` are set for a text that is built of files (see `build.built`): what is built for one cluster belongs
@@ -310,6 +311,7 @@ class SourceText:
         "set_aside",
         "tabbed",
         "text",
+        "unread_keys",
         "words",
     )
 
@@ -338,6 +340,7 @@ class SourceText:
         self.masked = False
         self.also: str | None = None
         self.node_groups: Sequence[str] = ()
+        self.unread_keys: frozenset[str] | None = None
         self.cluster = ""
         self.roots: tuple[str, ...] = ()
         self.built: Any = None
