@@ -11,8 +11,8 @@ for them they are kept out; no node of theirs can be running, so that is safe. I
 GPUs by label or taint), the class needs an alias that has the image.
 
 An image chosen by name is used for every type of its architecture: a standard image then boots on a GPU type and has
-no driver for it. That is reported too, for arm64 images and of pools that are meant for GPUs or Neuron,
-unless the class's user data installs a driver.
+no driver for it. That is reported too, for arm64 images, of pools that are meant for GPUs or Neuron, and where a
+workload of the repository that asks for them fits such pools alone, unless the class's user data installs a driver.
 
 ```yaml bad frame=pool+class kubernetes=1.30
 metadata.name: arm
@@ -61,6 +61,7 @@ spec.amiSelectorTerms: [{alias: bottlerocket@v1.36.0}]
 """
 
 import re
+from collections.abc import Iterator
 
 from nodelint.api import (
     Also,
@@ -72,7 +73,9 @@ from nodelint.api import (
     NodePool,
     Suggestion,
     TypeSet,
+    cluster_objects,
     edits,
+    fit,
     fixes,
     images,
     keys,
@@ -89,6 +92,7 @@ from nodelint.api import (
 COUNTS = {"nvidia": keys.GPU_COUNT, "neuron": keys.ACCELERATOR_COUNT}
 WORDS = {"nvidia": "GPUs", "neuron": "accelerators"}
 # Taints that keep other pods off such nodes: nvidia.com/gpu, aws.amazon.com/neuron, or one's own of that name.
+RESOURCES = {"nvidia": ("nvidia.com/gpu",), "neuron": ("aws.amazon.com/neuron", "aws.amazon.com/neuroncore")}
 TAINTS = {"nvidia": r"gpu|nvidia", "neuron": r"neuron|inferentia|trainium|accelerator"}
 
 
@@ -112,7 +116,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 yield unsure[0].skip(f"whether {gap.arch} types with {WORDS[gap.variant]} are left: ")
             else:
                 yield _gap(pool, context, gap, gap.variant)
-    yield from _without_driver(pool, resolution)
+    yield from _without_driver(pool, resolution, context)
 
 
 def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: str) -> Finding:
@@ -284,13 +288,45 @@ def _installs(resolution: resolve.Resolution, variant: str) -> bool:
     return script is not None and labels.installs_driver(script.text, variant)
 
 
-def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
+def _without_driver(pool: NodePool, resolution: resolve.Resolution, context: Context) -> Findings:
     """A standard image that is chosen by name or parameter is taken for GPU types too.
 
-    It is reported for pools that are meant for GPUs, and for arm64: that g5g has one is easily overlooked.
+    It is reported for pools that are meant for GPUs, where a workload that asks for them fits such pools alone, and
+    for arm64: that g5g has one is easily overlooked.
     """
+    if fixes.doubts(resolution):
+        return
+    for variant, image, without in _find_driverless(resolution):
+        meant = _find_gpu_intent(pool, resolution, without, variant)
+        asking = _find_asking(pool, variant, context) if meant is None else None
+        if meant is None and asking is None and image.arch != "arm64":
+            continue
+        driver = "GPU" if variant == "nvidia" else "Neuron"
+        wanted = meant is not None or asking is not None
+        ways = _list_ways_by_alias(resolution, variant, image.arch or "") if wanted else []
+        if meant is not None and (out := _taken_out(pool, resolution, without, variant)):
+            ways.insert(0, Suggestion(f"take {_types(resolution, without)} out of the pool", out))
+        other = ", or install the driver with the GPU operator" if variant == "nvidia" else ""
+        shown = messages.short(image.found.name if image.found else image.label, 60)
+        also = [Also(image.at, f"a standard image: `{shown}`")]
+        if asking is not None:
+            also.append(Also(asking.name_node, f"asks for {WORDS[variant]}, and no pool with a driver takes it"))
+        yield Finding(
+            at=meant or fixes.place(pool),
+            message=f"the standard {image.arch} image has no {driver} driver for {_types(resolution, without)}",
+            severity="warning",
+            edits=[] if wanted else _kept_out(pool, resolution, without, variant),
+            safety="unsafe",
+            also=also,
+            help=f"select the image for {WORDS[variant]} as well, or use an alias{other}",
+            suggestions=ways,
+        )
+
+
+def _find_driverless(resolution: resolve.Resolution) -> Iterator[tuple[str, images.Image, TypeSet]]:
+    """Each kind of device, and the standard image that types with it get, though no alias chooses it."""
     image_set = resolution.images
-    if not image_set.complete or image_set.alias is not None or fixes.doubts(resolution):
+    if not image_set.complete or image_set.alias is not None:
         return
     for image, types in zip(image_set.images, resolution.types_by_image, strict=True):
         same = [other for other in image_set.images if other.arch == image.arch]
@@ -299,49 +335,42 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution) -> Findings:
         for variant, count in COUNTS.items():
             without = types & resolution.catalog.having(count)
             # The standard image of Bottlerocket is the one for Neuron.
-            if (
-                not without
-                or (variant == "neuron" and image.family == "bottlerocket")
-                or _installs(resolution, variant)
-            ):
-                continue
-            meant = _find_gpu_intent(pool, resolution, without, variant)
-            if meant is None and image.arch != "arm64":
-                continue
-            driver = "GPU" if variant == "nvidia" else "Neuron"
-            ways = _instead(pool, resolution, without, variant, image.arch or "") if meant is not None else []
-            other = ", or install the driver with the GPU operator" if variant == "nvidia" else ""
-            yield Finding(
-                at=meant or fixes.place(pool),
-                message=f"the standard {image.arch} image has no {driver} driver for {_types(resolution, without)}",
-                severity="warning",
-                edits=_kept_out(pool, resolution, without, variant) if meant is None else [],
-                safety="unsafe",
-                also=[
-                    Also(
-                        image.at,
-                        f"a standard image: `{messages.short(image.found.name if image.found else image.label, 60)}`",
-                    )
-                ],
-                help=f"select the image for {WORDS[variant]} as well, or use an alias{other}",
-                suggestions=ways,
-            )
+            has_driver = variant == "neuron" and image.family == "bottlerocket"
+            if without and not has_driver and not _installs(resolution, variant):
+                yield variant, image, without
 
 
-def _instead(
-    pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str, arch: str
-) -> list[Suggestion]:
-    """The ways out of a standard image on types with devices: without them, or by an alias."""
-    out = _taken_out(pool, resolution, types, variant)
-    found = [Suggestion(f"take {_types(resolution, types)} out of the pool", out)] if out else []
-    if resolution.node_class is not None:
-        try:
-            alias, changes = fixes.alias_instead(resolution.node_class, resolution.images)
-        except edits.NotEditable:
-            return found
-        family, _, version = alias.partition("@")
-        first = images.first_published(family, arch, variant)
-        has = family in images.aliases_with(arch, variant, resolution.version, resolution.kubernetes)
-        if has and (version == "latest" or first is None or first <= version):
-            found.append(Suggestion(f"select the images by the alias {alias}, which has one for each kind", changes))
-    return found
+def _find_asking(pool: NodePool, variant: str, context: Context) -> "cluster_objects.Workload | None":
+    """A workload of the run that asks for devices of a kind, and that types without their driver alone take."""
+    for obj in context.objects if not context.pools_elsewhere else ():
+        if not isinstance(obj, cluster_objects.Workload) or obj.is_daemon or obj.partial:
+            continue
+        if not any(resource in RESOURCES[variant] for resource in fit.requests_of(obj)):
+            continue
+        found = context.fit(obj)
+        taking = [verdict for verdict in found.verdicts if verdict.fits]
+        if found.elsewhere or found.unknown or not any(verdict.pool.pool is pool for verdict in taking):
+            continue
+        if not any(verdict.types - _list_driverless(verdict.pool.resolution, variant) for verdict in taking):
+            return obj
+    return None
+
+
+def _list_driverless(resolution: resolve.Resolution, variant: str) -> TypeSet:
+    return type_set.union(types for kind, _, types in _find_driverless(resolution) if kind == variant)
+
+
+def _list_ways_by_alias(resolution: resolve.Resolution, variant: str, arch: str) -> list[Suggestion]:
+    """The alias in the place of a standard image, where it has an image for types with devices."""
+    if resolution.node_class is None:
+        return []
+    try:
+        alias, changes = fixes.alias_instead(resolution.node_class, resolution.images)
+    except edits.NotEditable:
+        return []
+    family, _, version = alias.partition("@")
+    first = images.first_published(family, arch, variant)
+    has = family in images.aliases_with(arch, variant, resolution.version, resolution.kubernetes)
+    if not has or not (version == "latest" or first is None or first <= version):
+        return []
+    return [Suggestion(f"select the images by the alias {alias}, which has one for each kind", changes)]

@@ -317,3 +317,41 @@ def test_a_file_is_read_for_what_its_pods_select_and_not_for_its_labels(here: Pa
     assert "web.yaml" not in nodelint("check", ".", "--show-files").stdout
     done = nodelint("check", ".")
     assert done.returncode == 0 and "web.yaml" not in done.stdout + done.stderr
+
+
+GPU_POOL = (
+    "key: kubernetes.io/arch, operator: In, values: [amd64]",
+    "key: karpenter.k8s.aws/instance-category, operator: In, values: [m, g]",
+)
+STANDARD = "{name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250715, owner: amazon}"
+SELECTS = "nodeSelector: {karpenter.k8s.aws/instance-category: g}"
+ASKS = f"{SELECTS}\ncontainers: [{{name: a, image: a, resources: {{limits: {{%s: 1}}}}}}]"
+
+
+@pytest.mark.parametrize(
+    ("asked", "image", "other", "told"),
+    [
+        ("nvidia.com/gpu", STANDARD, False, True),
+        ("cpu", STANDARD, False, False),
+        ("nvidia.com/gpu", STANDARD.replace("standard", "nvidia"), False, False),
+        ("nvidia.com/gpu", "{alias: al2023@v20250715}", False, False),
+        ("nvidia.com/gpu", "{id: ami-0123456789abcdef0}", False, False),
+        ("nvidia.com/gpu", STANDARD, True, False),
+    ],
+)
+def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
+    tmp_path: Path, nodelint: Run, asked: str, image: str, other: bool, told: bool
+) -> None:
+    """`RequestedResourcesRegistered` of core's pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.1:132."""
+    (tmp_path / ".git").mkdir()
+    node_class = nodeclass().replace("{alias: al2023@v20250403}", image)
+    (tmp_path / "pools.yaml").write_text(f"{nodepool(*GPU_POOL)}---\n{node_class}")
+    if other:
+        second = nodepool(*GPU_POOL, name="other", node_class="other")
+        (tmp_path / "other.yaml").write_text(f"{second}---\n{nodeclass(name='other')}")
+    (tmp_path / "web.yaml").write_text(pod(ASKS % asked))
+    report = json.loads(nodelint("check", ".", "--format", "json").stdout)
+    found = [finding for finding in report["findings"] if finding["rule"] == "gpu-image-gap"]
+    assert [finding["related"][1]["message"] for finding in found] == [
+        "asks for GPUs, and no pool with a driver takes it"
+    ] * told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.fit.admission import may_tolerate, names_taint
+from nodelint.fit.pods import requests_of
 from nodelint.fit.suggestions import WayOut, suggestions
 from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for, may_be_for_others
 from nodelint.fit.verdict import PoolRefusal, PoolVerdict
@@ -17,5 +18,6 @@ __all__ = [
     "may_be_for_others",
     "may_tolerate",
     "names_taint",
+    "requests_of",
     "suggestions",
 ]

@@ -157,6 +157,12 @@ def pod_of(workload: Workload) -> Pod | None:
     return None if spec is None else workload.once("pod", (), lambda: read_pod(spec, _is_filled_by_script(workload)))
 
 
+def requests_of(workload: Workload) -> Resources:
+    """What one pod of a workload requests, as far as is known."""
+    pod = pod_of(workload)
+    return pod.requests if pod is not None else {}
+
+
 def _is_filled_by_script(workload: Workload) -> bool:
     """Whether a script replaces words in capitals: no name of an object has any."""
     return not isinstance(workload.name, str) or workload.name != workload.name.lower()
