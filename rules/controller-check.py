@@ -350,11 +350,10 @@ def _spelt_out(resolution: resolve.Resolution, line: RequirementLine) -> list[Su
     ]
     item = {"key": str(line.key), "operator": "In", "values": listed}
     changes = edits.if_editable(edits.replace, line.node, item)
-    gone = [edits.if_editable(edits.remove, line.node) for line in others]
-    if not changes or not all(gone):
+    gone = edits.if_editable(edits.remove_all, [other.node for other in others]) if others else []
+    if not changes or bool(others) != bool(gone):
         return []
-    all_of_it = [*changes, *(edit for edits in gone for edit in edits)]
-    return [Suggestion(f"list the values of {labels.name_of(key)} with `In`", all_of_it)]
+    return [Suggestion(f"list the values of {labels.name_of(key)} with `In`", [*changes, *gone])]
 
 
 MOST_LISTED = 40

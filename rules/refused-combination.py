@@ -281,7 +281,7 @@ def _keep_one(node: Node, names: tuple[str, str]) -> list[tuple[str, list[Edit]]
 def _remove_fields(node: Node, names: list[str]) -> list[Edit]:
     """A mapping without some of its fields."""
     found = [value for name in names if (value := node.get(name)) is not None]
-    return [edit for value in found for edit in edits.if_editable(edits.remove, value)]
+    return edits.if_editable(edits.remove_all, found) if found else []
 
 
 def _grace(kubelet: Node) -> Ways:

@@ -170,9 +170,11 @@ def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manif
     """A list without the values that no type has."""
     if item.is_label:
         return []
-    gone = [edits.if_editable(edits.remove, value.node) for value in values]
+    if len(values) == len(item.values):
+        return _suggest_removal(item)
+    gone = edits.if_editable(edits.remove_all, [value.node for value in values])
     named = f"drop `{values[0].text}`" if len(values) == 1 else f"drop the {len(values)} values"
-    return [Suggestion(named, [edit for edits in gone for edit in edits])] if all(gone) else []
+    return [Suggestion(named, gone)] if gone else []
 
 
 def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion]:

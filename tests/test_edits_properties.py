@@ -26,6 +26,7 @@ from nodelint.edits import (
     insert_item,
     member_at,
     remove,
+    remove_all,
     replace,
     restructure,
     set_key,
@@ -387,6 +388,26 @@ def test_remove(document, data) -> None:
         return [v for i, v in enumerate(container) if i != path[-1]]
 
     check(source, remove(node), changed(value, path[:-1], without_item))
+
+
+@given(documents(), st.data())
+def test_remove_all(document, data) -> None:
+    """Any members of a collection, neighbours and all of them too."""
+    text, value = document
+    source = read(text)
+    found = [(node, path) for node, path in nodes(source) if len(node.items) > 1 or len(members(node)) > 1]
+    assume(found)
+    node, path = data.draw(st.sampled_from(found))
+    places = [*range(len(node.items)), *(entry.name for entry in members(node))]
+    gone = data.draw(st.lists(st.sampled_from(places), min_size=1, unique=True))
+
+    def without_members(container):
+        if isinstance(container, dict):
+            return {k: v for k, v in container.items() if k not in gone}
+        return [v for i, v in enumerate(container) if i not in gone]
+
+    removed = [node.items[place] if isinstance(place, int) else node.get(place) for place in gone]
+    check(source, remove_all(removed), changed(value, path, without_members))
 
 
 @given(documents(st.fixed_dictionaries({"values": st.lists(texts, max_size=5), "name": scalars})), st.data())

@@ -386,6 +386,8 @@ MISTAKES |= {
     "values of Exists": _line("instance-category", "Exists", "[m]"),
     "values of DoesNotExist": _line("instance-gpu-name", "DoesNotExist", "[t4]"),
     "NotIn of nothing": _line("instance-category", "NotIn", "[]"),
+    "neighbours that no type has": _line("instance-category", "In", "[c, gpu, fpga]"),
+    "nothing but what no type has, to exclude": _line("instance-category", "NotIn", "[gpu, fpga]"),
     "no address": [("  role:", "  kubelet:\n    clusterDNS: [10.0.0, 010.100.0.10, fd00::10]\n  role:")],
     "each hour": [("  limits:", BUDGET.format('"0"\n        schedule: "@every 1h"\n        duration: 10m'))],
     "each second day": [("  limits:", BUDGET.format('"0"\n        schedule: "@every 48h"\n        duration: 10m'))],

@@ -465,6 +465,7 @@ def test_a_second_bootstrap_is_an_error_where_nodes_or_settings_are_lost(
         ("memory-manager-policy = 'Static'", "1.10.0", None),
         ("eviction-soft = {'memory.available' = '5%'}", "1.4.0", "drops settings.kubernetes.eviction-soft"),
         ("kubeReserved = {cpu = '1'}", "1.14.1", "did you mean `kube-reserved`?"),
+        ("'cluster-dns' = '172.20.0.10'", "1.14.1", "did you mean `cluster-dns-ip`?"),
         ("image-gc-high-threshold-percent = 85", "1.14.1", 'has to be a string: `"85"`'),
         ("image-gc-high-threshold-percent = '85'", "1.14.1", None),
         ("event-qps = '10'", "1.14.1", "has to be an integer: `10`"),
@@ -481,7 +482,8 @@ def test_what_karpenter_knows_of_bottlerockets_settings(setting: str, release: s
     target = Target(Version.parse(release))
     selection = Selection(select=frozenset(["user-data-syntax"]))
     report = lint([Source.from_text("a.yaml", text)], LintRequest(target, RULES, selection))
-    name = setting.partition(" =")[0]
+    name = setting.partition(" =")[0].strip("'")
+    assert all(r.fixable == ("did you mean" in r.finding.message) for r in report.results)
     assert [says in r.finding.message for r in report.results if says] == ([True] if says else [])
     assert [text[r.finding.span.start : r.finding.span.end] in (name, "a") for r in report.results] == [True] * bool(
         says

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from nodelint.edits.collections import (
     NotEditable,
@@ -58,6 +59,7 @@ __all__ = [
     "member_at",
     "plain_fields",
     "remove",
+    "remove_all",
     "replace",
     "reread_edited",
     "restructure",
@@ -181,6 +183,21 @@ def remove(node: Node) -> list[Edit]:
     if parent is None:
         raise NotEditable("this is a whole document")
     return dialect_of(parent).remove(node)
+
+
+def remove_all(nodes: Sequence[Node]) -> list[Edit]:
+    """Take out several items or keys of one document, none of which lies in another: what goes may touch."""
+    apart = sorted([edit for node in nodes for edit in remove(node)], key=lambda edit: (edit.start, edit.end))
+    around = {id(node.parent): node.parent for node in nodes if node.parent is not None}.values()
+    emptied = any(sum(node.parent is parent for node in nodes) == len(members_of(parent)) for parent in around)
+    if not emptied and all(before.end <= after.start for before, after in pairwise(apart)):
+        return apart
+    within, source = document_of(nodes[0]), nodes[0].source
+    text = source.text
+    # from the back, so that the way to those in front stays what it is
+    for node in sorted(nodes, key=lambda node: node.start, reverse=True):
+        text = apply(text, remove(_again(node, find_steps(node), text)))
+    return [difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))]
 
 
 _BEHIND = 1000

@@ -56,7 +56,9 @@ def _dropped(key: str, since: str | None, text: str, release: Version, known: li
     meant = nearest_name(key, known, 0.85) if since is None else None
     hint = f", did you mean `{meant}`?" if meant is not None else ""
     message = f"Karpenter {release} drops settings.kubernetes.{short(key, 45)}{hint}"
-    new = meant if text[start:end] == key else None  # not a key in quotes, or of several parts
+    if text[start:end] in (f'"{key}"', f"'{key}'"):
+        start, end = start + 1, end - 1  # its quotes stay
+    new = meant if text[start:end] == key else None  # not a key of several parts
     note = "it writes `settings.kubernetes` anew, with the settings that it knows alone"
     return UserDataProblem(start, end, message, note, new, f"upgrade to Karpenter {since}" if since else None)
 
