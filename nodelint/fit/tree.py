@@ -17,7 +17,7 @@ from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
-from nodelint.model.requirement import normalize, well_known
+from nodelint.model.requirement import Requirements, normalize, well_known
 from nodelint.tuples import NamedTuple
 
 
@@ -89,6 +89,7 @@ class Tree:
         self._groups: dict[tuple[int, tuple[int, ...]], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
         self._taken: dict[object, bool] = {}
+        self._taking: dict[object, PoolVerdict] = {}
         self._pools_near: dict[str, list[EmptyPool]] = {}
 
     def fit(self, workload: Workload) -> WorkloadFit:
@@ -121,6 +122,7 @@ class Tree:
         unsure: dict[str, NodeOverlay] = {}
         release = self.pools[0].release if self.pools else NEWEST
         ignored: IgnoredPod | None = None
+        asked_of, volumes, own_shape = None, list[Requirements](), _shape_of(pod)
         for pool in self.pools_for(workload):
             groups = self._daemon_groups(pool, workload)
             unsure |= {resource: overlay for resource in brought if (overlay := self._unsure_overlay(resource, pool))}
@@ -130,9 +132,14 @@ class Tree:
             if workload.is_daemon:
                 verdicts.append(judge_daemon(sure_pod, pool, groups))
                 continue
-            ignored = ignored or ignored_because(pod, pool.release)
-            volumes = self.volumes.alternatives(workload, pool.release)
-            verdicts.append(judge_pod(sure_pod, pool, groups, ignored, volumes))
+            if pool.release != asked_of:
+                asked_of = pool.release
+                ignored = ignored or ignored_because(pod, asked_of)
+                volumes = self.volumes.alternatives(workload, asked_of)
+            shape = None if ignored or volumes or self._bringing else (id(pool), id(groups), own_shape)
+            verdicts.append(self._taking.get(shape) or judge_pod(sure_pod, pool, groups, ignored, volumes))
+            if shape is not None and verdicts[-1].fits:
+                self._taking[shape] = verdicts[-1]
             if added and admitted_to is None and not verdicts[-1].fits:
                 sure_pod = self._without_unsure(admitted, pool)
                 if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:

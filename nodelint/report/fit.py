@@ -14,6 +14,7 @@ from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
 from nodelint.model.quantities import format_quantity
 from nodelint.printable import printable, printable_lines
+from nodelint.report.json_text import SharedObject
 from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.markdown import inline
@@ -23,8 +24,9 @@ from nodelint.source import Node
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
     """The answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
+    made: dict[int, dict[str, Any]] = {}
     return {
-        "workloads": [_workload_json(fit) for fit in fits if fit.decided and fit.verdicts],
+        "workloads": [_workload_json(fit, made) for fit in fits if fit.decided and fit.verdicts],
         "skipped": [
             {**_identity(fit), "reasons": list(dict.fromkeys(fact.reason for fact in fit.unknown))}
             for fit in fits
@@ -46,12 +48,16 @@ def _identity(fit: WorkloadFit) -> dict[str, Any]:
     }
 
 
-def _workload_json(fit: WorkloadFit) -> dict[str, Any]:
+def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """A workload; `made` remembers what is told of verdicts, which pods that ask the same have in common."""
+    for verdict in fit.verdicts:
+        if id(verdict) not in made:
+            made[id(verdict)] = SharedObject(_pool_json(verdict)) if verdict.fits else _pool_json(verdict)
     return {
         **_identity(fit),
         "possible": fit.possible,
         "note": None if fit.admission is None else fit.admission.reason,
-        "pools": [_pool_json(verdict) for verdict in fit.verdicts],
+        "pools": [made[id(verdict)] for verdict in fit.verdicts],
         "suggestions": [
             {"message": way_out.message, "path": at.source.path, "line": _line(at)}
             for way_out in suggestions(fit)
@@ -96,7 +102,8 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
 def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = plain) -> str:
     """The answer for people: what no pool takes comes last, nearest to the prompt."""
     ordered = sorted(fits, key=lambda fit: (fit.decided and not fit.possible, fit.decided))
-    blocks = ["\n".join(_workload(fit, width)) for fit in ordered]
+    made: dict[int, list[str]] = {}
+    blocks = ["\n".join(_workload(fit, width, made)) for fit in ordered]
     text = printable_lines("\n\n".join(blocks))
     if style is not plain:
         text = "\n".join(_coloured(line, style) for line in text.split("\n"))
@@ -124,13 +131,15 @@ def _coloured(line: str, style: Style) -> str:
     return style(line, bold=True) if line[:1].isalpha() else line
 
 
-def _workload(fit: WorkloadFit, width: int) -> Iterator[str]:
+def _workload(fit: WorkloadFit, width: int, made: dict[int, list[str]]) -> Iterator[str]:
     workload = fit.workload
     namespace = f" in {workload.namespace}" if workload.namespace else ""
     yield from wrap(f"{_label(fit)}{namespace}  {object_place(workload)}", width, "")
     yield from wrap(f"=> {_headline(fit)}", width, "")
     for verdict in fit.verdicts:
-        yield from _verdict(verdict, width)
+        if id(verdict) not in made:
+            made[id(verdict)] = list(_verdict(verdict, width))
+        yield from made[id(verdict)]
     for fact in fit.unknown if fit.possible else ():
         yield from wrap(f"not known: {fact.reason} ({place_line(fact.at)})", width, "  ")
     if fit.admission is not None:
