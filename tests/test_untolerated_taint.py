@@ -53,6 +53,7 @@ OTHER = {"other.yaml": workload("nodeSelector: {a: b}")}
         ),
         (OTHER | {"w.yaml": workload("tolerations: {{ toYaml .Values.tolerations }}")}, False),
         (OTHER | {"w.yaml": workload("runtimeClassName: batch")}, False),
+        (OTHER | {"apply.sh": f"kubectl apply -f - <<E\n{workload('tolerations: [{key: team}]')}E\n"}, False),
     ],
 )
 def test_what_tolerates_a_taint_is_all_read_or_nothing_is_told(

@@ -67,11 +67,11 @@ def add_workloads(found: Discovery, session: Session, objects: Iterable[Object])
 def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
     """The keys of taints that stand beside tolerations in files of which not each document is an object that is read.
 
-    Values of charts, templates, other kinds of objects: what tolerates a taint may be among them.
+    Values of charts, templates, scripts, other kinds of objects: what tolerates a taint may be among them.
     """
     keys = {taint.key.encode() for pool in pools for taint in pool.taints if isinstance(taint.key, str)}
     known = {source.path: source for source in found.sources}
-    for path in sorted(found.seen) if keys else ():
+    for path in sorted(found.seen | found.glanced) if keys else ():
         source = known.get(path.replace(os.sep, "/"))
         text = source.text if source is not None else _text_with(path, sorted(keys), _TOLERATIONS)
         if not text or (source is not None and _is_all_read(source)):
