@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,6 +34,7 @@ from nodelint.commands._terminal import colour_option, look
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from nodelint.build import Inventory
     from nodelint.commands._flags import ExplainFlags
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.lint.config import Settings
@@ -176,16 +177,25 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
-    texts = read_texts(found.node_groups)
     broken = next(iter([*(f"{path}: {why}" for path, why in found.unreadable), *_list_broken(found)]), None)
     return Tree(
         resolutions,
         workloads,
         overlays,
-        texts,
+        read_texts(found.node_groups),
         lambda pool: contexts[newest[pool].releases].policies(pool),
         broken,
+        _list_unjudged(inventory, pools, absent),
     )
+
+
+def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[int]) -> list[NodePool]:
+    """The pools that are not held against pods, less those that Terraform does not create."""
+    from nodelint.fit.unjudged import list_unjudged
+    from nodelint.model.documents import objects
+
+    written = (o for source in inventory.sources for o in objects(source, foreign=True, more=True))
+    return list_unjudged((o for o in written if id(o) not in absent), pools)
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

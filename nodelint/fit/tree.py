@@ -10,6 +10,7 @@ from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
+from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
 from nodelint.fit.volumes import Volumes
 from nodelint.karpenter.images import UnknownFact
@@ -60,7 +61,7 @@ class WorkloadFit(NamedTuple):
 class Tree:
     """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to.
 
-    `unread` is why a file could not be read that may hold another pool.
+    `unread` is why a file could not be read that may hold another pool, `unjudged` are pools that may take pods, too.
     """
 
     def __init__(
@@ -71,8 +72,10 @@ class Tree:
         node_groups: Sequence[str] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
         unread: str | None = None,
+        unjudged: Sequence[NodePool] = (),
     ) -> None:
         self._unread = unread
+        self._unjudged = unjudged
         pools = (EmptyPool(resolution, policies(resolution.pool)) for resolution in resolutions)
         self.pools = sorted(pools, key=lambda pool: pool.order)
         for pool in self.pools:
@@ -148,13 +151,22 @@ class Tree:
         if ignored is None and other is not None and not any(verdict.fits for verdict in verdicts):
             ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
         unknown = tuple(self._left_open(workload, pod, unsure))
-        may_have_unread = self._unread is not None and not any(verdict.fits for verdict in verdicts)
-        if may_have_unread and self._unread is not None:
-            unknown = (*unknown, UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}"))
+        unread = None if any(verdict.fits for verdict in verdicts) else self._find_other_pool(pod, release)
+        if unread is not None:
+            unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         if any(verdict.fits for verdict in verdicts):
             admitted_to = None
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, may_have_unread)
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread is not None)
+
+    def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
+        """What says that a pool may take a pod that was not held against it."""
+        if self._unread is not None:
+            return UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
+        other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)
+        if other is None:
+            return None
+        return UnknownFact(other.name_node, f"{other.label} is not judged, and may take it")
 
     def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
         """An overlay that brings a resource, perhaps to a pool's nodes: none where each is known to be applied."""
