@@ -380,5 +380,6 @@ def _in_parts(where: Iterable[Chosen]) -> list[Chosen]:
 
 def _names(choices: Sequence[Chosen], judged: Sequence[Chosen]) -> str:
     differ = len({c.karpenter for c in judged}) > 1
-    names = (f"Karpenter {c.karpenter}" if differ else f"Kubernetes {c.kubernetes}" for c in choices)
-    return " and ".join(dict.fromkeys(names))
+    names = list(dict.fromkeys(str(c.karpenter if differ else c.kubernetes) for c in choices))
+    several = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f"{'Karpenter' if differ else 'Kubernetes'} {several}" if names else ""
