@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
-from nodelint.build import read_inventory
+from nodelint.build import build, read_inventory
 from nodelint.commands import echo_json
 from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
@@ -365,9 +365,9 @@ def test_what_changes_in_a_long_line_is_found_in_few_steps() -> None:
         source = Source.from_text("pool.yaml", f"# karpenter\nvalues: [{values}, m5.larg, {values}]\n")
         at = source.text.index("m5.larg,")
         edit = Edit(source, at, at + 7, "m5.large")
-        shown = list(fix_lines([edit], source, PLAIN))
+        shown = list(fix_lines([edit], source, PLAIN, "elsewhere"))
         assert size == 4 or (len(shown) == 2 and all("…" in line for line in shown))
-        return lambda: list(fix_lines([edit], source, PLAIN))
+        return lambda: list(fix_lines([edit], source, PLAIN, "elsewhere"))
 
     assert growth(make, 500) < 0.4, "far below linear: the characters are compared many at a time"
 
@@ -649,3 +649,49 @@ def test_requests_are_not_held_against_each_type(monkeypatch: pytest.MonkeyPatch
     assert [sizes.holding(asked, types) for asked in requests] == expected
     monkeypatch.setattr(NodeSizes, "of_type", None)
     assert [sizes.holding(asked, fewer) for asked in requests] == [found & fewer for found in expected]
+
+
+ROOT_MODULE = """\
+variable "types" {
+  default = ["m5.xlarge", "m5.larg"]
+}
+module "cluster" {
+  source = "../cluster"
+}
+resource "kubectl_manifest" "pool" {
+  yaml_body = <<-EOT
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: p}
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+          requirements:
+            - {key: node.kubernetes.io/instance-type, operator: In, values: ${jsonencode(var.types)}}
+  EOT
+}
+"""
+
+
+def test_root_modules_beside_each_other_with_an_edit_in_each(tmp_path: Path, rules: dict[str, Rule]) -> None:
+    """To try an edit, no file is read again but the one that changes."""
+
+    def make(size: int) -> Callable[[], object]:
+        home = tmp_path / str(size)
+        sources = []
+        for name in ("cluster", *(f"m{number}" for number in range(size))):
+            path = home / name / "main.tf"
+            path.parent.mkdir(parents=True)
+            path.write_text("# karpenter\n" if name == "cluster" else ROOT_MODULE, encoding="utf-8")
+            sources.append(Source.from_text(str(path), path.read_text(encoding="utf-8")))
+        (home / ".git").mkdir()
+
+        def run() -> None:
+            report = lint(sources, LintRequest(TARGET, rules), built=build(sources).built)
+            fixed = [result for result in report.results if result.fixable and result.rule.name == "unknown-value"]
+            assert len(fixed) == size
+
+        return run
+
+    assert growth(make, 6) < 1.25

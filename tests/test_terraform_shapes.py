@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from nodelint.build.terraform import filled_texts
 from nodelint.source import Source
+from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 
 from .files import write_files
 
@@ -535,7 +536,8 @@ def test_quotes_of_what_is_not_known_break_no_text(tmp_path: Path) -> None:
         + "  EOT\n}\n"
     )
     (tmp_path / "m.tf").write_text(text, encoding="utf-8")
-    (found,) = filled_texts([Source(str(tmp_path / "m.tf"), text)])
+    sources = [Source(str(tmp_path / "m.tf"), text)]
+    (found,) = filled_texts(sources, ModuleFiles(sources))
     assert 'values: ["${unset}"]' in found.result.text
 
 
@@ -616,7 +618,7 @@ def test_no_damage_to_a_file_breaks_the_reader(name: str, at: int, size: int, ne
         (Path(folder) / path).write_text(text[:at] + new + text[at + size :], encoding="utf-8")
         whole = Path(folder) / path
         source = Source.from_text(str(whole), whole.read_text(encoding="utf-8"))
-        for made in filled_texts([source]):
+        for made in filled_texts([source], ModuleFiles([source])):
             assert made.result.text == made.filled.text
 
 

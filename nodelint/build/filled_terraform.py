@@ -15,6 +15,7 @@ from nodelint.edits import NotEditable, apply
 from nodelint.edits.hcl import change_literal, is_literal
 from nodelint.model.finding import Edit, Span
 from nodelint.source import Node, Source, SourceText, reread
+from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 
 _WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
 """Files whose literals are edited; values of YAML and JSON files are not."""
@@ -23,7 +24,7 @@ _WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
 def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
     """The texts among the sources that Terraform fills in, with what it would."""
     run = _TerraformRun(sources)
-    for text in filled_texts(sources):
+    for text in filled_texts(sources, run.files):
         path = os.path.abspath(text.template.path)
         yield run.build(text)._replace(settle=run.settle(path))
 
@@ -33,9 +34,10 @@ class _TerraformRun:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
+        self.files = ModuleFiles(sources)
 
     def build(self, text: FilledText, settled: bool = False) -> Built:
-        back = _TerraformBack(text, self.sources, settled)
+        back = _TerraformBack(text, self.sources, self.files, settled)
         built = make_built((back,), text.template, fixing=True)
         own = text.own
         cluster = os.path.abspath(text.root if own is None else own.path)
@@ -50,7 +52,7 @@ class _TerraformRun:
     def settled(self) -> Mapping[str, Sequence[Built]]:
         """What is built of each file where no default counts that somebody may replace, by its absolute path."""
         found: dict[str, list[Built]] = {}
-        for text in filled_texts(self.sources, settled=True):
+        for text in filled_texts(self.sources, self.files, settled=True):
             built = self.build(text, settled=True)
             found.setdefault(os.path.abspath(text.template.path), []).append(built._replace(settle=tuple))
         return found
@@ -59,11 +61,12 @@ class _TerraformRun:
 class _TerraformBack(Back):
     """Where the result of a text of Terraform is from."""
 
-    def __init__(self, text: FilledText, sources: Sequence[Source], settled: bool) -> None:
+    def __init__(self, text: FilledText, sources: Sequence[Source], module_files: ModuleFiles, settled: bool) -> None:
         super().__init__(text.template, text.result, SourceText("", ""), text.filled, {}, {})
         self.default = "the value is written here"
         self._caller = text.caller
         self._files = sources
+        self._module_files = module_files
         self._settled = settled
 
     def find_origin(self, at: Node | Span) -> ValueOrigin:
@@ -144,7 +147,7 @@ class _TerraformBack(Back):
         }
         own = {os.path.abspath(source.path): source for source in self._files} | made
         template = own[os.path.abspath(self.template.path)]
-        for text in filled_texts(list(own.values()), self._settled, template):
+        for text in filled_texts(list(own.values()), self._module_files.replace(made), self._settled, template):
             if text.template is template and text.caller == self._caller:
                 yield text.result
 

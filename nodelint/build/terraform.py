@@ -11,6 +11,7 @@ from nodelint.source import Source
 from nodelint.source.syntax_errors import SetAside
 from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit
 from nodelint.source.terraform.tffill import ENDS, FileFiller, Origins, TerraformBlock, fill_template
+from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 from nodelint.source.terraform.tfvalues import Modules, TerraformModule
 from nodelint.tuples import NamedTuple
 
@@ -57,14 +58,15 @@ def _may_fill(source: Source, modules: Modules) -> bool:
 
 
 def filled_texts(
-    sources: Sequence[Source], settled: bool = False, only: Source | None = None
+    sources: Sequence[Source], module_files: ModuleFiles, settled: bool = False, only: Source | None = None
 ) -> Iterator[FilledText]:
     """The texts among the sources that Terraform fills in, once for each way in which it does.
 
-    With `settled` no default counts that whoever calls a module, or runs it, may replace. With `only`, just what is
-    needed for that one of the sources is filled in.
+    `module_files` are all that may be read for them, the sources among them. With `settled` no default counts that
+    whoever calls a module, or runs it, may replace. With `only`, just what is needed for that one of the sources is
+    filled in.
     """
-    modules = Modules(sources, settled)
+    modules = Modules(module_files, settled)
     folder = os.path.dirname(os.path.abspath(only.path)) if only is not None else ""
     if only is not None and not only.path.endswith(ENDS):
         yield from _of_template(only, modules)

@@ -188,12 +188,14 @@ class TerraformFile:
         self.source = source
         self.words = words
         self.blocks = blocks
+        self._attributes: dict[int, dict[str, HclExpression]] = {}
 
     def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
         """What a block itself sets."""
-        return {
-            attribute.name: attribute.value for attribute in attributes_of(self.words, block) if not attribute.depth
-        }
+        if block.start not in self._attributes:
+            outer = (attribute for attribute in attributes_of(self.words, block) if not attribute.depth)
+            self._attributes[block.start] = {attribute.name: attribute.value for attribute in outer}
+        return dict(self._attributes[block.start])
 
 
 Origins = set[tuple[str, int, int]]

@@ -19,7 +19,6 @@ from nodelint.source.terraform.tfconstraints import assumed, converted, without_
 from nodelint.source.terraform.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.source.terraform.tffiles import match_files, may_name, names_file
 from nodelint.source.terraform.tffill import (
-    ENDS,
     TerraformBlock,
     TerraformFile,
     attributes_of,
@@ -27,7 +26,7 @@ from nodelint.source.terraform.tffill import (
     instances,
 )
 from nodelint.source.terraform.tffunctions import call_function
-from nodelint.source.terraform.tfjson import read_file
+from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 from nodelint.source.terraform.tfnodes import TextNode, empty_default, is_empty, mapping, scalar, sequence, unknown
 from nodelint.source.terraform.tfresources import MANIFESTS, manifest_resource
 from nodelint.source.terraform.tftemplate import Evaluator
@@ -36,11 +35,6 @@ from nodelint.source.terraform.tfvars import environment_files, read_variables
 if TYPE_CHECKING:
     from nodelint.source.text import Source
 
-_LARGEST = 1 << 20
-_MOST_FILES = 300
-_LEVELS = 4
-"""Folders upwards in which a template's caller is looked for, with the folders in each."""
-_MOST_FOLDERS = 100
 _MOST_CALLS = 20
 """Instances of a module that are built."""
 _DOCUMENTS = "kubectl_path_documents"
@@ -240,71 +234,19 @@ class TerraformModule:
         return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
 
 
-class Modules:
+class Modules(ModuleFiles):
     """Modules of Terraform, each folder one, as far as they are asked for. `sources` are read already.
 
     With `settled` a default that somebody may replace is not known: one of a module that no file calls.
     """
 
-    def __init__(self, sources: Sequence[Source] = (), settled: bool = False) -> None:
+    def __init__(self, sources: Sequence[Source] | ModuleFiles = (), settled: bool = False) -> None:
+        super().__init__(sources)
         self.settled = settled
-        self._listed: dict[str, tuple[list[str], list[str]]] = {}
-        self._near: dict[str, list[str]] = {}
-        self._sources: dict[str, Source | None] = {os.path.abspath(source.path): source for source in sources}
-        self._handed_in: dict[str, list[str]] = {}  # in an editor some that are no files yet
-        for path in self._sources:
-            self._handed_in.setdefault(os.path.dirname(path), []).append(path)
-        self._files: dict[str, TerraformFile] = {}
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
         self._terragrunt: dict[str, dict[str, list[TerragruntCall]]] = {}
         self.budget = EvaluationBudget()
-
-    def near(self, folder: str) -> list[str]:
-        """The files of Terraform that may read what is in a folder: in it, above it, and in folders beside those."""
-        if folder not in self._near:
-            found: dict[str, None] = {}
-            around = folder
-            for _ in range(_LEVELS):
-                below = self._list(around)[0]
-                for near_folder in (around, *(below if len(below) <= _MOST_FOLDERS else ())):
-                    found.update(dict.fromkeys(self._list(near_folder)[1]))
-                above = os.path.dirname(around)
-                if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
-                    break
-                around = above
-            self._near[folder] = list(found)[:_MOST_FILES]
-        return self._near[folder]
-
-    def _list(self, folder: str) -> tuple[list[str], list[str]]:
-        """The folders in a folder, and its files of Terraform."""
-        if folder not in self._listed:
-            folders, files = [], []
-            try:
-                for entry in os.scandir(folder):
-                    if entry.name.endswith(ENDS):
-                        files.append(entry.path)
-                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                        folders.append(entry.path)
-            except OSError:
-                pass
-            files += (path for path in self._handed_in.get(folder, ()) if path.endswith(ENDS))
-            self._listed[folder] = sorted(folders), sorted({*files})
-        return self._listed[folder]
-
-    def files(self, folder: str) -> list[TerraformFile]:
-        """The files of a module."""
-        found = (self.file(path) for path in self._list(folder)[1])
-        return [file for file in found if file is not None]
-
-    def file(self, path: str) -> TerraformFile | None:
-        """A file of Terraform; None where it cannot be read."""
-        if path not in self._files:
-            source = self.source(path)
-            if source is None:
-                return None
-            self._files[path] = read_file(source)
-        return self._files[path]
 
     def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:
         """A module as each of its callers calls it; one that nobody calls, by itself."""
@@ -343,22 +285,12 @@ class Modules:
         return self._given[source.path]
 
     def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
-        name = os.path.basename(folder)
         for path in self.near(folder):
             around = os.path.dirname(path)
-            source = self.source(path) if around != folder else None
-            if source is None or "module" not in source.text or not (name in source.text or '".' in source.text):
-                continue
-            file = self.file(path)
-            calls = [block for block in (file.blocks if file is not None else ()) if block.kind == "module"]
-            for block in calls:
-                assert file is not None
-                given = file.attributes(block)
-                at = given.pop("source", None)
-                of = at.value if at is not None else None
-                if not isinstance(of, str) or not of.startswith("."):
-                    continue
-                if os.path.normpath(os.path.join(around, of)) == folder:
+            for called, file, block in self.local_calls(path) if around != folder else ():
+                if called == folder:
+                    given = file.attributes(block)
+                    del given["source"]
                     yield from self._instances(file, block, given, folder, depth)
 
     def _instances(
@@ -390,18 +322,6 @@ class Modules:
                     found.update(read_variables(source, self.budget))
             self._given[folder] = found
         return self._given[folder]
-
-    def source(self, path: str) -> Source | None:
-        """A file of the repository; None where it cannot be read."""
-        if path not in self._sources:
-            from nodelint.source.text import Source
-
-            try:
-                home = safe_read.repository(os.path.dirname(path))
-                self._sources[path] = Source(os.path.relpath(path), safe_read.read(path, _LARGEST, home).decode())
-            except (OSError, ValueError):
-                self._sources[path] = None
-        return self._sources[path]
 
     def template_calls(self, path: str) -> list[tuple[Evaluator, TerraformModule]]:
         """What each call of `templatefile` fills into a file, with the module that it stands in."""
