@@ -204,7 +204,7 @@ def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, littl
 def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Findings:
     """Types of a few pods that no requirement keeps out."""
     catalog = resolution.catalog
-    names = [name for name in catalog.names_in(resolution.candidates) if name.endswith((".nano", ".micro"))]
+    names = catalog.names_in(resolution.candidates & catalog.having_value(keys.SIZE, "nano", "micro"))
     pods = {name: int(catalog.resources(name).get("pods", "0")) for name in names}
     small = [name for name in names if pods[name] <= few]
     if not small or fixes.doubts(resolution):

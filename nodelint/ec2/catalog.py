@@ -209,7 +209,7 @@ class Catalog:
 
     def having(self, key: str) -> TypeSet:
         """The types that have the label, an empty value included."""
-        return union(self._by_value(key).values())
+        return self.remembered(("having", key), lambda: union(self._by_value(key).values()))
 
     def having_value(self, key: str, *values: str) -> TypeSet:
         """The types whose label has one of these values; unknown values add none."""
@@ -218,7 +218,10 @@ class Catalog:
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str]:
         """The values of a label among the types of a set: what minValues counts."""
-        return frozenset(value for value, part in self._by_value(key).items() if part & types)
+        return self.remembered(
+            ("distinct", key, types),
+            lambda: frozenset([value for value, part in self._by_value(key).items() if part & types]),
+        )
 
     def label(self, name: str, key: str) -> str | None:
         """The value of a type's label; None where it has none, or where there is no such type."""
@@ -253,7 +256,7 @@ class Catalog:
             quantities = self._written.columns.quantities(column)
             return TypeSet.from_positions([n for n, quantity in enumerate(quantities) if quantity not in (None, "0")])
 
-        return self.remembered(("having", resource), make)
+        return self.remembered(("having resource", resource), make)
 
     def network(self, name: str) -> Network | None:
         """The VPC limits of a type; None where none are published."""
@@ -390,13 +393,15 @@ def tables_alone() -> Catalog:
 
 def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
     """Whether a value names a type or family that the catalogue lacks, and Karpenter's tables or EC2 know."""
-    if key not in (INSTANCE_TYPE, FAMILY) or catalog.has_value(key, value):
-        return False
+    return key in (INSTANCE_TYPE, FAMILY) and not catalog.has_value(key, value) and value in _names_elsewhere(key)
+
+
+@cache
+def _names_elsewhere(key: str) -> frozenset[str]:
     from nodelint.ec2.api_names import api_types
 
-    if key == INSTANCE_TYPE:
-        return value in tables_alone() or value in api_types()
-    return any(name.partition(".")[0] == value for names in (tables_alone(), api_types()) for name in names)
+    names = (*tables_alone(), *api_types())
+    return frozenset(names if key == INSTANCE_TYPE else [name.partition(".")[0] for name in names])
 
 
 def retired(key: str, value: str, catalog: Catalog) -> str | None:

@@ -82,16 +82,19 @@ class _Counts:
         self.lists: dict[Style, int] = {"flow": 0, "block": 0}
         self.spaced = self.compact = 0
 
-    def count(self, node: Node) -> None:
-        """Take a node into account; the keys of a mapping come before the nodes that they are."""
-        if node.kind == "sequence" and node.items:
-            if all(item.kind == "scalar" for item in node.items):
-                self.lists[node.style] = self.lists.get(node.style, 0) + 1
-        elif isinstance(node.value, str) and node.style in self.texts and id(node) not in self.keys:
-            if node.style in self.quotes:
-                self.quotes[node.style] += 1
+    def count_text(self, node: Node) -> None:
+        """Take a scalar into account; the keys of a mapping come before the nodes that they are."""
+        style = node.style
+        if style in self.texts and isinstance(node.value, str) and id(node) not in self.keys:
+            if style in self.quotes:
+                self.quotes[style] += 1
             if plain_is_safe(node.value, False):  # else it had no choice
-                self.texts[node.style] += 1
+                self.texts[style] += 1
+
+    def count_list(self, node: Node) -> None:
+        """Take a list into account."""
+        if node.items and all(item.kind == "scalar" for item in node.items):
+            self.lists[node.style] = self.lists.get(node.style, 0) + 1
         if node.style == "flow" and not node.alias and len(node.items) > 1:
             after = node.source.text[node.items[0].end : node.items[1].start]
             self.spaced += ", " in after
@@ -121,10 +124,14 @@ class UsualStyles:
         self.sequence_step = -1
         counts = _Counts()
         for node in root.walk():
-            if not node.shared:
-                if node.kind == "mapping":
-                    self._see_mapping(node, counts)
-                counts.count(node)
+            if node.shared:
+                continue
+            if node.kind == "scalar":
+                counts.count_text(node)
+            elif node.kind == "mapping":
+                self._see_mapping(node, counts)
+            else:
+                counts.count_list(node)
         self.step = self.step or 2
         if self.sequence_step < 0:
             self.sequence_step = self.step

@@ -394,6 +394,8 @@ def _words_behind(mark: str, key: str, catalog: Catalog) -> dict[str, Words]:
 
 def _form_of(value: str) -> str | None:
     """The key of a region's, zone's or zone id's name, told by its form."""
+    if "-" not in value:
+        return None  # each of them has one
     return next((key for key, matches in _forms() if matches(value)), None)
 
 

@@ -351,6 +351,8 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[UnknownFa
     if not keys and resolution.node_class is not None:
         nested = resolution.node_class.node.find("spec", "cpuOptions", "nestedVirtualization")
         found += [fact for fact in resolution.unknown if fact.at is nested or fact.reason == RESERVED]
+    if not resolution.unknown:
+        return found
     lines = {id(line.node): line for line in resolution.lines}
     pool = resolution.pool
     for fact in resolution.unknown:

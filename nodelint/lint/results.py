@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 
@@ -265,20 +265,22 @@ class SpanIndex:
     """Things by their places, so that few have to be asked about a place."""
 
     def __init__(self, things: Iterable[tuple[Span, Any]]) -> None:
-        self._by_source: dict[int, list[tuple[Span, Any]]] = {}
+        by_source: dict[int, list[tuple[Span, Any]]] = {}
         for span, thing in things:
-            self._by_source.setdefault(id(span.source), []).append((span, thing))
-        self._furthest: dict[int, list[int]] = {}
-        for source, pairs in self._by_source.items():
+            by_source.setdefault(id(span.source), []).append((span, thing))
+        self._by_source: dict[int, tuple[list[int], list[int], list[Any]]] = {}
+        """Of each text the beginnings in their order, the furthest end up to each, and the things."""
+        for source, pairs in by_source.items():
             pairs.sort(key=lambda pair: pair[0].start)
-            self._furthest[source] = list(accumulate((span.end for span, _ in pairs), max))
+            furthest = list(accumulate((span.end for span, _ in pairs), max))
+            self._by_source[source] = [span.start for span, _ in pairs], furthest, [thing for _, thing in pairs]
 
     def near(self, place: Span) -> Iterator[Any]:
         """What may share a character or a border with the place, the last first."""
-        pairs = self._by_source.get(id(place.source), [])
-        at = bisect_right(pairs, place.end, key=lambda pair: pair[0].start) - 1
-        while at >= 0 and self._furthest[id(place.source)][at] >= place.start:
-            yield pairs[at][1]
+        starts, furthest, things = self._by_source.get(id(place.source), ((), (), ()))
+        at = bisect_right(starts, place.end) - 1
+        while at >= 0 and furthest[at] >= place.start:
+            yield things[at]
             at -= 1
 
 
@@ -286,13 +288,15 @@ class OccupiedSpans:
     """Characters that accepted edits replace: spans of which no two touch, unless one fix has both."""
 
     def __init__(self) -> None:
-        self._by_source: dict[int, list[Span]] = {}
+        self._by_source: dict[int, tuple[list[int], list[Span]]] = {}
 
     def touches(self, place: Span) -> bool:
         """Whether the place touches one of them."""
-        spans = self._by_source.get(id(place.source), [])
+        if id(place.source) not in self._by_source:
+            return False
+        starts, spans = self._by_source[id(place.source)]
         # They stand in order, so that all that may touch the place stand side by side.
-        at = bisect_right(spans, place.end, key=_start) - 1
+        at = bisect_right(starts, place.end) - 1
         while at >= 0 and spans[at].end >= place.start:
             if spans[at].touches(place):
                 return True
@@ -302,11 +306,10 @@ class OccupiedSpans:
     def add(self, spans: Iterable[Span]) -> None:
         """Take more of them."""
         for span in spans:
-            insort(self._by_source.setdefault(id(span.source), []), span, key=_start)
-
-
-def _start(span: Span) -> int:
-    return span.start
+            starts, ordered = self._by_source.setdefault(id(span.source), ([], []))
+            at = bisect_right(starts, span.start)
+            starts.insert(at, span.start)
+            ordered.insert(at, span)
 
 
 def merge_releases(

@@ -53,6 +53,7 @@ class _Page:
         assert document.root is not None
         self.end = document.end
         self.nodes = sorted((n for n in document.root.walk() if not n.shared), key=_start)
+        self.starts = [node.start for node in self.nodes]
         self.nexts: dict[int, Span | None] = {}
         self._ends = {id(entry.key): entry.value.end for node in self.nodes for entry in node.entries}
 
@@ -71,10 +72,11 @@ def suppressions(source: SourceText) -> list[Suppression]:
         if document.root is not None:
             page = _Page(document)
             scalars = [n for n in page.nodes if n.kind == "scalar"]
+            starts = [n.start for n in scalars]
             here = []
             # The last first: what a row of comments is about is then looked for once.
             for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
-                before = bisect_right(scalars, match.start(), key=_start) - 1
+                before = bisect_right(starts, match.start()) - 1
                 if before < 0 or match.start() >= scalars[before].end:
                     here.append(_suppression(source, page, match))
             found += reversed(here)
@@ -110,7 +112,7 @@ def _next(source: SourceText, page: _Page, after: int) -> Span | None:
         end = len(text) if end < 0 else end
         line = text[at:end].strip()
         if line and not line.startswith("#"):
-            here = page.nodes[bisect_left(page.nodes, at, key=_start) : bisect_left(page.nodes, end, key=_start)]
+            here = page.nodes[bisect_left(page.starts, at) : bisect_left(page.starts, end)]
             found = Span(source, at, max((page.whole(n) for n in here if not _under_a_key(n)), default=end))
             break
         at = end + 1

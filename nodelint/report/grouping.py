@@ -86,13 +86,13 @@ def _alike(result: Result, other: Result) -> bool:
     return (
         result.rule.name == other.rule.name
         and result.span.source is other.span.source
+        and _on_one_line(result.span, other.span)
         and result.finding.advice == other.finding.advice
         and not result.finding.suggestions
         and not other.finding.suggestions
         and (result.severity, result.fixable, result.safety) == (other.severity, other.fixable, other.safety)
         and not result.finding.also
         and not other.finding.also
-        and _on_one_line(result.span, other.span)
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.ec2.type_set import TypeSet, union
 from nodelint.model.keys import ACCELERATOR_COUNT, ACCELERATOR_NAME, CATEGORY, CPU, GPU_COUNT, MEMORY
 from nodelint.tuples import NamedTuple
 
@@ -22,8 +22,9 @@ def accelerated(catalog: Catalog) -> TypeSet:
 
 def special(catalog: Catalog) -> TypeSet:
     """The accelerated types, and those of categories with devices that Karpenter has no label for."""
-    categories = catalog.values(CATEGORY)
-    return accelerated(catalog) | union(categories.get(name, NONE) for name in table("resources")["unlabelled"])
+    return catalog.remembered(
+        "special", lambda: accelerated(catalog) | catalog.having_value(CATEGORY, *table("resources")["unlabelled"])
+    )
 
 
 def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
@@ -31,15 +32,11 @@ def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
 
     Types with a part of a GPU, of which Karpenter counts none, have neither none nor one: they are passed over.
     """
-    found: dict[str, int] = {}
     whole = having_any_device(catalog)
-    for name in catalog.names_in(types - (accelerated(catalog) - whole)):
-        own = [device for device in table("resources")["devices"] if device in catalog.resources(name)]
-        if not own:
-            return {}
-        for device in own:
-            found[device] = found.get(device, 0) + 1
-    return found
+    if types - accelerated(catalog) - whole:
+        return {}
+    counts = {device: len(types & having_device(device, catalog)) for device in table("resources")["devices"]}
+    return {device: count for device, count in counts.items() if count}
 
 
 def device_of(key: str) -> str | None:
@@ -56,10 +53,7 @@ def having_any_device(catalog: Catalog) -> TypeSet:
 
 def having_device(device: str, catalog: Catalog) -> TypeSet:
     """The types of whose resource Karpenter counts at least one."""
-    return catalog.remembered(
-        ("device", device),
-        lambda: catalog.types_of(name for name in catalog.names if catalog.resources(name).get(device, "0") != "0"),
-    )
+    return catalog.having_resource(device)
 
 
 def first_neuron(catalog: Catalog) -> TypeSet:
@@ -74,12 +68,12 @@ def image_vendors() -> Mapping[str, tuple[str, str]]:
 
 def cheapest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
     """The lowest price among a set's types, and whose; None where none is known."""
-    return min(_prices(catalog, types), default=None)
+    return catalog.remembered(("cheapest", types), lambda: min(_prices(catalog, types), default=None))
 
 
 def dearest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
     """The highest price among a set's types, and whose; None where none is known."""
-    return max(_prices(catalog, types), default=None)
+    return catalog.remembered(("dearest", types), lambda: max(_prices(catalog, types), default=None))
 
 
 def _prices(catalog: Catalog, types: TypeSet) -> list[tuple[float, str]]:
@@ -97,6 +91,10 @@ class CheaperEquivalent(NamedTuple):
 
 def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     """Of all shapes, the one with the median saving: its cheapest type in a set and in another; None for no pair."""
+    return catalog.remembered(("cheaper twin", own, others), lambda: _median_twin(own, others, catalog))
+
+
+def _median_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     twins = []
     own_by_shape, others_by_shape = (
         catalog.remembered(("cheapest of shapes", types), partial(_by_shape, catalog, types))

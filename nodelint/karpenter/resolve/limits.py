@@ -6,7 +6,9 @@ The scheduler passes over each type whose capacity is more than what is left of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -47,9 +49,9 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
     if amount is None:
         return NONE
     if limit.resource == "cpu":
-        return types & _larger(catalog, CPU, lambda value: int(value) * ONE > amount)
+        return types & _larger(catalog, CPU, amount // ONE)
     if limit.resource == "memory":
-        types &= _larger(catalog, MEMORY, lambda value: int(value) * _MIB > amount)
+        types &= _larger(catalog, MEMORY, amount // _MIB)
     elif limit.resource not in OF_CLASS and amount >= 0:
         types &= catalog.having_resource(limit.resource)  # the others have none of it
     capacity = resolution.capacity
@@ -84,8 +86,15 @@ def switched_off(limits: Iterable[Limit], resolution: Resolution) -> bool:
 _IN_EVERY_NODE = ("cpu", "memory", "pods", "ephemeral-storage", "nodes")
 
 
-def _larger(catalog: Catalog, key: str, exceeds: Callable[[str], bool]) -> TypeSet:
-    return union(types for value, types in catalog.values(key).items() if exceeds(value))
+def _larger(catalog: Catalog, key: str, most: int) -> TypeSet:
+    """The types that have more of a label's number than `most`."""
+
+    def make() -> tuple[list[int], list[TypeSet]]:
+        sizes = sorted(((int(value), types) for value, types in catalog.values(key).items()), key=itemgetter(0))
+        return [size for size, _ in sizes], [union(types for _, types in sizes[n:]) for n in range(len(sizes) + 1)]
+
+    sizes, larger = catalog.remembered(("larger", key), make)
+    return larger[bisect_right(sizes, most)]
 
 
 def known_resource(name: str) -> bool:
@@ -110,10 +119,14 @@ def smallest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str
 
 def within(resolution: Resolution) -> TypeSet:
     """The candidates that the limits of the pool do not surely keep out, however empty it is."""
-    left = resolution.candidates
-    for limit in limits(resolution.pool):
-        left -= beyond(limit, resolution)
-    return left
+
+    def work() -> TypeSet:
+        left = resolution.candidates
+        for limit in limits(resolution.pool):
+            left -= beyond(limit, resolution)
+        return left
+
+    return resolution.pool.once("within", (resolution,), work)
 
 
 def largest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:
@@ -153,12 +166,14 @@ def _sizes(catalog: Catalog) -> list[tuple[int, int]]:
 class Shapes(NamedTuple):
     """The sizes of the types of a set: `first` and `last` are the names that each begins and ends with.
 
-    `ratios` are the GiB per CPU of each type, in ascending order; None where a size is not known.
+    `ratios` are the GiB per CPU of each type, in ascending order; None where a size is not known. `extremes` are the
+    least and the most CPUs, and the least and the most MiB, each with its type.
     """
 
     first: dict[tuple[int, int], str]
     last: dict[tuple[int, int], str]
     ratios: list[float] | None
+    extremes: tuple[tuple[tuple[int, str], tuple[int, str]], ...]
 
 
 def _shapes(catalog: Catalog, types: TypeSet) -> Shapes:
@@ -168,7 +183,16 @@ def _shapes(catalog: Catalog, types: TypeSet) -> Shapes:
         names, sizes = catalog.names_in(types), types.select(_sizes(catalog))
         first, last = dict(zip(sizes[::-1], names[::-1], strict=True)), dict(zip(sizes, names, strict=True))
         known = not any(0 in size for size in first)
-        return Shapes(first, last, sorted(memory / 1024 / cpus for cpus, memory in sizes) if known else None)
+        ratios = sorted(memory / 1024 / cpus for cpus, memory in sizes) if known else None
+        extremes = [
+            (
+                min((size[at], name) for size, name in first.items()),
+                max((size[at], name) for size, name in last.items()),
+            )
+            for at in (0, 1)
+            if first
+        ]
+        return Shapes(first, last, ratios, tuple(extremes))
 
     return catalog.remembered(("shapes", types), make)
 
@@ -233,8 +257,7 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
     for limit in counted:
         at, unit = (0, ONE) if limit.resource == "cpu" else (1, _MIB)
         total = (limit.amount or 0) / unit
-        small = min((size[at], name) for size, name in shapes.first.items())
-        large = max((size[at], name) for size, name in shapes.last.items())
+        small, large = shapes.extremes[at]
         share = _COUNTED if at else 1
         for found, (size, name), part in ((most, small, share), (fewest, large, 1)):
             price, nodes = catalog.price(name), int(total / (size * part))
