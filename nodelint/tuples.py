@@ -23,10 +23,26 @@ else:
             return property(itemgetter(index))
 
     _FunctionType = type(lambda: None)
-    _GLOBALS = {"new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
+    new = tuple.__new__
+    _GLOBALS = {"new": new, "__builtins__": {}, "__name__": __name__}
+
+    # Those of most classes are compiled with this file: ten files that hold nothing would else be a tenth longer.
+    _FEW = (
+        lambda _cls: new(_cls, ()),
+        lambda _cls, _0: new(_cls, (_0,)),
+        lambda _cls, _0, _1: new(_cls, (_0, _1)),
+        lambda _cls, _0, _1, _2: new(_cls, (_0, _1, _2)),
+        lambda _cls, _0, _1, _2, _3: new(_cls, (_0, _1, _2, _3)),
+        lambda _cls, _0, _1, _2, _3, _4: new(_cls, (_0, _1, _2, _3, _4)),
+        lambda _cls, _0, _1, _2, _3, _4, _5: new(_cls, (_0, _1, _2, _3, _4, _5)),
+        lambda _cls, _0, _1, _2, _3, _4, _5, _6: new(_cls, (_0, _1, _2, _3, _4, _5, _6)),
+        lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7: new(_cls, (_0, _1, _2, _3, _4, _5, _6, _7)),
+    )
 
     @cache
     def _new(count: int) -> Any:
+        if count < len(_FEW):
+            return _FEW[count].__code__
         names = [f"_{n}" for n in range(count)]
         made = eval(f"lambda {', '.join(['_cls', *names])}: new(_cls, ({''.join(f'{name}, ' for name in names)}))")
         return made.__code__

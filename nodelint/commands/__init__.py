@@ -11,7 +11,6 @@ import sys
 from itertools import islice
 
 from nodelint.caching import cache
-from nodelint.commands._shell_completion import files
 from nodelint.printable import escaped_json, printable, screened, without_commands
 
 TYPE_CHECKING = False
@@ -43,6 +42,8 @@ UNHEARD = 141
 def versions(command: _F) -> _F:
     """The options that name the releases that manifests are for, and the configuration."""
     import click
+
+    from nodelint.commands._shell_completion import files
 
     for option in (
         click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nodelint.commands import exclude, include, session_of, unusable
-from nodelint.commands._shell_completion import files, rule_names
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -64,6 +63,8 @@ def _what_is_rendered() -> tuple[Callable[[Any], Any], ...]:
 def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
     import click
 
+    from nodelint.commands._shell_completion import files
+
     return (
         *_what_is_rendered(),
         click.option(
@@ -84,6 +85,8 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
 
 def _which_rules() -> tuple[Callable[[Any], Any], ...]:
     import click
+
+    from nodelint.commands._shell_completion import files, rule_names
 
     return (
         click.option(

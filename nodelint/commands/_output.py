@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from nodelint.commands import echo, echo_json, stop, today
-from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import look
 from nodelint.printable import escaped_json, screened
 from nodelint.source.files.safe_read import error_reason, repository
@@ -77,6 +76,8 @@ def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
 
 def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callable[[_F], _F], ...]:
     import click
+
+    from nodelint.commands._shell_completion import files
 
     return (
         click.option(

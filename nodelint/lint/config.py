@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from types import MappingProxyType
 
 from nodelint.lint.config_file import ConfigError, ConfigFile, read_config, table_of
 from nodelint.lint.rule_options import read_options
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     FailOn = Literal["error", "warning", "never"]
 
 FILES = ("nodelint.yaml", "nodelint.yml")
+
+NOTHING: Mapping[str, Any] = {}
+"""What a setting of names is that nobody has set; nobody may write into it."""
 
 BUNDLED = "bundled"
 """What stands for a snapshot where only the facts that come with nodelint are wanted."""
@@ -84,12 +86,12 @@ class Settings(NamedTuple):
     karpenter: Version = NEWEST
     karpenter_named: bool = False
     karpenter_range: tuple[Releases, ...] = ()
-    per_path_versions: Mapping[str, Versions] = MappingProxyType({})
+    per_path_versions: Mapping[str, Versions] = NOTHING
     kubernetes: KubernetesVersion | None = None
     profile: str = "default"
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
-    per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
+    per_path: Mapping[str, frozenset[str]] = NOTHING
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     respect_gitignore: bool = True
@@ -100,7 +102,7 @@ class Settings(NamedTuple):
     snapshot: str | None = None
     rules: tuple[str, ...] = ()
     policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
-    options: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+    options: Mapping[str, Mapping[str, object]] = NOTHING
     region: str | None = None
     kustomize: bool = False
     helm: bool = False
@@ -108,7 +110,7 @@ class Settings(NamedTuple):
     root: str = ""
     exclude_root: str = ""
     include_root: str = ""
-    places: Mapping[str, str] = MappingProxyType({})
+    places: Mapping[str, str] = NOTHING
 
     def placed(self, word: str, message: str) -> str:
         """A message about a name, with its place where a file holds it."""

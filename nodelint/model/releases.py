@@ -68,7 +68,7 @@ def _numbers(text: str) -> tuple[int, ...] | None:
     return tuple(int(part) for part in parts)
 
 
-RELEASES: tuple[Version, ...] = tuple(Version.parse(text) for text in table("versions")["releases"])
+RELEASES: tuple[Version, ...] = tuple([Version(*map(int, text.split("."))) for text in table("versions")["releases"]])
 """Every release that is known, oldest first."""
 
 OLDEST: Version = RELEASES[0]
