@@ -10,9 +10,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 from nodelint.build import build
+from nodelint.build.built import Built
 from nodelint.data import DATA, shipped
 from nodelint.edits import apply
 from nodelint.lint.autofix import Judge
@@ -72,7 +73,12 @@ class Runs:
         files = sources or self._sources
         if self._judge is not None:
             return self._judge(files, request)
-        return lint(files, request, built=build(files).built)
+        return lint(files, request, built=self._built if files is self._sources else build(files).built)
+
+    @cached_property
+    def _built(self) -> Sequence[Built]:
+        """What the clusters get of the manifests, in every release."""
+        return build(self._sources).built
 
     def compare(self, old: Version, new: Version) -> Judged:
         """What differs from one release to another."""
