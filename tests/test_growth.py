@@ -24,12 +24,14 @@ from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
-from nodelint.lint import suppression_filter
+from nodelint.lint import judging, suppression_filter
 from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
-from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Target, lint
+from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Selection, Target, lint
+from nodelint.lint.incremental import ResultCaches
+from nodelint.lint.judging import held_words
 from nodelint.lint.older_release import older
-from nodelint.lint.rule import Rule, rule
+from nodelint.lint.rule import PROFILES, Rule, rule
 from nodelint.lint.suppressions import suppressions
 from nodelint.model import quantities
 from nodelint.model.documents import objects
@@ -584,6 +586,36 @@ def test_templates_of_one_chart_that_include_named_ones(tmp_path: Path) -> None:
         return lambda: read_inventory(found)
 
     assert growth(make, 6) < 1.3
+
+
+def test_pools_that_keep_the_same_types_share_what_is_asked_of_these(
+    rules: dict[str, Rule], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strict = Selection(groups=PROFILES["strict"])
+    looked: list[TypeSet] = []
+    select = TypeSet.select
+    monkeypatch.setattr(TypeSet, "select", lambda types, column: looked.append(types) or select(types, column))
+
+    def looks(size: int) -> int:
+        looked.clear()
+        text = "---\n".join(pool(n=n, more="  limits: {cpu: 1000}\n") for n in range(size))
+        report = lint([Source.from_text("p.yaml", text)], LintRequest(TARGET, rules, strict))
+        assert {"no-limits", "old-generations"} <= {result.rule.name for result in report.results}
+        return len(looked)
+
+    looks(1)
+    assert looks(24) - looks(12) <= 12, "one look at the types of each further pool: which have an image"
+
+
+def test_an_edit_asks_no_other_object_for_its_words(rules: dict[str, Rule], monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = [Source.from_text(f"p{n}.yaml", pool(n=n)) for n in range(9)]
+    request, memory = LintRequest(TARGET, rules), ResultCaches()
+    lint(sources, request, memory=memory)
+    asked: list[object] = []
+    monkeypatch.setattr(judging, "held_words", lambda obj, words: asked.append(obj) or held_words(obj, words))
+    sources[4] = Source.from_text("p4.yaml", pool(n="other"))
+    lint(sources, request, memory=memory)
+    assert len(asked) == 1
 
 
 def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
+from nodelint.caching import cache
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
@@ -198,11 +199,12 @@ class ReleaseRun:
                 [r for r in about_objects if r.name in self.reporting], objects, target
             )
             about_objects = [r for r in about_objects if not r.needs]
-        words = frozenset(word for rule in about_objects for word in rule.mentions)
+        words = _same_words(frozenset(word for rule in about_objects for word in rule.mentions))
         about: dict[tuple[object, ...], list[Rule]] = {}
 
         def judged(obj: Object) -> RuleOutput:
-            accepted, mentioned = served(obj, target.karpenter), held_words(obj, words)
+            accepted = served(obj, target.karpenter)
+            mentioned = obj.once("held words", (words,), lambda: held_words(obj, words))
             alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted, mentioned)
             rules = about.get(alike)
             if rules is None:
@@ -300,6 +302,12 @@ class ReleaseRun:
             what = obj.label if obj else "the file"
             into.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
             into.skipped.append(Skipped(rule.name, path, obj, _BROKE_DOWN, False))
+
+
+@cache
+def _same_words(words: frozenset[str]) -> frozenset[str]:
+    """The very same set for equal ones: what an object holds of it is kept from one edit in an editor to the next."""
+    return words
 
 
 def held_words(obj: Object, words: Set[str]) -> Set[str]:

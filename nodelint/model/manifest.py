@@ -376,9 +376,10 @@ def served(obj: Object, release: Version) -> bool:
         return True
     if isinstance(obj, NodeOverlay):
         return obj.api_version == OVERLAY_API
-    if obj.group != GROUPS.get(obj.kind):
+    group, _, version = obj.api_version.rpartition("/")
+    if group != GROUPS.get(obj.kind):
         return False
-    return obj.version == "v1" or (obj.version == "v1beta1" and behaves("serves-v1beta1", release))
+    return version == "v1" or (version == "v1beta1" and behaves("serves-v1beta1", release))
 
 
 def parse_alias(value: str) -> Alias:
