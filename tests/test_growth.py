@@ -604,7 +604,7 @@ def test_pools_that_keep_the_same_types_share_what_is_asked_of_these(
         return len(looked)
 
     looks(1)
-    assert looks(24) - looks(12) <= 12, "one look at the types of each further pool: which have an image"
+    assert looks(24) - looks(12) <= 12, "one look at the types of each further pool: the names of tiny ones"
 
 
 def test_an_edit_asks_no_other_object_for_its_words(rules: dict[str, Rule], monkeypatch: pytest.MonkeyPatch) -> None:
