@@ -21,6 +21,7 @@ Run = Callable[..., CompletedProcess[str]]
 LASTING = {
     "nodelint/apiserver/cel/__init__.py": {"_programs", "_matches"},
     "nodelint/apiserver/rules.py": {"_held"},
+    "nodelint/lint/config.py": {"NOTHING"},
     "nodelint/source/nodes.py": {"_NO_ENTRIES", "_NO_ITEMS"},
     "nodelint/source/files/safe_read.py": {"_edited"},
 }

@@ -23,6 +23,11 @@ from nodelint.tuples import NamedTuple
 _REFERENCE = r"\b(local|var)\.([\w-]+)"
 _FILE = r"\$\{path\.(?:module|root)\}/([\w./-]+)"
 _LARGEST = 1 << 20
+_LONGEST = 200
+"""Characters of a path that are looked at."""
+_OF_PATHS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/"
+_GIVEN = r"\b(?:path|chart)\s{0,40}[=:]\s{0,40}[\"']?\Z"
+"""What stands before the name of a chart in the folder of the file."""
 _NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "timeout", "wait", "atomic", "depends_on")
 """What a module or a release is set up with, and no template is filled with."""
 
@@ -68,13 +73,13 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
 
 def _names_chart(text: str, chart: str) -> bool:
     """Whether a text holds the path of a chart, or its end."""
-    name = re.escape(os.path.basename(chart))
-    for found in re.finditer(rf"(?<![\w.-])((?:[\w.-]+/)*){name}/?(?![\w./-])", text):
-        named = [part for part in found[1].split("/") if part not in ("", ".", "..")]
-        below = found[1] or text[found.start() - 1 : found.start()] == "/"
-        if (below or re.search(r"(?:path|chart)\s*[=:]\s*[\"']?$", text[: found.start()])) and (
-            os.path.dirname(chart).split(os.sep)[-len(named) :] == named or not named
-        ):
+    folder, name = os.path.split(chart)
+    for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}/?(?![\w./-])", text):
+        before = text[max(0, found.start() - _LONGEST) : found.start()]
+        path = before[len(before.rstrip(_OF_PATHS)) :]
+        named = [part for part in path.split("/") if part not in ("", ".", "..")]
+        is_given = path.endswith("/") or re.search(_GIVEN, before) is not None
+        if is_given and folder.split(os.sep)[len(folder.split(os.sep)) - len(named) :] == named:
             return True
     return False
 
