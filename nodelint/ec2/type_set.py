@@ -49,6 +49,10 @@ class TypeSet:
     def __sub__(self, other: TypeSet) -> TypeSet:
         return TypeSet(self._bits & ~other._bits)
 
+    def isdisjoint(self, other: TypeSet) -> bool:
+        """Whether two sets share no type, without a set made of those that they share."""
+        return not self._bits & other._bits
+
     def __bool__(self) -> bool:
         return self._bits != 0
 

@@ -181,9 +181,9 @@ def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
     refusal = verdict.refusal
     if refusal is None:
         words = f"yes  {pool.name}: {counted(len(verdict.types), 'type')}"
-        small = cheapest(verdict)
+        small = pool.resolution.cheapest_type(verdict.types)
         if small is not None:
-            words += f", from {small['instanceType']} at ${small['pricePerHour']:,.4f}/h"
+            words += f", from {small[1]} at ${small[0]:,.4f}/h"
         if not pool.exact:
             words += " (as far as is known)"
         yield from wrap(words, width, "  ", "       ")

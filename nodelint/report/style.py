@@ -56,10 +56,12 @@ def cells(text: str) -> int:
 
 def wrapped(words: str, width: int, first: str, rest: str) -> list[str]:
     """Words on as many lines as they need, never broken within a word; `first` and `rest` are the indents."""
-    room = max(width, cells(first) + 20)
+    room, text = max(width, cells(first) + 20), printable(words).strip()
+    if text and cells(first) + cells(text) <= room:
+        return [first + text]
     lines: list[str] = []
     line, begun = first, False
-    for word in printable(words).strip().split(" "):
+    for word in text.split(" "):
         if begun and cells(line) + 1 + cells(word) > room:
             lines.append(line.rstrip())
             line, begun = rest, False

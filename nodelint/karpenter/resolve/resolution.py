@@ -296,8 +296,8 @@ class Resolution:
     def cheapest_type(self, types: TypeSet) -> tuple[float, str] | None:
         """The least price of some types, with the first type that has it; None where no price is known."""
         for types_of_group, group in self._by_price:
-            if types_of_group & types:
-                return next((price, name) for only, price, name in group if only & types)
+            if not types_of_group.isdisjoint(types):
+                return next((price, name) for only, price, name in group if not only.isdisjoint(types))
         return None
 
     @cached_property
