@@ -969,6 +969,25 @@ class TestBranches:
         assert not source.problems and not source.set_aside
         assert not [s for s in report.skipped if s.rule is None]
 
+    @pytest.mark.parametrize(
+        "marks", [("{{- if .x }}", "{{- else }}", "{{- end }}"), ("%{ if x }", "%{ else }", "%{ endif }")]
+    )
+    @pytest.mark.parametrize(
+        ("first", "second", "wrong"), [("spto", "on-demand", "spto"), ("spot", "on-demnd", "on-demnd")]
+    )
+    def test_values_in_two_branches_of_a_template(
+        self, marks: tuple[str, str, str], first: str, second: str, wrong: str
+    ) -> None:
+        if_, else_, end = (f"          {mark}\n" for mark in marks)
+        values = f"{if_}          - {first}\n{else_}          - {second}\n{end}"
+        line = f"        - key: karpenter.sh/capacity-type\n          operator: In\n          values:\n{values}"
+        source = Source.from_text("a.yaml", re.sub(r" *- \{key.*\n", lambda _: line, pool("spot")))
+        report = lint([source], LintRequest(Target(NEWEST), RULES))
+        assert [(r.rule.name, str(r.finding.at.value)) for r in report.results if isinstance(r.finding.at, Node)] == [
+            ("unknown-value", wrong)
+        ]
+        assert not source.problems and not source.set_aside
+
     def test_a_key_twice_in_one_branch_is_a_mistake(self) -> None:
         text = pool("spot").replace("spec:\n", "spec:\n  weight: 1\n  weight: 2\n  {{ include }}\n", 1)
         (aside,) = Source.from_text("a.yaml", text).set_aside

@@ -1,4 +1,4 @@
-"""From libyaml's events to nodes: tight spans, values, aliases, merges, and what is wrong in words.
+"""From libyaml's events to nodes: tight spans, values, and what is wrong in words.
 
 Nothing here calls itself: the depth of a file costs no stack.
 """
@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nodelint.source.nodes import SourceText
+    from nodelint.source.yaml.aliases import Copies
     from nodelint.source.yaml.libyaml import Parser
 
 DEEPEST = 100
 """Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""
-MOST_COPIES = 100_000
-"""Nodes that the aliases of one document may stand for, all together."""
 
 _SHORT_STYLES: dict[str | None, Style] = {None: "plain", "": "plain", "'": "single", '"': "double"}
 _STYLES: dict[str | None, Style] = {**_SHORT_STYLES, "|": "literal", ">": "folded"}
@@ -120,7 +119,7 @@ class _Composer:
         self.live = not masked and is_live(text)
         self.replaced = not self.live and may_be_replaced(text)
         self.anchors: dict[str, Node | None] = {}
-        self.copies = 0
+        self.copied: Copies | None = None
         self.marks = [found.start(1) for found in re.finditer(_MARK, text)] if "\ufeff" in text else []
         self.plainly = not (masked or self.slashes or self.marks or "?" in text) and (
             self.live or not (self.replaced or may_hold_placeholder(text))
@@ -265,8 +264,8 @@ class _Composer:
             node.end = node.entries[-1].value.end if node.entries else node.start
             if node.merges:
                 node.end = max(node.end, node.merges[-1].value.end)
-        if node.merges:
-            self.merge(node)
+        if node.merges and node.kind == "mapping":
+            self.copies().merge(node)
         if frame.anchor is not None:
             self.anchors[frame.anchor] = node
 
@@ -389,78 +388,17 @@ class _Composer:
         if target is None:
             raise Unreadable(start, f"`*{name}` refers to a value that contains it")
         target.aliased = True
-        node = self.copy(target, depth, start)
+        node = self.copies().copy(target, depth, start)
         node.start, node.end, node.raw = start, end, start
         node.alias, node.shared = True, False
         return node
 
-    def copy(self, target: Node, depth: int, at: int) -> Node:
-        """The node and all below it once more, to hang in another place."""
-        top = _again(target)
-        pending = [(target, top, depth)]
-        while pending:
-            old, new, level = pending.pop()
-            self.copies += 1
-            if self.copies > MOST_COPIES:
-                raise Unreadable(at, f"the aliases here stand for more than {MOST_COPIES:,} values")
-            if old.kind == "scalar":
-                continue
-            if level >= DEEPEST:
-                raise Unreadable(at, f"nested more than {DEEPEST} levels deep")
-            for item in old.items:
-                other = _again(item)
-                other.parent = new
-                new.items.append(other)
-                pending.append((item, other, level + 1))
-            for entry in old.entries:
-                key, value = _again(entry.key), _again(entry.value)
-                key.parent = value.parent = new
-                new.entries.append(MappingEntry(key, value, entry.name, entry.merged))
-                self.copies += 1
-                pending.append((entry.value, value, level + 1))
-        return top
+    def copies(self) -> Copies:
+        if self.copied is None:
+            from nodelint.source.yaml.aliases import Copies  # here, because few files have an alias or a merge
 
-    def merge(self, node: Node) -> None:
-        """Give a mapping the keys of its merges as go-yaml does: whatever stands further down wins.
-
-        Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no
-        value: it goes to the merges, among what is only written.
-        """
-        last: dict[str | None, tuple[int, MappingEntry, Node]] = {}
-        nameless: list[tuple[MappingEntry, Node]] = []
-        for merge in node.merges:
-            value = merge.value
-            if value.value is UNKNOWN:
-                continue
-            for part in reversed(value.items if value.kind == "sequence" else [value]):
-                if part.kind != "mapping":
-                    raise Unreadable(value.start, "`<<` needs a mapping, or a list of mappings")
-                for entry in part.entries:
-                    if entry.name is None:
-                        nameless.append((entry, value))
-                    else:
-                        last[entry.name] = merge.key.start, entry, value
-        written = node.entries
-        node.entries, merges = [], node.merges
-        for entry in written:
-            if entry.name in last and entry.key.start < last[entry.name][0]:
-                merges.append(entry)
-                continue
-            node.entries.append(entry)
-            last.pop(entry.name, None)
-        merges.sort(key=lambda entry: entry.key.start)
-        for entry, value in (*((entry, value) for _, entry, value in last.values()), *nameless):
-            key = _again(entry.key)
-            copy = self.copy(entry.value, 0, value.start)
-            key.parent = copy.parent = node
-            node.entries.append(MappingEntry(key, copy, entry.name, True))
-
-
-def _again(node: Node) -> Node:
-    other = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
-    other.raw, other.tag = node.raw, node.tag
-    other.shared = True
-    return other
+            self.copied = Copies(DEEPEST)
+        return self.copied
 
 
 def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
