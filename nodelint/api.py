@@ -27,6 +27,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `releases`, `support` | versions, and how long they are supported |
 | `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
+| `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         releases,
         requirement,
         support,
+        terraform_blocks,
     )
     from nodelint.model.documents import objects
     from nodelint.source.yaml import scalars
@@ -148,6 +150,7 @@ __all__ = [
     "spelling",
     "support",
     "taints",
+    "terraform_blocks",
     "type_set",
     "userdata",
 ]
@@ -197,6 +200,7 @@ _MODULES = {
         "releases",
         "requirement",
         "support",
+        "terraform_blocks",
     ),
     "nodelint.source.yaml": ("scalars",),
 }

@@ -117,12 +117,10 @@ resource "kubectl_manifest" "pool" {
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule
+from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks
 
-_BLOCK = re.compile(r'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{[ \t]*$')
-_LOCALS = re.compile(r"(?m)^locals[ \t]*\{[ \t]*$")
 _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter(?:-crd)?"')
 _KIND = re.compile(r"""(?m)^[ \t]*"?apiVersion"?\s*[=:]\s*["']?karpenter\.(?:sh|k8s\.aws)/v1(?:beta1)?\b""")
 _TEMPLATE = re.compile(r'\b(?:templatefile|file)\("\$\{path\.module\}/([^"\n$]+)"')
@@ -144,12 +142,12 @@ def check(source: Source, context: Context) -> Findings:
     if '"kubernetes_manifest"' not in source.text and '"kubectl_manifest"' not in source.text:
         return
     module = _list_module(source, context)
-    blocks = [block for file in module for block in _find_blocks(file)]
-    charts = [b for b in blocks if b.kind == '"helm_release"' and _CHART.search(b.text)]
+    blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
+    charts = [b for b in blocks if b.kind == "helm_release" and _CHART.search(b.text)]
     if not charts:
         return
     texts = {file.path: file.text for file in context.files or (source,)}
-    planned = [b for b in blocks if b.kind == '"kubernetes_manifest"' and _makes_object(b, texts)]
+    planned = [b for b in blocks if b.kind == "kubernetes_manifest" and _makes_object(b, texts)]
     if planned and planned[0].source is source:  # the first of the folder says it for all
         yield Finding(
             at=planned[0].at,
@@ -171,34 +169,16 @@ def check(source: Source, context: Context) -> Findings:
         )
 
 
-class _Block:
-    """A resource, data source or module: its kind in quotes, "" for what is no resource, its place, and its text."""
-
-    def __init__(self, source: Source, kind: str, address: str, at: Span, text: str) -> None:
-        self.source, self.kind, self.address, self.at, self.text = source, kind, address, at, text
-
-
 def _list_module(source: Source, context: Context) -> list[Source]:
     """The files that Terraform plans together with one, it among them."""
     folder = os.path.dirname(source.path)
-    if not source.path.endswith((".tf", ".tofu")):
+    if not source.path.endswith(terraform_blocks.ENDINGS):
         return []
     files = (file for file in context.files or (source,) if os.path.dirname(file.path) == folder)
-    return [file for file in files if file.path.endswith((".tf", ".tofu"))]
+    return [file for file in files if file.path.endswith(terraform_blocks.ENDINGS)]
 
 
-def _find_blocks(source: Source) -> Iterator[_Block]:
-    """The blocks of a file: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
-    at, text = 0, source.text
-    while (begun := _BLOCK.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
-        sort, kind, name = begun.groups()
-        address = f"module.{kind[1:-1]}" if sort == "module" else f"{kind[1:-1]}.{name}"
-        address = f"data.{address}" if sort == "data" else address
-        kind = kind if sort == "resource" else ""
-        yield _Block(source, kind, address, Span(source, *begun.span(2)), text[begun.end() : at])
-
-
-def _makes_object(block: _Block, texts: dict[str, str]) -> bool:
+def _makes_object(block: terraform_blocks.BlockText, texts: dict[str, str]) -> bool:
     """Whether a resource that is always made holds an object of Karpenter's, or takes it from a file beside it."""
     if _COUNT.search(block.text):
         return False
@@ -207,15 +187,20 @@ def _makes_object(block: _Block, texts: dict[str, str]) -> bool:
     return any(_KIND.search(text) for text in (block.text, *(texts.get(path, "") for path in files)))
 
 
-def _find_early(blocks: Sequence[_Block], charts: Sequence[_Block], texts: dict[str, str]) -> Iterator[_Block]:
+def _find_early(
+    blocks: Sequence[terraform_blocks.BlockText],
+    charts: Sequence[terraform_blocks.BlockText],
+    texts: dict[str, str],
+) -> Iterator[terraform_blocks.BlockText]:
     """Each `kubectl_manifest` of an object from which no reference leads to a chart; none where that is not known."""
     known = {block.address: block.text for block in blocks}
-    known["local"] = "".join(_list_locals({block.source.path: block.source for block in blocks}.values()))
+    files = {block.source.path: block.source for block in blocks}.values()
+    known["local"] = "".join(text for file in files for text in terraform_blocks.find_locals(file))
     ends = {chart.address for chart in charts}
     # What a chart waits for cannot wait for it, wherever it is written.
     before = set[str]().union(*(_reach(chart.text, known) for chart in charts))
     for block in blocks:
-        if block.kind != '"kubectl_manifest"' or not _makes_object(block, texts):
+        if block.kind != "kubectl_manifest" or not _makes_object(block, texts):
             continue
         reached = _reach(block.text, known) - before
         if not reached & ends and reached <= known.keys():
@@ -232,9 +217,3 @@ def _reach(text: str, known: dict[str, str]) -> set[str]:
                 reached.add(address)
                 left.append(known.get(address, ""))
     return reached
-
-
-def _list_locals(files: Iterable[Source]) -> Iterator[str]:
-    for file in files:
-        for begun in _LOCALS.finditer(file.text):
-            yield file.text[begun.end() : max(file.text.find("\n}", begun.end()), begun.end())]

@@ -56,9 +56,19 @@ import os
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, RequirementLine, Source, Span, keys, rule
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    RequirementLine,
+    Source,
+    keys,
+    rule,
+    terraform_blocks,
+)
 
-_RELEASE = re.compile(r'(?m)^resource[ \t]+"helm_release"[ \t]+("[^"\n]*")[ \t]*\{[ \t]*$')
 _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter"')
 _ELSEWHERE = re.compile(
     r"\b(?:file|templatefile|merge|concat|setproduct|jsondecode|yamldecode)[ \t]*\(|\bdynamic\b|\[\s*+for\b"
@@ -78,27 +88,22 @@ _QUEUE = re.compile(r"(?i)interruption_?queue")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not source.path.endswith((".tf", ".tofu")) or '"helm_release"' not in source.text:
+    if not source.path.endswith(terraform_blocks.ENDINGS) or '"helm_release"' not in source.text:
         return
-    for begun, block in _find_releases(source.text):
-        if not _CHART.search(block) or _QUEUE.search(block) or _ELSEWHERE.search(block):
+    for block in terraform_blocks.find_blocks(source):
+        if block.kind != "helm_release" or not _CHART.search(block.text):
+            continue
+        if _QUEUE.search(block.text) or _ELSEWHERE.search(block.text):
             continue
         lines = list(_find_spot(source, context))
         if lines and not any("node-termination-handler" in file.text for file in context.files):
             yield Finding(
-                at=Span(source, *begun.span(1)),
+                at=block.at,
                 message="the chart has no interruption queue: spot nodes are taken back without a drain",
                 also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
                 help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",
                 once=True,
             )
-
-
-def _find_releases(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """The blocks of helm_release: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
-    at = 0
-    while (begun := _RELEASE.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
-        yield begun, text[begun.end() : at]
 
 
 def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:

@@ -25,8 +25,9 @@ from nodelint.source.embedded_regions import (
 )
 from nodelint.source.embedded_text import unescape_in_place
 from nodelint.source.nodes import Node
-from nodelint.source.terraform.hcl import HclError, Text, unescape
+from nodelint.source.terraform.hcl import HclError, Text
 from nodelint.source.terraform.hclexpr import OF_KARPENTER, read_encoded
+from nodelint.source.terraform.hclstrings import unescape
 from nodelint.source.yaml import jsonpatch
 
 if TYPE_CHECKING:

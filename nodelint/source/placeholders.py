@@ -181,7 +181,7 @@ def _expressions(text: str) -> list[tuple[int, int]]:
 
 def _hcl_code(text: str) -> list[tuple[int, int]]:
     """Where Terraform's code begins and ends: each `%{}`, and each `${}` of several lines."""
-    from nodelint.source.terraform.hcl import template_end
+    from nodelint.source.terraform.hclstrings import template_end
 
     found: list[tuple[int, int]] = []
     at = 0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from nodelint.source.nodes import UNKNOWN, Node
-from nodelint.source.terraform.hcl import unescape
+from nodelint.source.terraform.hclstrings import unescape
 from nodelint.source.terraform.tfeval import ExpressionEvaluator
 from nodelint.source.terraform.tfnodes import EvaluationFailure, TextNode, items_of, joined, text_of
 from nodelint.tuples import NamedTuple
