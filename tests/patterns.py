@@ -293,9 +293,11 @@ def growth(do: Callable[[str], object], start: str, pump: str, end: str) -> tupl
     for size in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192):
         if (many := cost(size)) < _LEAST:
             continue
-        # Both for long enough that the clock's own steps do not count, and again where another process interfered.
-        for _ in range(3):
-            few, many = cost(size // 2, _LEAST * 4), cost(size, _LEAST * 4)
+        # Both for long enough that the clock's own steps do not count. The least of each stands: another process,
+        # or a change of the processor's pace, adds to CPU and takes none away.
+        few = many = float("inf")
+        for _ in range(6):
+            few, many = min(few, cost(size // 2, _LEAST * 4)), min(many, cost(size, _LEAST * 4))
             if many <= MOST * few:
                 return None
         return many / few, size

@@ -189,7 +189,7 @@ def _compile(pattern: str) -> re.Pattern[str] | str:
 def fits_labels(selector: str, labels: YamlTree | None, at: Node | None) -> bool:
     """Whether labels, or annotations, meet a selector as kubectl takes it. Raises `BuildError`."""
     given = {name: field.value.as_text() for name, field in labels.fields.items()} if labels is not None else {}
-    parts = re.split(r",(?![^()]{0,500}\))", selector)
+    parts = re.findall(r"(?:[^,(]|\([^)]*\)?)+", selector)  # a comma between parentheses ends no part
     return all(_meets(part.strip(), given, at) for part in parts if part.strip())
 
 
