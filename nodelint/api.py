@@ -227,11 +227,20 @@ class _Module:
         self._path = path
 
     def __getattr__(self, name: str) -> object:
-        from importlib import import_module
-
-        found: object = getattr(import_module(self._path), name)
+        found: object = getattr(self._load(), name)
         setattr(self, name, found)
         return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._load())
+
+    def __repr__(self) -> str:
+        return repr(self._load())
+
+    def _load(self) -> object:
+        from importlib import import_module
+
+        return import_module(self._path)
 
 
 if not TYPE_CHECKING:  # for a checker every name would be one of the API

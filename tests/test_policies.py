@@ -226,6 +226,19 @@ class TestFoldersOfRules:
         assert ours in findings_of(nodelint, "--config", "nodelint.yaml")
         assert findings_of(nodelint, "--rules", "team", "--select", "memory-limit") == [ours]
 
+    def test_that_break_down_are_told_from_faults_of_nodelint(self, nodelint: Run, tmp_path: Path) -> None:
+        put(tmp_path, "")
+        (tmp_path / "team").mkdir()
+        broken = RULE.replace("    if pool", "    len(1)\n    if pool")
+        assert broken != RULE
+        (tmp_path / "team" / "memory-limit.py").write_text(broken, encoding="utf-8")
+        done = nodelint("check", "--rules", "team", "--select", "memory-limit")
+        line = broken.splitlines().index("    len(1)") + 1
+        assert f"team/memory-limit.py:{line}: memory-limit on NodePool/" in done.stderr.replace("\\", "/")
+        assert "object of type 'int' has no len()" in done.stderr
+        assert "please report" not in done.stderr + done.stdout
+        assert "your rule broke down over it (memory-limit)" in done.stdout
+
     def test_of_a_configuration_that_was_only_found_do_not_run(self, nodelint: Run, tmp_path: Path) -> None:
         put(tmp_path, "rules: [team]\n")
         (tmp_path / "team").mkdir()

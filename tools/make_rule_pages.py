@@ -1,4 +1,5 @@
-"""Write docs/rules/, a page for each rule with the tool's real messages and their index, and data/rules.json."""
+"""Write docs/rules/, a page for each rule with the tool's real messages and their index, data/rules.json, and the
+options of rules in schemas/config.schema.json."""
 
 from __future__ import annotations
 
@@ -26,6 +27,8 @@ def main() -> None:
         (folder / f"{rule.name}.md").write_text(markdown(rule, rules), encoding="utf-8")
     (folder / "index.md").write_text(listed(rules.values()), encoding="utf-8")
     (Path(DATA) / "rules.json").write_text(declared(rules), encoding="utf-8")
+    schema = ROOT / "schemas" / "config.schema.json"
+    schema.write_text(with_options(schema.read_text(encoding="utf-8"), rules.values()), encoding="utf-8")
 
 
 def declared(rules: dict[str, Rule]) -> str:
@@ -33,6 +36,23 @@ def declared(rules: dict[str, Rule]) -> str:
     rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in index(rules, bundled()).items()]
     note = "What the files of rules/ declare, their sizes and hashes. Written by tools/make_rule_pages.py."
     return f'{{\n "note": {json.dumps(note)},\n "rules": {{\n' + ",\n".join(rows) + "\n }\n}\n"
+
+
+def with_options(schema: str, rules: Iterable[Rule]) -> str:
+    """The configuration's schema with a line for each rule that has options, below the one of `folders`."""
+    before, folders, rest = schema.partition('"folders": { "$ref": "#/$defs/names" }')
+    _, end, after = rest.partition("\n          },\n")
+    lines = [before + folders]
+    for rule in rules:
+        options = [
+            f'"{o.name}": {{ "type": "{o.type}", "default": {json.dumps(o.default)}, '
+            f'"description": {json.dumps(o.text, ensure_ascii=False)} }}'
+            for o in rule.options
+        ]
+        if options:
+            stated = f'"type": "object", "additionalProperties": false, "properties": {{ {", ".join(options)} }}'
+            lines.append(f'            "{rule.name}": {{ {stated} }}')
+    return ",\n".join(lines) + end + after
 
 
 ABOUT = {

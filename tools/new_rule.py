@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from nodelint.lint.rule import SUBJECTS  # noqa: E402
 
 _TEMPLATE = '''r"""A NodePool whose name is `change-me`: say in one sentence what this rule flags.
 
@@ -53,7 +56,7 @@ def main() -> None:
     if file.exists():
         sys.exit(f"{file} is there already")
     file.write_text(rule_text(), encoding="utf-8")
-    print(f"{file}: change it, then")
+    print(f"{file}: change it; `subject` is one of {', '.join(SUBJECTS)}. Then")
     if options.folder.resolve() != ROOT / "rules":
         print(f"  nodelint test-rules {options.folder}")
         return

@@ -303,7 +303,7 @@ def _end(run: _Run, report: Report) -> NoReturn:
     """End with the exit code that a report asks for, after what has to be said on standard error."""
     unreadable(run.found)
     for fault in report.faults:
-        say(f"internal error, please report it: {fault}")
+        say(fault)
     missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []
     if missing:
         from nodelint.report.summary import missing_lines

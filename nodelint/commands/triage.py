@@ -101,7 +101,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Unpack[Tria
 
         echo(triage_text(read, file, look(page=True)))
     for fault in faults:
-        say(f"internal error, please report it: {fault}")
+        say(fault)
     if faults:
         sys.exit(FAULT)
     if bad_path:

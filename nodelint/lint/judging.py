@@ -11,7 +11,7 @@ from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result, Skipped, downgrade_severity, drop_superseded, hold_to_known, merge_releases
-from nodelint.lint.rule import Rule, former_names
+from nodelint.lint.rule import Rule, bundled, former_names
 from nodelint.lint.target import Target
 from nodelint.model.finding import Finding
 from nodelint.model.manifest import NodePool, Object, UnknownKind, served
@@ -34,6 +34,7 @@ _FEW = 200
 """Objects that are judged before more processes would have been started."""
 
 _BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
+_OWN_BROKE_DOWN = "your rule broke down over it"
 _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object are reported"
 
 
@@ -299,9 +300,21 @@ class ReleaseRun:
         except Exception as error:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
-            what = obj.label if obj else "the file"
-            into.faults.append(f"{rule.name} on {what} of {path}: {type(error).__name__}: {error}")
-            into.skipped.append(Skipped(rule.name, path, obj, _BROKE_DOWN, False))
+            what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
+            place = _own_place(rule, error)
+            into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
+            into.skipped.append(Skipped(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN, False))
+
+
+def _own_place(rule: Rule, error: Exception) -> str | None:
+    """The file and line of a user's own rule that raised an error; None for a rule that comes with nodelint."""
+    from traceback import extract_tb
+
+    for frame in reversed(extract_tb(error.__traceback__)):
+        folder, name = os.path.split(frame.filename)
+        if name == f"{rule.name}.py" and folder != bundled():
+            return f"{os.path.relpath(frame.filename)}:{frame.lineno}"
+    return None
 
 
 @cache

@@ -257,7 +257,7 @@ class Server(LanguageServer):
             return
         for fault in dict.fromkeys(faults):
             if fault not in self._faults:
-                _log.error("internal error, please report it: %s", fault)
+                _log.error("%s", fault)
         self._faults.update(faults)
         self._publish(reports, troubles)
 

@@ -19,7 +19,7 @@ _SHOWN = 10
 def render(report: Report, run: Run) -> str:
     """One command a line, then what was skipped, and a summary that is not a command."""
     lines = [_command("error", f"not read: {printable(why)}", **_file(path, run)) for path, why in run.unreadable]
-    lines += [_command("error", f"internal error, please report it: {printable(f)}") for f in report.faults]
+    lines += [_command("error", printable(f)) for f in report.faults]
     ranked = sorted(report.places, key=lambda result: SEVERITIES.index(result.severity))
     lines += [_finding(result, run) for result in ranked]
     lines += [
