@@ -254,7 +254,7 @@ def read(whole: dict[str, Any]) -> Object | None:
     return next(objects(Source.from_text("x.json", json.dumps(whole))), None)
 
 
-def spoilt_objects(release: str, each: int) -> Iterator[dict[str, Any]]:
+def spoilt_objects(release: str, value: int) -> Iterator[dict[str, Any]]:
     """The spoilt objects of a release (`v1.4.0`, `next`), of the versions that it serves."""
     chance = Chance(release)
     served = Schemas.bundled()
@@ -262,7 +262,7 @@ def spoilt_objects(release: str, each: int) -> Iterator[dict[str, Any]]:
         shape = served.shape(kind, version.rpartition("/")[2], target(release))
         if shape is None or target(release) not in shape.window:
             continue
-        for _ in range(each):
+        for _ in range(value):
             yield {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, "spec": spoil(spec, chance)}
 
 

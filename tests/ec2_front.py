@@ -230,10 +230,10 @@ def rendered(request: Request, result: Mapping[str, Any]) -> bytes:
 
 def _members(shape: Any, value: Mapping[str, Any]) -> str:
     parts = []
-    for key, each in value.items():
+    for key, entry in value.items():
         member = shape.members[key]
         name = member.serialization.get("name", key)
-        parts.append(f"<{name}>{_element(member, each)}</{name}>")
+        parts.append(f"<{name}>{_element(member, entry)}</{name}>")
     return "".join(parts)
 
 
@@ -242,7 +242,7 @@ def _element(shape: Any, value: Any) -> str:
         return _members(shape, value)
     if shape.type_name == "list":
         name = shape.member.serialization.get("name", "item")
-        return "".join(f"<{name}>{_element(shape.member, each)}</{name}>" for each in value)
+        return "".join(f"<{name}>{_element(shape.member, value)}</{name}>" for value in value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return escape(str(value))

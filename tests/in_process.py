@@ -64,7 +64,7 @@ def _streams(files: Sequence[int]) -> Iterator[None]:
     before = sys.stdin, sys.stdout, sys.stderr
     for stream in before[1:]:
         stream.flush()
-    kept = [os.dup(number) for number in range(3)]
+    saved = [os.dup(number) for number in range(3)]
     for number, file in enumerate(files):
         os.dup2(file, number)
     try:
@@ -74,7 +74,7 @@ def _streams(files: Sequence[int]) -> Iterator[None]:
             yield
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
-        for number, copy in enumerate(kept):
+        for number, copy in enumerate(saved):
             os.dup2(copy, number)
             os.close(copy)
 

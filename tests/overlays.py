@@ -66,7 +66,7 @@ class OverlayMaker:
         if word == "list":
             return [self._value(1) for _ in range(self.random.randint(0, 3))]
         words = self.random.sample(_WORDS, self.random.randint(0, 3))
-        return {each: [self._value(1)] if each == "x-y" else self._scalar() for each in words}
+        return {word: [self._value(1)] if word == "x-y" else self._scalar() for word in words}
 
     def _scalar(self) -> object:
         return _Raw(self.random.choice(_SCALARS))
@@ -123,7 +123,7 @@ class OverlayMaker:
             if self.random.random() < 0.15:
                 text = dump({"apiVersion": "v1", "kind": "List", "items": objects})
             else:
-                text = "---\n".join(dump(each) for each in objects)
+                text = "---\n".join(dump(obj) for obj in objects)
             if self.random.random() < 0.3 and (not self.settings or self._errs()):
                 self.settings.add(folder)
                 text += "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings-" + folder.replace(
@@ -351,9 +351,9 @@ class _Raw(str):
 def plain(value: object) -> object:
     """A value without raw characters: what JSON takes."""
     if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(child) for name, child in value.items()}
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(child) for child in value]
     return str(value)
 
 
@@ -362,11 +362,11 @@ def dump(value: object, indent: int = 0) -> str:
     margin = " " * indent
     if isinstance(value, dict):
         return (
-            "".join(f"{margin}{_key(name)}:{_behind(each, indent)}" for name, each in value.items())
+            "".join(f"{margin}{_key(name)}:{_behind(value, indent)}" for name, value in value.items())
             or f"{margin}{{}}\n"
         )
     if isinstance(value, list):
-        return "".join(_item(each, indent) for each in value) or f"{margin}[]\n"
+        return "".join(_item(value, indent) for value in value) or f"{margin}[]\n"
     raise TypeError(value)
 
 

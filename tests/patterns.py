@@ -59,19 +59,19 @@ def collect(path: Path) -> list[Use]:
         if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re" and node.func.attr in USES):
             continue
         namespace = namespace if namespace is not None else loaded(path)
-        patterns = [each for each in values(node.args[0], namespace) if isinstance(each, str)]
+        patterns = [value for value in values(node.args[0], namespace) if isinstance(value, str)]
         place = {"compile": 1, "sub": 4, "subn": 4, "split": 3}.get(node.func.attr, 2)
         given = [key.value for key in node.keywords if key.arg == "flags"] + node.args[place : place + 1]
         flags = int(values(given[0], namespace)[0]) if given else 0
         uses = applications(tree, node) if node.func.attr == "compile" else [node.func.attr]
         file = str(path.relative_to(ROOT))
         found += [Use(file, node.lineno, use, pattern, flags) for pattern in patterns for use in uses]
-    held = list(constants(path, tree))
+    contents = list(constants(path, tree))
     called = {use.pattern for use in found}
-    whole = called | {use.pattern for use in held}
+    whole = called | {use.pattern for use in contents}
     # A part of another pattern is measured there, and what is called where it is called.
-    parts = {use.pattern for use in held if any(use.pattern in each for each in whole - {use.pattern})}
-    return found + [use for use in held if use.pattern not in called | parts]
+    parts = {use.pattern for use in contents if any(use.pattern in value for value in whole - {use.pattern})}
+    return found + [use for use in contents if use.pattern not in called | parts]
 
 
 def constants(path: Path, tree: ast.Module) -> Iterator[Use]:
@@ -94,19 +94,19 @@ def strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from strings(each)
+        for item in value.values():
+            yield from strings(item)
     elif isinstance(value, tuple | list | set | frozenset):
-        for each in value:
-            yield from strings(each)
+        for item in value:
+            yield from strings(item)
 
 
-def applications(tree: ast.Module, held: ast.expr) -> list[str]:
+def applications(tree: ast.Module, expected: ast.expr) -> list[str]:
     """How a compiled pattern, or the text of one, is applied; in the way that costs most where that is not seen."""
     names = {
         target.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and node.value is held
+        if isinstance(node, ast.Assign) and node.value is expected
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -114,7 +114,7 @@ def applications(tree: ast.Module, held: ast.expr) -> list[str]:
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Attribute) and node.attr in USES):
             continue
-        if node.value is held or (isinstance(node.value, ast.Name) and node.value.id in names):
+        if node.value is expected or (isinstance(node.value, ast.Name) and node.value.id in names):
             found.add(node.attr)
     return sorted(found - {"compile"}) or ["finditer"]
 
@@ -186,8 +186,8 @@ def _pumps(parsed: Any, before: str) -> Iterator[tuple[str, str]]:
         elif operation is getattr(sre, "ATOMIC_GROUP", None):
             yield from _pumps(about, before)
         elif operation is sre.BRANCH:
-            for each in about[1]:
-                yield from _pumps(each, before)
+            for value in about[1]:
+                yield from _pumps(value, before)
         elif operation in (sre.ASSERT, sre.ASSERT_NOT):
             yield from _pumps(about[1], before)
         before += sample([(operation, about)], 0)
@@ -300,6 +300,8 @@ def growth(do: Callable[[str], object], start: str, pump: str, end: str) -> tupl
             few, many = min(few, cost(size // 2, _LEAST * 4)), min(many, cost(size, _LEAST * 4))
             if many <= MOST * few:
                 return None
+            if many < float("inf") and cost(size * 2, _LEAST * 4) <= MOST * many:
+                return None  # what takes more than in proportion does so from either length to the next
         return many / few, size
     return None
 

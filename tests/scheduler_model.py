@@ -61,10 +61,12 @@ class Wish(NamedTuple):
         if least is not None and most is not None and least > most:
             return Wish(False, frozenset(), variety=variety)
         if self.excludes and other.excludes:
-            held = {each for each in self.values | other.values if inside(each, least, most)}
-            return Wish(True, frozenset(held), least, most, variety)
+            contents = {value for value in self.values | other.values if inside(value, least, most)}
+            return Wish(True, frozenset(contents), least, most, variety)
         named = self.values if not self.excludes else other.values
-        return Wish(False, frozenset(each for each in named if self.has(each) and other.has(each)), variety=variety)
+        return Wish(
+            False, frozenset(value for value in named if self.has(value) and other.has(value)), variety=variety
+        )
 
     def has(self, value: str) -> bool:
         return (value in self.values) != self.excludes and inside(value, self.least, self.most)
@@ -75,11 +77,11 @@ class Wish(NamedTuple):
 
 
 def higher(a: int | None, b: int | None) -> int | None:
-    return max((each for each in (a, b) if each is not None), default=None)
+    return max((value for value in (a, b) if value is not None), default=None)
 
 
 def lower(a: int | None, b: int | None) -> int | None:
-    return min((each for each in (a, b) if each is not None), default=None)
+    return min((value for value in (a, b) if value is not None), default=None)
 
 
 def number(text: str) -> int | None:
@@ -109,8 +111,8 @@ def wish(operator: str, values: Sequence[str] = (), variety: int | None = None) 
 
 def gather(*more: Iterable[tuple[str, Wish]]) -> Asked:
     found: Asked = {}
-    for key, each in (pair for pairs in more for pair in pairs):
-        found[key] = found[key].both(each) if key in found else each
+    for key, entry in (pair for pairs in more for pair in pairs):
+        found[key] = found[key].both(entry) if key in found else entry
     return found
 
 
@@ -130,7 +132,7 @@ def intersects(ours: Asked, theirs: Asked) -> bool:
 
 
 def compatible(ours: Asked, theirs: Asked) -> bool:
-    defined = all(key in KNOWN or key in ours or each.operator in NEGATIVE for key, each in theirs.items())
+    defined = all(key in KNOWN or key in ours or value.operator in NEGATIVE for key, value in theirs.items())
     return defined and intersects(ours, theirs)
 
 
@@ -150,12 +152,12 @@ def amount(written: object) -> Fraction:
 
 
 def amounts(written: dict[str, object] | None) -> Amounts:
-    return {resource: amount(each) for resource, each in (written or {}).items()}
+    return {resource: amount(value) for resource, value in (written or {}).items()}
 
 
 def add(total: Amounts, more: Amounts) -> Amounts:
-    for resource, each in more.items():
-        total[resource] = total.get(resource, Fraction(0)) + each
+    for resource, entry in more.items():
+        total[resource] = total.get(resource, Fraction(0)) + entry
     return total
 
 
@@ -180,19 +182,19 @@ class NodeType:
             pods = min(pods, kubelet["podsPerCore"] * cpus)
         mebibytes = int(written[f"{AWS}instance-memory"]) - 64 * arm
         mebibytes -= math.ceil(mebibytes * MIB * 0.075 / 1024 / 1024)
-        self.has: Amounts = {each: amount(published.get(each, 0)) for each in DEVICES}
+        self.has: Amounts = {device: amount(published.get(device, 0)) for device in DEVICES}
         self.has |= {"cpu": Fraction(cpus), "memory": Fraction(mebibytes * MIB), "pods": Fraction(pods)}
         self.has["ephemeral-storage"] = storage(spec, family, written.get(f"{AWS}instance-local-nvme"))
         counted = pods if windows or family == "Bottlerocket" else int(published["pods"])
-        kept: Amounts = {"cpu": reserved_cpus(cpus), "memory": Fraction((11 * counted + 255) * MIB)}
-        kept["ephemeral-storage"] = Fraction(2**30)
-        kept |= amounts(kubelet.get("kubeReserved"))
-        add(kept, amounts(kubelet.get("systemReserved")))
-        add(kept, evicted(self.has, kubelet.get("evictionHard", {})))
-        self.usable = {each: has - kept.get(each, 0) for each, has in self.has.items()}
+        reserved: Amounts = {"cpu": reserved_cpus(cpus), "memory": Fraction((11 * counted + 255) * MIB)}
+        reserved["ephemeral-storage"] = Fraction(2**30)
+        reserved |= amounts(kubelet.get("kubeReserved"))
+        add(reserved, amounts(kubelet.get("systemReserved")))
+        add(reserved, evicted(self.has, kubelet.get("evictionHard", {})))
+        self.usable = {value: has - reserved.get(value, 0) for value, has in self.has.items()}
 
     def holds(self, requests: Amounts) -> bool:
-        room = all(each <= self.usable.get(resource, 0) for resource, each in requests.items())
+        room = all(value <= self.usable.get(resource, 0) for resource, value in requests.items())
         return room and min(self.usable.values()) >= 0
 
 
@@ -205,10 +207,10 @@ def storage(spec: dict[str, Any], family: str, disks: str | None) -> Fraction:
     if spec.get("instanceStorePolicy") == "RAID0" and disks is not None:
         return amount(f"{disks}G")
     mappings = spec.get("blockDeviceMappings", [])
-    sizes = [each["ebs"]["volumeSize"] for each in mappings if each.get("rootVolume")]
+    sizes = [mapping["ebs"]["volumeSize"] for mapping in mappings if mapping.get("rootVolume")]
     device, usual = VOLUMES.get(family, (None, 20))
-    sizes += [each["ebs"]["volumeSize"] for each in mappings if device == each["deviceName"]]
-    sizes += [each["ebs"]["volumeSize"] for each in mappings[-1:] if device is None]
+    sizes += [mapping["ebs"]["volumeSize"] for mapping in mappings if device == mapping["deviceName"]]
+    sizes += [mapping["ebs"]["volumeSize"] for mapping in mappings[-1:] if device is None]
     return amount(sizes[0]) if sizes else amount(f"{usual}Gi")
 
 
@@ -247,16 +249,16 @@ def _of_pod(spec: dict[str, Any]) -> Amounts:
     total: Amounts = {}
     for container in spec["containers"]:
         add(total, of_container(container))
-    beside: Amounts = {}
+    others: Amounts = {}
     peaks: Amounts = {}
     for container in spec.get("initContainers", []):
-        asked = of_container(container)
+        requested = of_container(container)
         if container.get("restartPolicy") == "Always":
-            add(total, asked)
-            add(beside, asked)
-            asked = {}
-        for resource, each in add(dict(asked), beside).items():
-            peaks[resource] = max(peaks.get(resource, each), each)
+            add(total, requested)
+            add(others, requested)
+            requested = {}
+        for resource, entry in add(dict(requested), others).items():
+            peaks[resource] = max(peaks.get(resource, entry), entry)
     for resource, peak in peaks.items():
         total[resource] = max(total.get(resource, peak), peak)
     stated = spec.get("resources", {})
@@ -278,10 +280,10 @@ def collide(ours: Sequence[tuple[str, int, str]], theirs: Sequence[tuple[str, in
 
 def tolerated(taint: dict[str, Any], tolerations: Iterable[dict[str, Any]]) -> bool:
     return any(
-        each.get("effect", taint["effect"]) == taint["effect"]
-        and each.get("key", taint["key"]) == taint["key"]
-        and (each.get("operator") == "Exists" or each.get("value", "") == taint.get("value", ""))
-        for each in tolerations
+        toleration.get("effect", taint["effect"]) == taint["effect"]
+        and toleration.get("key", taint["key"]) == taint["key"]
+        and (toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.get("value", ""))
+        for toleration in tolerations
     )
 
 
@@ -289,12 +291,12 @@ def terms(spec: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     affinity = spec.get("affinity", {}).get("nodeAffinity", {})
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [{}])
     preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
-    return required, [each["preference"] for each in sorted(preferred, key=lambda each: -each["weight"])]
+    return required, [entry["preference"] for entry in sorted(preferred, key=lambda value: -value["weight"])]
 
 
 def gather_pod(spec: dict[str, Any], *chosen: dict[str, Any]) -> Asked:
     return gather(
-        of_labels(spec.get("nodeSelector", {})), *(of_lines(each.get("matchExpressions", [])) for each in chosen)
+        of_labels(spec.get("nodeSelector", {})), *(of_lines(item.get("matchExpressions", [])) for item in chosen)
     )
 
 
@@ -345,15 +347,17 @@ class ModelPool:
         labels |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
         self.asked = gather(of_lines(template["spec"]["requirements"]), of_labels(labels))
         found = choose([Group(list(types), {}, [])], types, self.asked, [], {})
-        self.types = [each for each in types if each.name in found.types]
+        self.types = [instance_type for instance_type in types if instance_type.name in found.types]
         self.groups = list(self._groups(daemons))
         self.asked["kubernetes.io/hostname"] = wish("In", ["placeholder"])
 
     def _groups(self, daemons: Sequence[dict[str, Any]]) -> Iterator[Group]:
         by_daemons: dict[tuple[int, ...], list[NodeType]] = {}
         runs = [self._running(daemon) for daemon in daemons]
-        for each in self.types:
-            by_daemons.setdefault(tuple(n for n, names in enumerate(runs) if each.name in names), []).append(each)
+        for instance_type in self.types:
+            by_daemons.setdefault(tuple(n for n, names in enumerate(runs) if instance_type.name in names), []).append(
+                instance_type
+            )
         for running, types in by_daemons.items():
             specs = [daemons[n] for n in running]
             yield Group(types, of_pods(*specs), [port for spec in specs for port in ports(spec)])
@@ -366,10 +370,14 @@ class ModelPool:
         hard = [taint for taint in self.taints if taint["effect"] != "PreferNoSchedule"]
         if not all(tolerated(taint, daemon.get("tolerations", [])) for taint in hard):
             return set()
-        asked = [gather_pod(daemon, term) for term in terms(daemon)[0]]
-        for one in asked:
-            found = {e.name for e in self.types if compatible(self.asked, one) and intersects(e.labels, one)}
-            if one is asked[-1] or len(found) == len(self.types):
+        requested = [gather_pod(daemon, term) for term in terms(daemon)[0]]
+        for requirements_of_term in requested:
+            found = {
+                e.name
+                for e in self.types
+                if compatible(self.asked, requirements_of_term) and intersects(e.labels, requirements_of_term)
+            }
+            if requirements_of_term is requested[-1] or len(found) == len(self.types):
                 return found
         return set()
 
@@ -397,38 +405,38 @@ class ModelPool:
                 return found
 
     def _attempt(
-        self, spec: dict[str, Any], asked: Asked, tolerations: list[Any], left: Sequence[NodeType]
+        self, spec: dict[str, Any], requested: Asked, tolerations: list[Any], left: Sequence[NodeType]
     ) -> Answer:
         if not all(tolerated(taint, tolerations) for taint in self.taints):
             return Answer("taint")
-        if not compatible(self.asked, asked):
+        if not compatible(self.asked, requested):
             return Answer("requirements")
-        return choose(self.groups, left, gather(self.asked.items(), asked.items()), ports(spec), of_pods(spec))
+        return choose(self.groups, left, gather(self.asked.items(), requested.items()), ports(spec), of_pods(spec))
 
 
 def choose(
-    groups: Iterable[Group], left: Sequence[NodeType], asked: Asked, taken: list[Any], requests: Amounts
+    groups: Iterable[Group], left: Sequence[NodeType], requested: Asked, taken: list[Any], requests: Amounts
 ) -> Answer:
     """`filterInstanceTypesByRequirements`, and the first word of what `InstanceTypeFilterError` says."""
-    offer = any(compatible(asked, each) for each in OFFERS)
+    offer = any(compatible(requested, node_type) for node_type in OFFERS)
     seen = set()
     chosen = []
     for group in groups:
         if collide(taken, group.ports):
             continue
         total = add(dict(requests), group.requests)
-        for each in (one for one in group.types if one in left):
-            offered = offer and each.offered
-            met = (intersects(each.labels, asked), offered and each.holds(total), offered)
+        for node_type in (requirement for requirement in group.types if requirement in left):
+            offered = offer and node_type.offered
+            met = (intersects(node_type.labels, requested), offered and node_type.holds(total), offered)
             seen.add(met)
             if all(met):
-                chosen.append(each)
-    for key, one in asked.items():
-        values = {value for each in chosen if key in each.labels for value in each.labels[key].values}
-        if chosen and one.variety is not None and len(values) < one.variety:
+                chosen.append(node_type)
+    for key, requirement in requested.items():
+        values = {value for node_type in chosen if key in node_type.labels for value in node_type.labels[key].values}
+        if chosen and requirement.variety is not None and len(values) < requirement.variety:
             return Answer("minValues")
     if chosen:
-        return Answer(None, tuple(each.name for each in chosen))
+        return Answer(None, tuple(node_type.name for node_type in chosen))
     words = ("requirements", "resources", "offering")
     missing = [word for n, word in enumerate(words) if not any(met[n] for met in seen)]
     if missing:

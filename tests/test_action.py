@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is no
 
 
 def step(name: str) -> dict[str, Any]:
-    return next(each for each in STEPS if each.get("id") == name or each["name"] == name)
+    return next(step for step in STEPS if step.get("id") == name or step["name"] == name)
 
 
 def environment(name: str, inputs: dict[str, str], more: dict[str, str]) -> dict[str, str]:
@@ -67,8 +67,8 @@ class Ran:
 
 
 def run(name: str, folder: Path, cwd: Path, more: dict[str, str], **inputs: str) -> Ran:
-    for each in ("output", "summary"):
-        (folder / each).touch()
+    for item in ("output", "summary"):
+        (folder / item).touch()
     runner = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -129,10 +129,10 @@ def test_a_pull_request_does_not_start_what_renders(folder: Path) -> None:
     check(folder, args="--kustomize\n--helm\n")
     plan(folder)
     plan(folder, plan_args="--helm\n")
-    plain, asked, planned, asked_too = calls(folder)
+    plain, requested, planned, asked_too = calls(folder)
     off = ["--no-helm", "--no-kustomize"]
     assert plain[-4:] == [*off, "--", "."] and planned[-4:] == [*off, "--", "."]
-    assert asked[-6:] == [*off, "--kustomize", "--helm", "--", "."]
+    assert requested[-6:] == [*off, "--kustomize", "--helm", "--", "."]
     assert asked_too[-5:] == [*off, "--helm", "--", "."]
 
 
@@ -164,13 +164,13 @@ def test_every_input_arrives_as_it_is(folder: Path) -> None:
     assert args[border + 1 :] == [evil, "  two words ", "--fix"]
     assert f"--snapshot={evil}" in args[:border]
     assert args[border - 2 : border] == ["--exclude", "vendored/*"]
-    for said in (
+    for message in (
         "--karpenter-version=1.4",
         "--kubernetes-version=1.33",
         "--region=eu-central-1",
         "--fail-on=warning",
     ):
-        assert said in args[:border]
+        assert message in args[:border]
     assert {"--baseline=known.json", "--config=c.yaml", "--live", "--require-facts"} <= set(args[:border])
     assert not list(folder.rglob("gone"))
 
@@ -264,10 +264,10 @@ def test_a_plan_of_nothing_makes_no_comment_and_updates_one_that_is_there(folder
 
 
 def test_each_working_directory_has_a_comment_of_its_own(folder: Path) -> None:
-    told = {"PLAN": "<!-- nodelint plan -->\n### 1 NodePool: 1 replaced.\n"}
-    plan(folder, more=told)
+    found = {"PLAN": "<!-- nodelint plan -->\n### 1 NodePool: 1 replaced.\n"}
+    plan(folder, more=found)
     assert (folder / "comment").read_text(encoding="utf-8").splitlines()[0] == "<!-- nodelint plan -->"
-    plan(folder, more=told | {"FOLDER": "clusters/a|b&c"})
+    plan(folder, more=found | {"FOLDER": "clusters/a|b&c"})
     lines = (folder / "comment").read_text(encoding="utf-8").splitlines()
     assert lines == ["<!-- nodelint plan of clusters/a|b&c -->", "### 1 NodePool: 1 replaced."]
 
@@ -287,8 +287,8 @@ def test_python_is_found_where_it_is_new_enough(folder: Path) -> None:
     old, new = bin_of / "python3", bin_of / "python"
     old.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     new.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
-    for each in (old, new):
-        each.chmod(0o755)
+    for item in (old, new):
+        item.chmod(0o755)
     assert run("python", folder, folder, {"PATH": f"{bin_of}:{os.environ['PATH']}"}).output("name") == "python"
     (folder / "output").unlink()
     new.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
@@ -376,13 +376,13 @@ def test_places_in_a_folder_of_the_repository_are_the_repositorys(folder: Path) 
 
 
 def test_other_actions_are_pinned_by_commit() -> None:
-    used = [each["uses"] for each in STEPS if "uses" in each]
-    assert used and all(re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", each) for each in used), used
+    used = [step["uses"] for step in STEPS if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", value) for value in used), used
 
 
 def test_no_script_holds_an_expression() -> None:
     """What a pull request can choose (a branch's name, a title) must not become part of a program."""
-    assert [each["name"] for each in SCRIPTS if "${{" in each["run"]] == []
+    assert [script["name"] for script in SCRIPTS if "${{" in script["run"]] == []
 
 
 def test_every_input_is_used_and_told_of() -> None:
@@ -394,15 +394,15 @@ def test_every_input_is_used_and_told_of() -> None:
 
 def test_it_is_an_action() -> None:
     assert ACTION["runs"]["using"] == "composite"
-    for each in STEPS:
-        assert ("run" in each) != ("uses" in each)
-        assert "run" not in each or each["shell"] == "bash"
+    for entry in STEPS:
+        assert ("run" in entry) != ("uses" in entry)
+        assert "run" not in entry or entry["shell"] == "bash"
     builtin_schemas.hold_to("vendor.github-actions", ROOT / "action.yml")
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not on the path")
-@pytest.mark.parametrize("each", SCRIPTS, ids=lambda s: s["name"])
-def test_the_scripts_are_sound(each: dict[str, Any]) -> None:
+@pytest.mark.parametrize("item", SCRIPTS, ids=lambda s: s["name"])
+def test_the_scripts_are_sound(item: dict[str, Any]) -> None:
     command = ["shellcheck", "--shell=bash", "--enable=all", "--exclude=SC2153,SC2154,SC2250,SC2292,SC2312", "-"]
-    done = subprocess.run(command, input=each["run"], capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=item["run"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

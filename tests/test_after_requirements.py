@@ -37,8 +37,8 @@ STATIC = {"replicas": 2}
 )
 def test_numbers_to_draw_a_label_from(lines: list[tuple[str, str]], count: int) -> None:
     first, *rest = (Requirement.parse("example.com/a", operator, [value]) for operator, value in lines)
-    for each in rest:
-        first = first.intersect(each)
+    for text in rest:
+        first = first.intersect(text)
     assert first.numbers_to_draw_from == count
 
 
@@ -65,8 +65,8 @@ def test_a_static_pool_launches_by_what_its_claims_carry(written: list[tuple[str
     ] or [folded]
     expected = CATALOG.all_types - CATALOG.values(FAMILY)["a1"]
     both = claim[0]
-    for each in claim[1:]:
-        both = both.intersect(each)
+    for text in claim[1:]:
+        both = both.intersect(text)
     assert run(*lines, pool=STATIC).candidates == expected & CATALOG.select(both)
     assert run(*lines).candidates == run(*lines, pool=STATIC).wanted
 
@@ -74,12 +74,12 @@ def test_a_static_pool_launches_by_what_its_claims_carry(written: list[tuple[str
 def test_what_is_lost_on_the_way_is_told_in_the_funnel() -> None:
     lines = (line(GENERATION, "Gt", "5"), line(GENERATION, "NotIn", "7"))
     found = run(*lines, pool=STATIC)
-    assert [each.note for each in found.lines] == [
+    assert [line.note for line in found.lines] == [
         None,
         "lost: a static NodePool passes on only bounds of a key that has any",
     ]
     assert found.lines[1].removed == 0
-    assert [each.note for each in run(*lines).lines] == [None, None]
+    assert [line.note for line in run(*lines).lines] == [None, None]
     assert run(*lines).lines[1].removed > 0
     older = (line(CPU, "Gt", "3"), line(CPU, "Lt", "17"))
     assert CATALOG.distinct(CPU, run(*older, pool=STATIC, version="1.8.0").candidates) > {"4", "8", "16", "192"}

@@ -117,10 +117,10 @@ def test_an_interface_for_efa_only_has_no_addresses_for_pods() -> None:
 
 
 def test_reserved_cpus() -> None:
-    one = set(CATALOG.names_in(CATALOG.values(K + "instance-cpu")["1"] - of_family("a1")))
-    assert lost(kubelet={"systemReserved": {"cpu": "950m"}}) == one
+    first = set(CATALOG.names_in(CATALOG.values(K + "instance-cpu")["1"] - of_family("a1")))
+    assert lost(kubelet={"systemReserved": {"cpu": "950m"}}) == first
     assert not lost(kubelet={"systemReserved": {"cpu": "940m"}})
-    assert lost(kubelet={"kubeReserved": {"cpu": "500m"}, "systemReserved": {"cpu": "501m"}}) == one
+    assert lost(kubelet={"kubeReserved": {"cpu": "500m"}, "systemReserved": {"cpu": "501m"}}) == first
 
 
 def test_no_pod_no_node_unless_the_pool_is_static() -> None:

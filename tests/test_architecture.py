@@ -273,11 +273,13 @@ asked kept held made meant named shown given seen found had has have written whe
 that this these those there here how why when
 """
 
+WRITTEN = [*MODULES, *(file for folder in ("tools", "rules", "tests") for file in (ROOT / folder).rglob("*.py"))]
+
 
 def vague_names() -> set[str]:
     """Functions and classes that no word of their names tells apart, each with its file."""
     known, found = set(FUNCTION_WORDS.split()), set()
-    for path in [*MODULES, *(f for folder in ("tools", "rules", "tests") for f in (ROOT / folder).rglob("*.py"))]:
+    for path in WRITTEN:
         for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", node.name)]
@@ -297,7 +299,7 @@ VAGUE = frozenset({"each", "one", "some", "said", "told", "asked", "held", "kept
 def vague_variables() -> set[str]:
     """Parameters and variables of functions that are named by no noun, each with its place."""
     found = set()
-    for path in [*MODULES, *(ROOT / "tools").rglob("*.py"), *(ROOT / "rules").glob("*.py")]:
+    for path in WRITTEN:
         for node in nodes(path):
             stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             name = node.id if isinstance(node, ast.Name) and stored else getattr(node, "arg", None)

@@ -18,8 +18,8 @@ AUTO = "{group: eks.amazonaws.com, kind: NodeClass, name: default}"
 def pool(*lines: str, name: str = "apps", more: str = "", spec: str = "", ref: str | None = None) -> str:
     """A NodePool with these requirements (`key operator value,value`), fields of the template and of the spec."""
     requirements = (line.split() for line in lines)
-    asked = [f"key: {key}, operator: {how}, values: [{values}]" for key, how, values in requirements]
-    return nodepool(*asked, name=name, template=more, spec=spec, ref=ref)
+    requested = [f"key: {key}, operator: {how}, values: [{values}]" for key, how, values in requirements]
+    return nodepool(*requested, name=name, template=more, spec=spec, ref=ref)
 
 
 def rule_messages(report: Report) -> list[tuple[str, str]]:
@@ -73,7 +73,7 @@ class TestStartupTaints:
     )
     def test_taints_that_programs_tolerate(self, check: Check, key: str, meant: str | None) -> None:
         report = check(pool(ANY, more=TAINT.format(key)), select=["misused-taint"])
-        assert [each.finding.edits[0].text for each in report.results] == ([meant] if meant else [])
+        assert [result.finding.edits[0].text for result in report.results] == ([meant] if meant else [])
 
     @pytest.mark.parametrize(
         ("key", "expected"),
@@ -165,7 +165,7 @@ class TestCapacityOrder:
 
     def test_suggestions(self, check: Check) -> None:
         [result] = check(pool(f"{CAPACITY} In on-demand,spot"), select=["capacity-order"]).results
-        offered = {each.name: each.edits[0].text for each in result.finding.suggestions}
+        offered = {suggestion.name: suggestion.edits[0].text for suggestion in result.finding.suggestions}
         assert [*offered] == ["launch on-demand capacity only", "write spot first"]
 
 
@@ -269,8 +269,8 @@ class TestArmBesideAmd:
     RULE = "untainted-arm64"
 
     def test_order_by_name_and_weight(self, check: Check) -> None:
-        def message(one: str, other: str, spec: str = "") -> str:
-            arm, amd = pool(f"{ARCH} In arm64", name=one, spec=spec), pool(f"{ARCH} In amd64", name=other)
+        def message(first: str, other: str, spec: str = "") -> str:
+            arm, amd = pool(f"{ARCH} In arm64", name=first, spec=spec), pool(f"{ARCH} In amd64", name=other)
             [(_, text)] = rule_messages(check(f"{arm}---\n{amd}", select=[self.RULE]))
             return text
 
@@ -284,7 +284,7 @@ class TestArmBesideAmd:
         ]
         [result] = check("---\n".join(texts), select=[self.RULE]).results
         assert "fit these arm64 nodes like those of `c`" in result.finding.message
-        assert [each.message.rpartition(": ")[2] for each in result.finding.also] == [
+        assert [place.message.rpartition(": ")[2] for place in result.finding.also] == [
             "tried before this one",
             "tried after this one",
         ]
@@ -467,8 +467,8 @@ def test_pools_that_types_alone_part(check: Check, first: list[str], second: lis
         text = pool(*first, name="a", spec=weight) + "---\n" + pool(*second, name="b", more=more)
         return [r.finding.message for r in check(text, select=["overlapping-pools"]).results if r.finding.strict]
 
-    told = "pods that select no label or instance type start in `b`, not here: its name is first in line"
-    assert strict_messages() == ([told] if expected else [])
+    rest = "pods that select no label or instance type start in `b`, not here: its name is first in line"
+    assert strict_messages() == ([rest] if expected else [])
     assert strict_messages("  weight: 5\n") == strict_messages(more=TAINT.format("b")) == []
 
 

@@ -174,10 +174,10 @@ def test_parameters(front: aws.Front) -> None:
 
 def test_instance_types_and_where_they_are_offered(front: aws.Front, monkeypatch: pytest.MonkeyPatch) -> None:
     # moto takes seconds to tell of all
-    some = {*sorted(INSTANCE_TYPES)[::7], "m5.large", "mac1.metal"}
-    monkeypatch.setattr(InstanceTypeBackend, "instance_types", [InstanceType(name) for name in sorted(some)])
+    sample = {*sorted(INSTANCE_TYPES)[::7], "m5.large", "mac1.metal"}
+    monkeypatch.setattr(InstanceTypeBackend, "instance_types", [InstanceType(name) for name in sorted(sample)])
     places = INSTANCE_TYPE_OFFERINGS["availability-zone"]
-    monkeypatch.setitem(places, HOME, [place for place in places[HOME] if place["InstanceType"] in some])
+    monkeypatch.setitem(places, HOME, [place for place in places[HOME] if place["InstanceType"] in sample])
     for operation in ("DescribeInstanceTypes", "DescribeInstanceTypeOfferings"):
         front.on(operation, aws.passed)
     reply = ask_account(*EVERYWHERE)
@@ -196,16 +196,16 @@ def test_instance_types_and_where_they_are_offered(front: aws.Front, monkeypatch
     ]
 
 
-@pytest.mark.parametrize("one", EVERYWHERE)
-def test_an_offering_is_never_half_known(front: aws.Front, one: Question) -> None:
+@pytest.mark.parametrize("first", EVERYWHERE)
+def test_an_offering_is_never_half_known(front: aws.Front, first: Question) -> None:
     """Where it is sold comes from one question and how from another: asking for one asks for both."""
     front.on("DescribeInstanceTypes", aws.answer({"InstanceTypes": [SMALL]}))
     front.on("DescribeInstanceTypeOfferings", aws.answer({"InstanceTypeOfferings": [PLACE]}))
-    reply = ask_account(one)
+    reply = ask_account(first)
     assert set(reply.region.answers) == set(EVERYWHERE)
     assert reply.region.offerings == {"t9.small": Offering("t9.small", ("us-east-1a",), ("on-demand",))}
     front.on("DescribeInstanceTypeOfferings", aws.error("UnauthorizedOperation", 403))
-    reply = ask_account(one)
+    reply = ask_account(first)
     assert not reply.region.offerings and [r[0] for r in reply.rows] == ["t9.small"]
 
 
@@ -273,7 +273,7 @@ def test_placement_groups(front: aws.Front) -> None:
 
     front.on("DescribePlacementGroups", step)
     filters = [("group-id", "pg-1"), ("group-name", "near"), ("group-name", "far")]
-    questions = [Question.make("placement-groups", each) for each in filters]
+    questions = [Question.make("placement-groups", value) for value in filters]
     region = ask_account(*questions).region
     assert [region.answers[q].found for q in questions] == [("pg-1",), ("pg-1",), ()]
     assert region.placements == {"pg-1": PlacementGroup("pg-1", "near", "partition", "available", 7)}
@@ -327,13 +327,13 @@ def test_the_region_of_the_environment(front: aws.Front, monkeypatch: pytest.Mon
 
 
 def test_progress_and_calls_are_told(front: aws.Front) -> None:
-    told: list[tuple[int, int, str]] = []
-    account = Account(NOW, on_progress=lambda *each: told.append(each))
+    calls: list[tuple[int, int, str]] = []
+    account = Account(NOW, on_progress=lambda *call: calls.append(call))
     ask = account.region(HOME)
     ask([Question.make("subnets", ("tag-key", "a")), Question.make("subnets", ("tag-key", "b"))])
     ask([Question.make("roles", ("name", "nobody"))])
-    assert [each[:2] for each in told] == [(1, 3), (2, 3), (3, 3), (4, 4)]
-    assert sorted(each[2] for each in told) == ["roles", "subnets", "subnets", "the account"]
+    assert [call[:2] for call in calls] == [(1, 3), (2, 3), (3, 3), (4, 4)]
+    assert sorted(call[2] for call in calls) == ["roles", "subnets", "subnets", "the account"]
     assert account.calls == front.counted()
 
 

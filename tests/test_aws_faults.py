@@ -63,15 +63,17 @@ FAULTS: list[tuple[str, aws.Step, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("step", "said", "transient"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
-def test_a_fault_costs_only_the_facts_behind_it(front: aws.Front, step: aws.Step, said: str, transient: bool) -> None:
+@pytest.mark.parametrize(("step", "message", "transient"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
+def test_a_fault_costs_only_the_facts_behind_it(
+    front: aws.Front, step: aws.Step, message: str, transient: bool
+) -> None:
     operation = "ec2:DescribeImages"
     question = ONE_OF_EACH[operation]
     others = [ONE_OF_EACH[name] for name in ("ec2:DescribeSubnets", "ssm:GetParameters", "iam:GetRole")]
     front.on(operation.split(":")[1], step)
     answers = ask_account(question, *others, attempts=2, wait=1.0 if step is aws.hang else 20.0).region.answers
     failed = answers[question].failed
-    assert failed is not None and said.format(operation) in failed
+    assert failed is not None and message.format(operation) in failed
     assert answers[question] == Answer(NOW, failed=failed, transient=transient)
     assert OWN not in failed and "arn:" not in failed
     assert [answers[q] for q in others] == [Answer(NOW)] * 3
@@ -188,7 +190,7 @@ def images(count: int) -> list[dict[str, Any]]:
 def test_a_page_that_fails_fails_the_question(front: aws.Front) -> None:
     """Half an answer could miss the newest image."""
     question = ONE_OF_EACH["ec2:DescribeImages"]
-    bare = [{key: each[key] for key in ("ImageId", "State", "CreationDate")} for each in images(2500)]
+    bare = [{key: image[key] for key in ("ImageId", "State", "CreationDate")} for image in images(2500)]
     three = aws.listed("Images", bare)
     front.on("DescribeImages", three, three, aws.error("UnauthorizedOperation", 403))
     reply = ask_account(question)
@@ -326,7 +328,7 @@ def parameter(name: str) -> Question:
 
 def test_one_refused_parameter_costs_no_other(front: aws.Front) -> None:
     """SSM refuses all ten of a call for one of them."""
-    for code, said in (
+    for code, message in (
         ("AccessDeniedException", "is not allowed"),
         ("ValidationException", "does not take the question"),
     ):
@@ -335,7 +337,7 @@ def test_one_refused_parameter_costs_no_other(front: aws.Front) -> None:
         questions = [parameter(name) for name in ("/a", "/b", "/c", "/aws/service/d")]
         answers = ask_account(*questions).region.answers
         assert [q for q, answer in answers.items() if answer.failed is not None] == [questions[1]]
-        assert said in (answers[questions[1]].failed or "")
+        assert message in (answers[questions[1]].failed or "")
         assert front.counted()["ssm:GetParameters"] == 2 + 3
 
 
@@ -432,8 +434,8 @@ def test_ctrl_c_ends_at_once(front: aws.Front) -> None:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=25)  # what hangs does so for longer
-    assert said.splitlines() == ["asking", "interrupted"]
+        output, _ = process.communicate(timeout=25)  # what hangs does so for longer
+    assert output.splitlines() == ["asking", "interrupted"]
 
 
 # Nothing can be asked at all
@@ -447,8 +449,8 @@ def cannot(**options: Any) -> tuple[str, bool]:
 
 def test_no_credentials(front: aws.Front, monkeypatch: pytest.MonkeyPatch) -> None:
     clean(monkeypatch)
-    said = "no AWS credentials are available; log in, for example by `aws sso login`"
-    assert cannot() == (said, False)
+    message = "no AWS credentials are available; log in, for example by `aws sso login`"
+    assert cannot() == (message, False)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "half")
     assert cannot() == ("the AWS credentials are not whole: key id and secret belong together", False)
     assert not front.seen
@@ -560,7 +562,7 @@ def test_a_large_account_is_asked_nothing_twice(front: aws.Front) -> None:
     front.on("DescribeInstanceTypeOfferings", aws.listed("InstanceTypeOfferings", zones))
     front.on("DescribeImages", aws.listed("Images", list_images))
     text = "---\n".join(CLASS % {"n": number} for number in range(20))
-    classes = [each for each in objects(Source.from_text("a.yaml", text)) if isinstance(each, EC2NodeClass)]
+    classes = [obj for obj in objects(Source.from_text("a.yaml", text)) if isinstance(obj, EC2NodeClass)]
     account = Account(NOW)
     account.region(HOME)(())
     region, rows = gather(account.region(HOME), HOME, classes, NEWEST, None)

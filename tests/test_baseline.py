@@ -95,9 +95,9 @@ def test_what_was_not_looked_for_is_not_fixed(report: Report, rules: dict[str, R
     assert {e.path for e in below.unjudged} == {"b.yaml"}
     assert len(split(none, entries, paths=["."]).gone) == len(entries)
     assert {e.path for e in split(none, entries, paths=["./b.yaml"]).gone} == {"b.yaml"}
-    one = split(none, entries, rules={"unknown-value"})
-    assert {e.rule for e in one.gone} == {"unknown-value"}
-    assert {e.rule for e in one.unjudged} == {"wildcard-value"}
+    first = split(none, entries, rules={"unknown-value"})
+    assert {e.rule for e in first.gone} == {"unknown-value"}
+    assert {e.rule for e in first.unjudged} == {"wildcard-value"}
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,8 @@ def test_what_reservations_do_not_decide_is_not_limited_by_them() -> None:
     assert verdict_and_reasons(plan) == ("all", "SecurityGroupDrift")
 
 
-@pytest.mark.parametrize("kept", ["a", "b"])
-def test_of_namesakes_the_one_in_the_same_place_stays(kept: str) -> None:
+@pytest.mark.parametrize("remaining", ["a", "b"])
+def test_of_namesakes_the_one_in_the_same_place_stays(remaining: str) -> None:
     files = {"a": POOL, "b": edited(POOL, ("[c, m]", "[r]"))}
     aim = PlanOptions(Version.parse("1.14.1"), None, Schemas.bundled())
 
@@ -88,12 +88,12 @@ def test_of_namesakes_the_one_in_the_same_place_stays(kept: str) -> None:
         sources = [Source.from_text(f"{name}/pool.yaml", f"{files[name]}---\n{CLASS}") for name in names]
         return Side(Inventory(sources))
 
-    plans = list(make(side("a", "b"), side(kept), aim).pools)
+    plans = list(make(side("a", "b"), side(remaining), aim).pools)
     assert {(plan.change, verdict_and_reasons(plan)) for plan in plans} == {
         ("unchanged", ("none",)),
         ("removed", ("all",)),
     }
-    plans = list(make(side(kept), side("a", "b"), aim).pools)
+    plans = list(make(side(remaining), side("a", "b"), aim).pools)
     assert {(plan.change, verdict_and_reasons(plan)) for plan in plans} == {
         ("unchanged", ("none",)),
         ("added", ("none",)),
@@ -154,7 +154,7 @@ def test_a_reference_follows_one_renamed_object_and_no_two(bases: str, referred:
     if referred is None:
         assert built is None
         return
-    (pool,) = (each for each in built.values() if each["kind"] == "NodePool")
+    (pool,) = (obj for obj in built.values() if obj["kind"] == "NodePool")
     assert pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] == referred
 
 

@@ -94,11 +94,13 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     data, line, column, words = UNREADABLE[name]
     start = time.process_time()
     source = _source(data)
-    (said,) = [r for r in lint([source], LintRequest(Target(NEWEST), rules)).results if r.rule.name == "yaml-syntax"]
-    at = source.position(said.span.start)
-    assert words in said.finding.message
+    (message,) = [
+        r for r in lint([source], LintRequest(Target(NEWEST), rules)).results if r.rule.name == "yaml-syntax"
+    ]
+    at = source.position(message.span.start)
+    assert words in message.finding.message
     assert line == 0 or (at.line, at.column) == (line, column)
-    assert by_place(finding_text(said)).startswith(f"broken.yaml:{at.line}:{at.column}: error[yaml-syntax]: ")
+    assert by_place(finding_text(message)).startswith(f"broken.yaml:{at.line}:{at.column}: error[yaml-syntax]: ")
     assert fix([source], LintRequest(Target(NEWEST), rules), unsafe=True).sources[0].text == source.text
     assert time.process_time() - start < 2
 
@@ -120,8 +122,8 @@ def test_all_of_it_in_one_folder(nodelint: Run, tmp_path: Path) -> None:
     assert {f["path"] for f in findings if f["rule"] == "yaml-syntax"} == {
         f"{number:02}.yaml" for number in range(len(UNREADABLE))
     }
-    told = {f["rule"] for f in findings if f["path"] == "typo.yaml"}
-    assert told - {"duplicate-name"} == {"unknown-field"}
+    messages = {f["rule"] for f in findings if f["path"] == "typo.yaml"}
+    assert messages - {"duplicate-name"} == {"unknown-field"}
     done = nodelint("check", "--unsafe-fixes")
     assert done.returncode == 1
     after = {path: path.read_bytes() for path in tmp_path.iterdir()}

@@ -82,7 +82,7 @@ def test_the_week_says_what_each_of_its_minutes_says(schedule: str, duration: st
     """By the definition: active where the next hit after now less the duration is not after now."""
     (budget,) = budgets(pool({"nodes": "1", "schedule": schedule, "duration": duration}))
     moment = SATURDAY + timedelta(minutes=minute)
-    (stretch,) = (each for each in week([budget], SATURDAY) if each.start <= moment < each.end)
+    (stretch,) = (item for item in week([budget], SATURDAY) if item.start <= moment < item.end)
     assert bool(stretch.budgets) is by_definition(budget, moment)
     assert is_active(budget, moment) is by_definition(budget, moment)
 
@@ -101,7 +101,7 @@ def by_definition(budget: Budget, now: datetime) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("entries", "said"),
+    ("entries", "expected"),
     [
         ([{"nodes": "10%"}], ["at most 10% at a time, one after the other, empty nodes first"]),
         ([{"nodes": "0"}], ["never: a budget allows none"]),
@@ -123,8 +123,8 @@ def by_definition(budget: Budget, now: datetime) -> bool:
         ),
     ],
 )
-def test_the_pace_in_words(entries: list[dict[str, Any]], said: list[str]) -> None:
-    assert words(pace(pool(*entries, terminationGracePeriod="1h"), SATURDAY))[:-1] == said
+def test_the_pace_in_words(entries: list[dict[str, Any]], expected: list[str]) -> None:
+    assert words(pace(pool(*entries, terminationGracePeriod="1h"), SATURDAY))[:-1] == expected
 
 
 def test_what_budgets_do_not_decide_is_said_too() -> None:
@@ -151,5 +151,5 @@ def test_a_week_of_many_or_long_windows_is_worked_out_at_once(
     entries = [{"nodes": "0", "schedule": schedule, "duration": duration}]
     (budget,) = budgets({"spec": {"disruption": {"budgets": entries}}})
     stretches = week([budget], datetime(2026, 8, 3, tzinfo=UTC))
-    closed = sum((each.end - each.start for each in stretches if each.closed), timedelta())
+    closed = sum((stretch.end - stretch.start for stretch in stretches if stretch.closed), timedelta())
     assert closed == timedelta(minutes=open_minutes)

@@ -220,7 +220,7 @@ def test_explain_counts_what_the_values_leave(shape: dict[str, str], nodelint: R
 
 def test_check_finds_a_mistake_where_it_is_written(shape: dict[str, str], nodelint: Run) -> None:
     path, line = changed(shape, "m5.lrge")
-    lines = [each for each in nodelint("check", "--format", "concise").stdout.splitlines() if "m5.lrge" in each]
+    lines = [line for line in nodelint("check", "--format", "concise").stdout.splitlines() if "m5.lrge" in line]
     assert len(lines) == 1
     named = re.match(r"([^:]+):(\d+):", lines[0])
     assert named is not None
@@ -274,8 +274,8 @@ def test_an_editor_tells_of_a_value(shape: dict[str, str], tmp_path: Path) -> No
     project = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC))
     found = project.view_of(State({buffer.uri: buffer}, (str(tmp_path),), 1, 1), buffer.uri)
     assert found is not None
-    told = hover(*found, text.index("m5.large") + 2)
-    assert told is not None and "m5.large" in told.markdown
+    shown = hover(*found, text.index("m5.large") + 2)
+    assert shown is not None and "m5.large" in shown.markdown
 
 
 def judge(rules: dict[str, Rule]) -> Report:
@@ -342,7 +342,7 @@ def test_what_is_not_known_is_counted_and_listed(nodelint: Run, tmp_path: Path) 
     assert "Not known: NodePool/batch: spec is `${POOL}` (pool.yaml:4)." in done.stdout
     coverage = json.loads(nodelint("check", "--format", "json", "pool.yaml").stdout)["coverage"]
     assert (coverage["objects"], coverage["judged"]) == (1, 0)
-    assert [each["field"] for each in coverage["inPart"][0]["unknown"]] == ["spec"]
+    assert [entry["field"] for entry in coverage["inPart"][0]["unknown"]] == ["spec"]
     assert nodelint("check", "pool.yaml").returncode == 0
     assert nodelint("check", "--fail-on-unjudged", "pool.yaml").returncode == 1
     (tmp_path / "pool.yaml").write_text(LIST + "          - m5.large\n", encoding="utf-8")
@@ -360,7 +360,7 @@ def test_a_name_of_an_account_is_listed_and_decides_nothing(field: str, nodelint
         encoding="utf-8",
     )
     coverage = json.loads(nodelint("check", "--format", "json", "class.yaml").stdout)["coverage"]
-    assert [each["field"] for each in coverage["unknown"]] == [field]
+    assert [entry["field"] for entry in coverage["unknown"]] == [field]
     assert coverage["inPart"] == []
 
 
@@ -414,7 +414,7 @@ def test_what_overlays_have_in_common_is_said_once(
     monkeypatch.chdir(tmp_path)
     write_files(Path(), overlays("dev test prod", "commonLabels: {a: b}\n"))
     changed({"base/pool.yaml": BASE}, "m5.lrge")
-    (line,) = [each for each in concise(nodelint) if "m5.lrge" in each]
+    (line,) = [line for line in concise(nodelint) if "m5.lrge" in line]
     assert line.startswith("base/pool.yaml:12:")
     assert len(json.loads(nodelint("explain", "--format", "json").stdout)["nodePools"]) == 3
 

@@ -141,15 +141,15 @@ class TestWhatIsInIt:
 
 class TestSets:
     @given(st.sets(st.sampled_from(CATALOG.names)), st.sets(st.sampled_from(CATALOG.names)))
-    def test_a_set_of_types_is_the_set_of_its_names(self, some: set[str], others: set[str]) -> None:
-        one, other = CATALOG.types_of(some), CATALOG.types_of(others)
-        assert CATALOG.names_in(one) == list(CATALOG.iterate_names(one)) == sorted(some)
-        assert (len(one), bool(one)) == (len(some), bool(some))
-        assert CATALOG.names_in(one & other) == sorted(some & others)
-        assert CATALOG.names_in(one | other) == CATALOG.names_in(union([one, other])) == sorted(some | others)
-        assert CATALOG.names_in(one - other) == sorted(some - others)
-        assert (one == other) is (some == others)
-        assert hash(one) == hash(CATALOG.types_of(some | set()))
+    def test_a_set_of_types_is_the_set_of_its_names(self, chosen: set[str], others: set[str]) -> None:
+        first, other = CATALOG.types_of(chosen), CATALOG.types_of(others)
+        assert CATALOG.names_in(first) == list(CATALOG.iterate_names(first)) == sorted(chosen)
+        assert (len(first), bool(first)) == (len(chosen), bool(chosen))
+        assert CATALOG.names_in(first & other) == sorted(chosen & others)
+        assert CATALOG.names_in(first | other) == CATALOG.names_in(union([first, other])) == sorted(chosen | others)
+        assert CATALOG.names_in(first - other) == sorted(chosen - others)
+        assert (first == other) is (chosen == others)
+        assert hash(first) == hash(CATALOG.types_of(chosen | set()))
         assert not CATALOG.all_types - CATALOG.types_of(CATALOG.names)
 
     def test_values_part_the_types_that_have_the_label(self) -> None:
@@ -162,10 +162,10 @@ class TestSets:
             assert seen == CATALOG.having(key)
 
     def test_what_min_values_counts(self) -> None:
-        some = CATALOG.types_of(["c5.large", "c5.xlarge", "m5.large"])
-        assert CATALOG.distinct(FAMILY, some) == {"c5", "m5"}
-        assert CATALOG.distinct(GPUS, some) == frozenset()
-        assert CATALOG.distinct("example.com/team", some) == frozenset()
+        sample = CATALOG.types_of(["c5.large", "c5.xlarge", "m5.large"])
+        assert CATALOG.distinct(FAMILY, sample) == {"c5", "m5"}
+        assert CATALOG.distinct(GPUS, sample) == frozenset()
+        assert CATALOG.distinct("example.com/team", sample) == frozenset()
 
 
 KEYS = sorted(CATALOG.keys | {"example.com/team"})
@@ -202,12 +202,12 @@ class TestSelect:
     ) -> None:
         catalog = CATALOG.for_release(version).on_windows("10.0.20348") if windows else CATALOG.for_release(version)
         pool = Requirements(Requirement.parse(key, o, values, None, version) for o, values in lines)
-        kept = set(catalog.names_in(catalog.fitting(pool)))
+        remaining = set(catalog.names_in(catalog.fitting(pool)))
         for name in OF_EACH_KIND:
             labels = catalog.labels(name)
             own = Requirements.from_labels(labels)
             own.add(*(Requirement.parse(k, "DoesNotExist") for k in catalog.keys - labels.keys()))
-            assert (name in kept) == (own.intersects(pool) is None)
+            assert (name in remaining) == (own.intersects(pool) is None)
 
     def test_a_type_without_the_label_is_kept_by_not_in_and_does_not_exist_alone(self) -> None:
         assert "c5.large" in selected(GPUS, "NotIn", "1")

@@ -46,31 +46,33 @@ def volume(*lines: str) -> str:
     ],
 )
 def test_a_key_is_taken_for_encrypted_volumes_only(check: Check, lines: list[str], severity: str | None) -> None:
-    told = findings_of(check(volume(*lines)), "unencrypted-volume")
-    assert [each for each, _ in told] == ([severity] if severity else [])
-    assert all("EC2 refuses the launch" in message for each, message in told if each == "error")
+    answer = findings_of(check(volume(*lines)), "unencrypted-volume")
+    assert [value for value, _ in answer] == ([severity] if severity else [])
+    assert all("EC2 refuses the launch" in message for value, message in answer if value == "error")
 
 
-@pytest.mark.parametrize(("release", "told"), [("1.8.6", True), ("1.9.0", False), ("1.14.1", False)])
-def test_soft_thresholds_count_before_1_9_only(check: Check, release: str, told: bool) -> None:
+@pytest.mark.parametrize(("release", "expected"), [("1.8.6", True), ("1.9.0", False), ("1.14.1", False)])
+def test_soft_thresholds_count_before_1_9_only(check: Check, release: str, expected: bool) -> None:
     config = "apiVersion: node.eks.aws/v1alpha1\n    kind: NodeConfig\n    spec: {kubelet: {config: {SETTING}}}\n"
     data = config.replace("SETTING", "evictionSoft: {memory.available: 1Gi}")
     text = nodeclass("userData: |", f"  {data}")
-    assert bool(findings_of(check(text, karpenter=release), "hidden-kubelet-setting")) is told
+    assert bool(findings_of(check(text, karpenter=release), "hidden-kubelet-setting")) is expected
 
 
 def test_soft_thresholds_never_count_on_bottlerocket(check: Check) -> None:
     data = '[settings.kubernetes.NAME]\n    "memory.available" = "10%"\n'
-    for name, told in (("eviction-soft", False), ("eviction-hard", True)):
+    for name, expected in (("eviction-soft", False), ("eviction-hard", True)):
         text = nodeclass("userData: |", f"  {data.replace('NAME', name)}", ami=BOTTLEROCKET)
-        assert bool(findings_of(check(text, karpenter="1.8.6"), "hidden-kubelet-setting")) is told
+        assert bool(findings_of(check(text, karpenter="1.8.6"), "hidden-kubelet-setting")) is expected
 
 
-@pytest.mark.parametrize(("release", "told"), [("1.3.3", False), ("1.5.5", False), ("1.6.0", True), ("1.14.1", True)])
-def test_reservations_are_read_from_1_6_on(check: Check, release: str, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("release", "expected"), [("1.3.3", False), ("1.5.5", False), ("1.6.0", True), ("1.14.1", True)]
+)
+def test_reservations_are_read_from_1_6_on(check: Check, release: str, expected: bool) -> None:
     pool = nodepool(f"{FAMILY}[p5]", "key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")
     text = f"{pool}---\n{nodeclass('capacityReservationSelectorTerms: [{tags: {purpose: training}}]')}"
-    assert bool(findings_of(check(text, karpenter=release), "unused-reservation")) is told
+    assert bool(findings_of(check(text, karpenter=release), "unused-reservation")) is expected
 
 
 def bounds(*bounds: str) -> str:
@@ -80,11 +82,11 @@ def bounds(*bounds: str) -> str:
 
 @pytest.mark.parametrize("release", ["1.0.0", "1.4.0", "1.8.0", "1.9.0", "1.14.1"])
 @pytest.mark.parametrize(
-    ("lines", "told"), [(["Lt 0"], True), (["Lt 1"], False), (["Gt 3", "Lt 5"], False), (["Gt 3", "Lt 6"], False)]
+    ("lines", "expected"), [(["Lt 0"], True), (["Lt 1"], False), (["Gt 3", "Lt 5"], False), (["Gt 3", "Lt 6"], False)]
 )
-def test_no_number_to_draw(check: Check, lines: list[str], told: bool, release: str) -> None:
+def test_no_number_to_draw(check: Check, lines: list[str], expected: bool, release: str) -> None:
     messages = [m for _, m in findings_of(check(bounds(*lines), karpenter=release), "controller-check")]
-    assert any("the controller crashes" in message for message in messages) is told
+    assert any("the controller crashes" in message for message in messages) is expected
 
 
 @pytest.mark.parametrize("release", ["1.0.0", "1.4.0", "1.8.0"])
@@ -93,14 +95,14 @@ def test_before_1_9_bounds_may_meet_without_a_number(check: Check, release: str)
 
 
 @pytest.mark.parametrize(
-    ("field", "told"),
+    ("field", "expected"),
     [("managedFields: [{manager: kubectl}]", True), ("managedFields: []", False), ("generation: 4", False)],
 )
-def test_managed_fields_are_refused_by_server_side_apply(check: Check, field: str, told: bool) -> None:
+def test_managed_fields_are_refused_by_server_side_apply(check: Check, field: str, expected: bool) -> None:
     text = nodepool(name="a").replace("  name: a\n", f"  name: a\n  {field}\n")
     messages = [m for _, m in findings_of(check(text), "exported-metadata")]
-    assert any("server-side apply" in message for message in messages) is told
-    assert bool(messages) is told
+    assert any("server-side apply" in message for message in messages) is expected
+    assert bool(messages) is expected
 
 
 def test_ending_blocks_are_left_alone_from_1_6_2_on() -> None:
@@ -120,15 +122,15 @@ def gpu_pool(families: str, *more: str) -> str:
     ("families", "severity"), [("[g4ad, g5]", "info"), ("[g4ad]", "warning"), ("[g5, g6]", None)]
 )
 def test_another_vendors_image(check: Check, families: str, severity: str | None) -> None:
-    told = findings_of(check(gpu_pool(families)), "wrong-vendor-image")
-    assert [each for each, _ in told] == ([severity] if severity else [])
+    answer = findings_of(check(gpu_pool(families)), "wrong-vendor-image")
+    assert [value for value, _ in answer] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize(("families", "severity"), [("[g6f, g6]", "info"), ("[g6f]", "warning"), ("[g6, p5]", None)])
 def test_fractions_of_gpus(check: Check, families: str, severity: str | None) -> None:
     text = gpu_pool(families, "key: karpenter.k8s.aws/instance-gpu-manufacturer, operator: In, values: [nvidia]")
-    told = findings_of(check(text), "fractional-gpu")
-    assert [each for each, _ in told] == ([severity] if severity else [])
+    answer = findings_of(check(text), "fractional-gpu")
+    assert [value for value, _ in answer] == ([severity] if severity else [])
 
 
 def disrupted(budgets: str, after: str = "30s") -> str:
@@ -137,7 +139,7 @@ def disrupted(budgets: str, after: str = "30s") -> str:
 
 
 @pytest.mark.parametrize(
-    ("budgets", "told"),
+    ("budgets", "expected"),
     [
         ("[{nodes: 0%, reasons: [Underutilized]}, {nodes: 10%}]", False),
         ('[{nodes: "0"}]', False),
@@ -146,9 +148,9 @@ def disrupted(budgets: str, after: str = "30s") -> str:
         ("[{nodes: 10%}]", True),
     ],
 )
-def test_churn_reads_budgets(check: Check, budgets: str, told: bool) -> None:
+def test_churn_reads_budgets(check: Check, budgets: str, expected: bool) -> None:
     results = findings_of(check(disrupted(budgets), select=["default-disruption"]), "default-disruption")
-    assert any("underutilized nodes go" in message for _, message in results) is told
+    assert any("underutilized nodes go" in message for _, message in results) is expected
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_churn_reads_budgets(check: Check, budgets: str, told: bool) -> None:
 def test_names_need_an_owner_and_tags_do_not(check: Check, term: str, help: str | None) -> None:
     report = check(nodeclass("amiFamily: AL2023", ami=term), select=["untrusted-image-owner"])
     helps = [str(r.finding.help) for r in report.results]
-    assert [each.startswith(str(help)) for each in helps] == ([True] if help else [])
+    assert [text.startswith(str(help)) for text in helps] == ([True] if help else [])
 
 
 def test_budgets_with_a_schedule_are_meant(check: Check) -> None:
@@ -183,14 +185,14 @@ def test_a_budget_of_zero_that_names_drift_is_meant(check: Check) -> None:
     night = '{nodes: "5", reasons: [Drifted], schedule: "0 1 * * *", duration: 2h}'
     assert findings_of(check(disrupted(f"[{frozen}, {night}]")), "blocking-budget")
     [result] = check(disrupted(f"[{frozen}, {night}]")).results
-    assert [each.message for each in result.finding.also] == ["allows nothing more: the smallest budget counts"]
+    assert [place.message for place in result.finding.also] == ["allows nothing more: the smallest budget counts"]
     # A window for another reason is none for drift.
     other = '{nodes: "5", reasons: [Empty], schedule: "0 1 * * *", duration: 2h}'
     assert not findings_of(check(disrupted(f"[{frozen}, {other}]")), "blocking-budget")
     # A window for all reasons still opens for empty nodes.
     any_reason = '{nodes: "5", schedule: "0 1 * * *", duration: 2h}'
     [result] = check(disrupted(f"[{frozen}, {any_reason}]"), select=["blocking-budget"]).results
-    assert [each.message for each in result.finding.also] == [
+    assert [place.message for place in result.finding.also] == [
         "allows nothing more for drift: the smallest budget counts"
     ]
 
@@ -239,13 +241,13 @@ def test_old_objects_are_spoken_of_in_their_own_words(check: Check) -> None:
     report = check(
         PROVISIONER, select=["default-disruption", "node-churn", "no-limits", "never-expires", "no-budgets"]
     )
-    told = {r.rule.name: r for r in report.results}
-    assert {"default-disruption", "node-churn"} <= told.keys()
-    for result in told.values():
-        said = " ".join(filter(None, (result.finding.message, result.finding.note, result.finding.help)))
+    answer = {r.rule.name: r for r in report.results}
+    assert {"default-disruption", "node-churn"} <= answer.keys()
+    for result in answer.values():
+        words = " ".join(filter(None, (result.finding.message, result.finding.note, result.finding.help)))
         for word in ("WhenEmpty", "WhenEmptyOrUnderutilized", "NodePool", "expireAfter", "spec.template.spec"):
-            assert word not in said, said
-    lines = {name: PROVISIONER[r.span.start : r.span.end] for name, r in told.items()}
+            assert word not in words, words
+    lines = {name: PROVISIONER[r.span.start : r.span.end] for name, r in answer.items()}
     assert lines["default-disruption"] == "ttlSecondsAfterEmpty"
     assert lines["node-churn"] == "600"
 
@@ -261,7 +263,7 @@ EKS_MODULE, ADD_ONS = "terraform-aws-modules/eks/aws//modules/karpenter", "aws-i
 
 
 @pytest.mark.parametrize(
-    ("module", "lines", "chart", "told"),
+    ("module", "lines", "chart", "expected"),
     [
         (EKS_MODULE, ['version = "21.1.5"'], "1.7.0", "move to version 21.2.0"),
         (EKS_MODULE, ['version = "~> 21.1.0"'], "1.8.3", "move to version 21.2.0"),
@@ -283,7 +285,7 @@ EKS_MODULE, ADD_ONS = "terraform-aws-modules/eks/aws//modules/karpenter", "aws-i
     ],
 )
 def test_a_module_grants_what_its_version_grants(
-    here: Path, module: str, lines: list[str], chart: str, told: str | None
+    here: Path, module: str, lines: list[str], chart: str, expected: str | None
 ) -> None:
     body = "\n".join(f"  {line}" for line in [f'source = "{module}"', *lines])
     release = (
@@ -293,7 +295,7 @@ def test_a_module_grants_what_its_version_grants(
     (here / "pool.yaml").write_text(nodepool())
     run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "controller-permissions"])
     helps = [finding["help"] for finding in json.loads(run.stdout)["findings"]]
-    assert [told in text for text in helps] == [True] if told else helps == []
+    assert [expected in text for text in helps] == [True] if expected else helps == []
 
 
 def test_a_module_for_which_nobody_states_a_release_lists_profiles_or_not(here: Path) -> None:
@@ -310,19 +312,21 @@ def test_an_alias_that_is_named_as_an_example_has_an_image(kubernetes: str | Non
     assert family_example("al2023", version).partition("@")[2] >= newest
 
 
-@pytest.mark.parametrize(("values", "told"), [("[spot]", None), ("[spot, on-demand]", "warning"), (None, "info")])
+@pytest.mark.parametrize(("values", "expected"), [("[spot]", None), ("[spot, on-demand]", "warning"), (None, "info")])
 def test_a_label_beside_a_requirement_of_the_same_value_changes_nothing(
-    check: Check, values: str | None, told: str | None
+    check: Check, values: str | None, expected: str | None
 ) -> None:
     text = nodepool(f"key: karpenter.sh/capacity-type, operator: In, values: {values}" if values else "")
     text = text.replace("  template:\n", "  template:\n    metadata: {labels: {karpenter.sh/capacity-type: spot}}\n")
     report = check(text)
-    assert [severity for severity, _ in findings_of(report, "label-as-requirement")] == ([told] if told else [])
+    assert [severity for severity, _ in findings_of(report, "label-as-requirement")] == (
+        [expected] if expected else []
+    )
     assert findings_of(check(text, select=["label-as-requirement"]), "label-as-requirement")
 
 
 @pytest.mark.parametrize(
-    ("script", "release", "told"),
+    ("script", "release", "expected"),
     [
         ("/etc/eks/bootstrap.sh main", "1.0.8", "error"),
         ("/etc/eks/bootstrap.sh main", "1.2.1", "error"),
@@ -334,22 +338,22 @@ def test_a_label_beside_a_requirement_of_the_same_value_changes_nothing(
     ],
 )
 def test_a_node_has_to_join_with_the_taint_that_karpenter_asks_for(
-    check: Check, script: str, release: str, told: str | None
+    check: Check, script: str, release: str, expected: str | None
 ) -> None:
     text = nodeclass(
         "amiFamily: Custom", "userData: |", "  #!/bin/bash", f"  {script}", ami="id: ami-0a1b2c3d4e5f60718"
     )
     report = check(text, karpenter=release, select=["custom-user-data"])
-    assert [severity for severity, _ in findings_of(report, "custom-user-data")] == ([told] if told else [])
+    assert [severity for severity, _ in findings_of(report, "custom-user-data")] == ([expected] if expected else [])
     own = text.replace("amiFamily: Custom", "amiFamily: AL2")
     assert not findings_of(check(own, karpenter=release, select=["custom-user-data"]), "custom-user-data")
 
 
 @pytest.mark.parametrize(
-    ("folder", "switch", "told"),
+    ("folder", "switch", "expected"),
     [("", "", ["a.tf"]), ("pools/", "", []), ("", "count = 1", []), ("", "for_each = local.pools", [])],
 )
-def test_a_root_module_is_planned_as_a_whole(here: Path, folder: str, switch: str, told: list[str]) -> None:
+def test_a_root_module_is_planned_as_a_whole(here: Path, folder: str, switch: str, expected: list[str]) -> None:
     (here / "pools").mkdir()
     (here / "chart.tf").write_text('resource "helm_release" "k" {\n  chart = "karpenter"\n  name = "karpenter"\n}\n')
     for name, version in (("a", "v1"), ("b", "v1")):
@@ -359,7 +363,7 @@ def test_a_root_module_is_planned_as_a_whole(here: Path, folder: str, switch: st
         )
     run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "manifest-before-crds"])
     found = json.loads(run.stdout)["findings"]
-    assert [finding["path"] for finding in found] == told
+    assert [finding["path"] for finding in found] == expected
     assert all(finding["related"][0]["path"] == "chart.tf" for finding in found)
 
 
@@ -383,7 +387,7 @@ resource "kubectl_manifest" "pool" {
 
 
 @pytest.mark.parametrize(
-    ("waits", "more", "told"),
+    ("waits", "more", "expected"),
     [
         ("", "", True),
         ("depends_on = [helm_release.karpenter]", "", False),
@@ -400,8 +404,8 @@ resource "kubectl_manifest" "pool" {
         ("", 'provider "kubectl" {\n  apply_retry_count = 5\n}\n', False),
     ],
 )
-def test_a_manifest_waits_for_the_chart(here: Path, waits: str, more: str, told: bool) -> None:
-    assert bool(early(here, CHART + more, OBJECT.replace("WAITS", waits))) == told
+def test_a_manifest_waits_for_the_chart(here: Path, waits: str, more: str, expected: bool) -> None:
+    assert bool(early(here, CHART + more, OBJECT.replace("WAITS", waits))) == expected
 
 
 def test_what_the_chart_waits_for_does_not_wait_for_it(here: Path) -> None:
@@ -431,7 +435,7 @@ PROFILES = ("CreateInstanceProfile", "AddRoleToInstanceProfile", "GetInstancePro
 
 
 @pytest.mark.parametrize(
-    ("change", "more", "profile", "told"),
+    ("change", "more", "profile", "expected"),
     [
         ("", "", False, "`iam:CreateInstanceProfile` and 3 more, which a class with `role` needs"),
         ('"iam:CreateInstanceProfile", "iam:*InstanceProfile", ', "", False, None),
@@ -445,7 +449,7 @@ PROFILES = ("CreateInstanceProfile", "AddRoleToInstanceProfile", "GetInstancePro
     ],
 )
 def test_a_policy_that_is_written_out_grants_what_a_role_asks_for(
-    here: Path, change: str, more: str, profile: bool, told: str | None
+    here: Path, change: str, more: str, profile: bool, expected: str | None
 ) -> None:
     (here / "policy.tf").write_text(POLICY.replace('"iam:PassRole"', f'{change}"iam:PassRole"'))
     (here / "more.tf").write_text(more)
@@ -454,7 +458,7 @@ def test_a_policy_that_is_written_out_grants_what_a_role_asks_for(
     (here / "class.yaml").write_text(text.replace("  role: ", "  instanceProfile: ") if profile else text)
     run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "controller-permissions"])
     messages = [finding["message"] for finding in json.loads(run.stdout)["findings"]]
-    assert [told in message for message in messages] == [True] if told else messages == []
+    assert [expected in message for message in messages] == [True] if expected else messages == []
 
 
 def test_a_policy_without_images_launches_nothing(here: Path) -> None:
@@ -469,22 +473,22 @@ def test_a_policy_without_images_launches_nothing(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "expected"),
     [("", True), ("mkdir /data", True), ("mdadm --create /dev/md0 /dev/nvme1n1", False), ("${SCRIPT}", False)],
 )
-def test_raid0_does_not_reach_a_node_of_family_custom(check: Check, script: str, told: bool) -> None:
+def test_raid0_does_not_reach_a_node_of_family_custom(check: Check, script: str, expected: bool) -> None:
     lines = ("userData: |", f"  #!/bin/bash\n    {script}") if script and script[0] != "$" else ()
     lines = (f"userData: {script}",) if script.startswith("$") else lines
     text = nodeclass("amiFamily: Custom", "instanceStorePolicy: RAID0", *lines, ami="id: ami-0a1b2c3d4e5f60718")
-    said = findings_of(check(text), "instance-store-without-disks")
-    assert [severity for severity, _ in said] == (["info"] if told else [])
+    answer = findings_of(check(text), "instance-store-without-disks")
+    assert [severity for severity, _ in answer] == (["info"] if expected else [])
 
 
 @pytest.mark.parametrize(
-    ("release", "image", "told"),
+    ("release", "image", "expected"),
     [("1.0.8", "1.32", True), ("1.0.8", "1.31", False), ("1.2.1", "1.32", False), (None, "1.32", False)],
 )
-def test_an_image_says_how_new_the_cluster_is(here: Path, release: str | None, image: str, told: bool) -> None:
+def test_an_image_says_how_new_the_cluster_is(here: Path, release: str | None, image: str, expected: bool) -> None:
     (here / "class.yaml").write_text(
         nodeclass("amiFamily: AL2023", ami=f"name: amazon-eks-node-al2023-x86_64-standard-{image}-*")
     )
@@ -496,7 +500,7 @@ def test_an_image_says_how_new_the_cluster_is(here: Path, release: str | None, i
     run = CliRunner().invoke(main, ["check", "--format", "json"])
     reported = [f for f in json.loads(run.stdout)["findings"] if f["rule"] == "image-for-one-kubernetes"]
     assert [(f["severity"], "supports none above 1.31" in f["message"]) for f in reported] == (
-        [("warning", True)] if told else []
+        [("warning", True)] if expected else []
     )
 
 
@@ -511,7 +515,7 @@ resource "helm_release" "karpenter" {
 
 
 @pytest.mark.parametrize(
-    ("values", "more", "capacity", "told"),
+    ("values", "more", "capacity", "expected"),
     [
         ("", "", "[spot, on-demand]", True),
         ('set = [{ name = "settings.clusterName", value = var.name }]', "", "[spot]", True),
@@ -523,12 +527,14 @@ resource "helm_release" "karpenter" {
         ("", "# karpenter beside aws-node-termination-handler", "[spot]", False),
     ],
 )
-def test_a_chart_without_an_interruption_queue(here: Path, values: str, more: str, capacity: str, told: bool) -> None:
+def test_a_chart_without_an_interruption_queue(
+    here: Path, values: str, more: str, capacity: str, expected: bool
+) -> None:
     (here / "main.tf").write_text(RELEASE.replace("VALUES", values))
     (here / "more.tf").write_text(more)
     (here / "pool.yaml").write_text(nodepool(f"key: karpenter.sh/capacity-type, operator: In, values: {capacity}"))
     run = CliRunner().invoke(main, ["check", "--format", "json", "--select", "no-interruption-queue"])
-    assert [finding["path"] for finding in json.loads(run.stdout)["findings"]] == (["main.tf"] if told else [])
+    assert [finding["path"] for finding in json.loads(run.stdout)["findings"]] == (["main.tf"] if expected else [])
 
 
 @pytest.mark.parametrize(
@@ -550,6 +556,6 @@ def test_old_and_bare_metal_types_that_nothing_excludes_are_one_finding(
     both = ["old-generations", "bare-metal-left"]
     results = check(text, select=both).results
     assert {result.rule.name for result in results} == expected
-    told = [result.finding.note for result in results if "left as well" in str(result.finding.note)]
-    assert bool(told) == ("old-generations" in expected and not limits)
+    answer = [result.finding.note for result in results if "left as well" in str(result.finding.note)]
+    assert bool(answer) == ("old-generations" in expected and not limits)
     assert bool(check(text, select=["bare-metal-left"]).results) == (not limits)  # asked for by its name

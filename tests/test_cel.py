@@ -140,7 +140,7 @@ def bundled_rules() -> list[str]:
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "schemas").glob("*-v1*.json")]
     found: list[str] = []
     for text in texts:
-        json.loads(text, object_hook=lambda each: found.append(each["rule"]) if "message" in each else each)
+        json.loads(text, object_hook=lambda value: found.append(value["rule"]) if "message" in value else value)
     return [rule for rule in dict.fromkeys(found) if isinstance(rule, str)]
 
 

@@ -84,9 +84,9 @@ def test_subset_and_runtime_agree(text: str) -> None:
     fields = sorted(set(re.findall(r"\bself\.([a-zA-Z]\w*)(?!\w*\()", text)))
     inner = sorted(set(re.findall(r"\b[xy]\.([a-zA-Z]\w*)(?!\w*\()", text)))
     terms = st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(inner, scalars)), max_size=3)
-    held = st.fixed_dictionaries({}, optional=dict.fromkeys(fields, values | terms))
+    contents = st.fixed_dictionaries({}, optional=dict.fromkeys(fields, values | terms))
 
-    @given(held | terms | values)
+    @given(contents | terms | values)
     def agree(value: Any) -> None:
         assert outcome(own, value) == outcome(runtime, value)
 

@@ -135,8 +135,8 @@ def test_a_fix_changes_the_values_where_they_are_wrong_and_the_template_where_it
 
 def test_a_value_that_is_used_twice_is_changed_only_where_that_is_asked_for(nodelint: Run, tmp_path: Path) -> None:
     chart(tmp_path, "arch: x86_64\n", pool=POOL, other=POOL.replace("-pool", "-other"))
-    said = nodelint("check", "--fix", "chart")
-    assert "unsafe" in said.stdout
+    found = nodelint("check", "--fix", "chart")
+    assert "unsafe" in found.stdout
     assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == "arch: x86_64\n"
     nodelint("check", "--unsafe-fixes", "chart")
     assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == "arch: amd64\n"
@@ -144,8 +144,8 @@ def test_a_value_that_is_used_twice_is_changed_only_where_that_is_asked_for(node
 
 def test_a_template_alone_is_told_of_the_values_that_were_not_asked_for(nodelint: Run, tmp_path: Path) -> None:
     chart(tmp_path, VALUES, pool=POOL)
-    told = findings(nodelint, "chart/templates/pool.yaml")
-    assert [line.partition(": ")[0] for line in told] == ["templates/pool.yaml:9:15", "templates/pool.yaml:20:15"]
+    found = findings(nodelint, "chart/templates/pool.yaml")
+    assert [line.partition(": ")[0] for line in found] == ["templates/pool.yaml:9:15", "templates/pool.yaml:20:15"]
     nodelint("check", "--fix", "chart/templates/pool.yaml")
     assert (tmp_path / "chart/values.yaml").read_text(encoding="utf-8") == VALUES
 
@@ -163,8 +163,8 @@ def test_defaults_are_held_to_every_rule_that_needs_no_account_but_not_to_names(
     )
     values = "capacity: [spot]\nexpiry: Never\nclassName: yours\ntypes: [m5.large, c5.large]\narch: amd64\n"
     chart(tmp_path, values, pool=pool, klass=nodeclass())
-    told = [line.partition(": ")[2] for line in findings(nodelint, "--profile", "strict", "chart")]
-    rules = {line.partition("[")[2].partition("]")[0] for line in told}
+    found = [line.partition(": ")[2] for line in findings(nodelint, "--profile", "strict", "chart")]
+    rules = {line.partition("[")[2].partition("]")[0] for line in found}
     assert {"narrow-spot", "never-expires"} <= rules
     assert "unknown-node-class" not in rules
 
@@ -227,8 +227,8 @@ def test_what_is_switched_off_is_judged_as_it_will_be(nodelint: Run, tmp_path: P
 
 
 def test_of_fields_that_are_left_out_none_is_taken_to_be_there_or_not(nodelint: Run, tmp_path: Path) -> None:
-    one = "{{- with .Values.role }}\n  role: {{ . }}\n{{- end }}\n"
-    text = nodeclass().replace("  role: KarpenterNodeRole-main\n", one + one.replace("role", "instanceProfile"))
+    first = "{{- with .Values.role }}\n  role: {{ . }}\n{{- end }}\n"
+    text = nodeclass().replace("  role: KarpenterNodeRole-main\n", first + first.replace("role", "instanceProfile"))
     chart(tmp_path, "role: ''\ntags: a\n", klass=text.replace("main", "{{ .Values.tags }}"))
     assert findings(nodelint) == []
 
@@ -328,7 +328,7 @@ LIST = POOL.replace(
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "told", "fixed"),
+    ("text", "values", "expected", "fixed"),
     [
         (LIST, "types: [m5.large, c5.large]\n", ["error"], "values: {{ .Values.types | toJson }}"),
         (LIST, "types: [m5.large]\n", ["warning"], "values: {{ .Values.types }}"),
@@ -359,17 +359,17 @@ LIST = POOL.replace(
     ],
 )
 def test_a_list_is_printed_as_yaml(
-    nodelint: Run, tmp_path: Path, text: str, values: str, told: list[str], fixed: str
+    nodelint: Run, tmp_path: Path, text: str, values: str, expected: list[str], fixed: str
 ) -> None:
     chart(tmp_path, "arch: amd64\n" + values, pool=text)
     done = findings(nodelint, "chart", "--select", "unquoted-value")
-    assert [line.split("[")[0].rpartition(" ")[2] for line in done] == told
+    assert [line.split("[")[0].rpartition(" ")[2] for line in done] == expected
     nodelint("check", "--fix", "--select", "unquoted-value", "chart")
     assert fixed in (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("condition", "key", "value", "told"),
+    ("condition", "key", "value", "expected"),
     [
         (".startupTaints", "taints", "toYaml .taints | nindent 8", 1),
         (".taints", "taints", "toYaml .taints | nindent 8", 0),
@@ -380,7 +380,7 @@ def test_a_list_is_printed_as_yaml(
     ],
 )
 def test_a_field_is_written_under_its_own_condition(
-    nodelint: Run, tmp_path: Path, condition: str, key: str, value: str, told: int
+    nodelint: Run, tmp_path: Path, condition: str, key: str, value: str, expected: int
 ) -> None:
     lines = [
         "{{- with .Values.pool }}",
@@ -396,7 +396,7 @@ def test_a_field_is_written_under_its_own_condition(
     more = "\n".join(lines) + "\n"
     chart(tmp_path, "pool: {}\n", pool=POOL.replace("  disruption:\n", more))
     done = findings(nodelint, "chart", "--select", "value-never-printed")
-    assert len(done) == told
+    assert len(done) == expected
 
 
 def test_a_value_of_a_list_is_removed_from_it(nodelint: Run, tmp_path: Path) -> None:
@@ -506,7 +506,7 @@ LOOP = """\
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "expected"),
     [
         (LOOP, ["repeated-by-loop"]),
         (LOOP.replace("blockDeviceMappings:\n", "# volumes\n").replace("  {{- range", "  tags:\n  {{- range"), []),
@@ -521,11 +521,11 @@ LOOP = """\
     ],
 )
 def test_conditions_and_loops_print_what_they_are_to(
-    nodelint: Run, tmp_path: Path, lines: str, told: list[str]
+    nodelint: Run, tmp_path: Path, lines: str, expected: list[str]
 ) -> None:
     chart(tmp_path, "role: a\n", klass=nodeclass().rstrip("\n") + "\n" + lines)
     done = findings(nodelint, "chart", "--select", "repeated-by-loop,value-never-printed")
-    assert [line.partition("[")[2].partition("]")[0] for line in done] == told
+    assert [line.partition("[")[2].partition("]")[0] for line in done] == expected
 
 
 WORDS = [
@@ -574,8 +574,8 @@ def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_p
     path = tmp_path / "chart" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(PROD, encoding="utf-8")
-    said = findings(nodelint, "--unsafe-fixes", "chart")
-    assert [line.rpartition("/")[2] for line in said if "unknown-value" in line] == [
+    found = findings(nodelint, "--unsafe-fixes", "chart")
+    assert [line.rpartition("/")[2] for line in found if "unknown-value" in line] == [
         f"{path.name}:2:19: warning[unknown-value]: no instance type has instance-type `m5.larg`, "
         "did you mean `m5.large`?"
     ]
@@ -583,7 +583,7 @@ def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "expected"),
     [
         (PROD, True),
         (PROD + "karpenter: {}\n", False),  # a key that the chart does not know
@@ -597,12 +597,12 @@ def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_p
     ],
 )
 def test_values_elsewhere_are_those_of_the_chart_with_their_keys(
-    nodelint: Run, tmp_path: Path, values: str, told: bool
+    nodelint: Run, tmp_path: Path, values: str, expected: bool
 ) -> None:
     chart(tmp_path, f"{VALUES}settings: {{logs: info}}\ntags: {{}}\n", pool=POOL)
     (tmp_path / "prod.yaml").write_text(f"# for karpenter\n{values}", encoding="utf-8")
-    said = findings(nodelint, ".")
-    assert any(line.startswith("prod.yaml:3:19: warning[unknown-value]") for line in said) is told
+    found = findings(nodelint, ".")
+    assert any(line.startswith("prod.yaml:3:19: warning[unknown-value]") for line in found) is expected
 
 
 def test_values_are_merged_as_helm_merges_them() -> None:

@@ -137,7 +137,7 @@ def test_files_of_values_that_an_application_names(nodelint: Run, tmp_path: Path
     helm = "      valueFiles: [values.yaml, ../../env/prod.yaml, $ref/env/more.yaml, https://example.com/v.yaml]\n"
     files = {"env/prod.yaml": "arch: x86\n", "env/more.yaml": "types: [m5.xlrge, m5.large]\n"}
     write_files(tmp_path, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, **files})
-    assert {each[2] for each in findings(nodelint)} == {"x86", "m5.xlrge"}
+    assert {finding[2] for finding in findings(nodelint)} == {"x86", "m5.xlrge"}
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_parameters_of_lists_and_files_from_the_top(
     home = tmp_path / "home"
     write_files(home, {**chart("charts/pools"), "app.yaml": APPLICATION + helm, "env/prod.yaml": "arch: x86\n"})
     write_files(tmp_path, {"outside.yaml": "arch: x86\n", "home/.git/HEAD": "ref: refs/heads/main\n"})
-    assert {each[2] for each in findings(nodelint, "home")} == found
+    assert {finding[2] for finding in findings(nodelint, "home")} == found
 
 
 PATCHED = {

@@ -69,7 +69,7 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
     A change that touches no pool has no note; a note that is there is corrected.
     """
     job = parsed((CI / "gitlab-ci.yml").read_text(encoding="utf-8"))["nodelint-plan"]
-    asked: list[tuple[str, str, str]] = []
+    requested: list[tuple[str, str, str]] = []
     notes: list[dict[str, Any]] = [{"id": 3, "author": {"id": 9}, "body": "<!-- nodelint plan -->\nof somebody else"}]
 
     class Notes(BaseHTTPRequestHandler):
@@ -79,7 +79,7 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
-            asked.append((self.command, self.path, self.headers["PRIVATE-TOKEN"]))
+            requested.append((self.command, self.path, self.headers["PRIVATE-TOKEN"]))
             notes.append({"id": 4, "author": {"id": 8}, "body": body})
             self.answer(notes[-1])
 
@@ -126,7 +126,7 @@ def test_the_gitlab_plan_writes_one_note_and_updates_it(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
     server.shutdown()
     place = "/projects/1/merge_requests/2/notes"
-    assert asked == [("POST", place, "secret"), ("PUT", f"{place}/4", "secret")]
+    assert requested == [("POST", place, "secret"), ("PUT", f"{place}/4", "secret")]
     marks = "<!-- nodelint plan -->\n<!-- nodelint plan: nothing changed -->\n"
     assert notes[1]["body"].startswith("<!-- nodelint plan -->\n### nodelint plan: ")
     assert notes[2]["body"].startswith(f"{marks}### nodelint plan: ")
@@ -191,8 +191,8 @@ def test_recipes_pin_the_actions_of_others_as_our_own_workflows_do() -> None:
 def test_the_action_is_told_of_as_it_is() -> None:
     inputs = parsed((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
     table = (CI / "github.md").read_text(encoding="utf-8").split("| input |", 1)[1].split("\n\n", 1)[0]
-    told = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w-]+)`", row.split("|")[1])}
-    assert told == set(inputs)
+    found = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w-]+)`", row.split("|")[1])}
+    assert found == set(inputs)
     for text in WORKFLOWS:
         for step in (step for job in parsed(text)["jobs"].values() for step in job.get("steps", ())):
             if step.get("uses", "").startswith("<owner>/nodelint@"):
@@ -205,7 +205,7 @@ def test_the_action_is_told_of_as_it_is() -> None:
 def test_pages_name_the_release_that_they_come_with(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = re.findall(r"nodelint(?:@|/(?:archive/)?)v(\d[\w.]*\d)|(?:rev|NODELINT_REF): v(\d[\w.]*\d)", text)
-    assert {one or other for one, other in named} <= {__version__}
+    assert {first or other for first, other in named} <= {__version__}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -426,7 +426,7 @@ STATIC = pool("replicas: 3", "limits: {nodes: 3}")
 
 
 @pytest.mark.parametrize(
-    ("rule", "words", "text", "told", "silent"),
+    ("rule", "words", "text", "expected", "silent"),
     [
         ("controller-check", "only a name works", ROLE_ARN, "1.1.2", "1.2.0"),
         ("controller-check", "one instance profile after another", ROLE_ARN, "1.7.0", "1.6.5"),
@@ -436,13 +436,13 @@ STATIC = pool("replicas: 3", "limits: {nodes: 3}")
     ],
 )
 def test_a_claim_is_silent_on_the_releases_that_it_is_not_about(
-    rules: dict[str, Rule], rule: str, words: str, text: str, told: str, silent: str
+    rules: dict[str, Rule], rule: str, words: str, text: str, expected: str, silent: str
 ) -> None:
     def messages(release: str) -> str:
         request = LintRequest(Target(target(release), None), rules, Selection(frozenset({rule})))
         return "\n".join(r.finding.message for r in lint([Source.from_text("a.yaml", text)], request).results)
 
-    assert words in messages(told)
+    assert words in messages(expected)
     assert words not in messages(silent)
 
 

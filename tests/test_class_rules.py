@@ -105,11 +105,11 @@ def test_an_image_may_be_older_than_the_cluster_by_three_versions(
 ) -> None:
     name = "{name: amazon-eks-node-al2023-x86_64-standard-1.30-v20250403}"
     found = marked_texts("image-for-one-kubernetes", name, "  amiFamily: AL2023\n", kubernetes=kubernetes)
-    assert [each for each, _ in found] == ([severity] if severity else [])
+    assert [value for value, _ in found] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize(
-    "ami, family, told",
+    "ami, family, is_found",
     [
         ("{name: ubuntu-eks/k8s_1.30/images/*}", "AL2", False),
         ("{name: amazon-eks-node-al2023-x86_64-standard-1.30-*}", "AL2023", False),
@@ -119,17 +119,18 @@ def test_an_image_may_be_older_than_the_cluster_by_three_versions(
         ("{name: bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-*}", "AL2023", True),
     ],
 )
-def test_other_family_image(ami: str, family: str, told: bool) -> None:
-    assert bool(marked_texts("other-family-image", ami, f"  amiFamily: {family}\n")) == told
+def test_other_family_image(ami: str, family: str, is_found: bool) -> None:
+    assert bool(marked_texts("other-family-image", ami, f"  amiFamily: {family}\n")) == is_found
 
 
 @pytest.mark.parametrize(
-    "families, told", [("m6i", True), ("m6i, m6id", False), ("i4i", False), ("m6i, '${X}'", False), ("nope", False)]
+    "families, is_found",
+    [("m6i", True), ("m6i, m6id", False), ("i4i", False), ("m6i, '${X}'", False), ("nope", False)],
 )
-def test_instance_store_without_disks(families: str, told: bool) -> None:
+def test_instance_store_without_disks(families: str, is_found: bool) -> None:
     policy = "  instanceStorePolicy: RAID0\n"
     pool = POOL.replace("FAMILIES", families)
-    assert bool(marked_texts("instance-store-without-disks", AL2023, policy, pool)) == told
+    assert bool(marked_texts("instance-store-without-disks", AL2023, policy, pool)) == is_found
     assert marked_texts("instance-store-without-disks", AL2023, policy) == []
 
 
@@ -141,13 +142,13 @@ def test_what_a_snapshot_or_a_patch_leaves_open_is_not_called_unencrypted() -> N
 
 
 @pytest.mark.parametrize(
-    "inside, told",
+    "inside, is_found",
     [("volumeSize: {{ .Values.size }}", True), ("{{- toYaml .Values.volume | nindent 8 }}", False)],
 )
-def test_a_volume_of_a_template_is_judged_where_no_code_prints_into_it(inside: str, told: bool) -> None:
+def test_a_volume_of_a_template_is_judged_where_no_code_prints_into_it(inside: str, is_found: bool) -> None:
     guarded = "  {{- if .Values.tags }}\n  tags:\n    {{- toYaml .Values.tags | nindent 4 }}\n  {{- end }}\n"
     mapping = f"  blockDeviceMappings:\n    - ebs:\n        volumeType: gp3\n        {inside}\n"
-    assert bool(marked_texts("unencrypted-volume", AL2023, guarded + mapping)) == told
+    assert bool(marked_texts("unencrypted-volume", AL2023, guarded + mapping)) == is_found
 
 
 def test_a_tag_of_its_own_beside_the_discovery_tag_finds_images() -> None:
@@ -209,9 +210,9 @@ def test_an_admin_container_in_an_inline_table_is_found() -> None:
     ],
 )
 def test_the_age_of_a_pin_is_counted_where_its_day_is_known(ami: str, family: str | None, found: str | None) -> None:
-    told = marked_texts("old-image", ami, f"  amiFamily: {family}\n" if family else "")
-    assert [severity for severity, _ in told] == ["info"] * (found is not None)
-    assert found is None or told[0][1].startswith(found)
+    messages = marked_texts("old-image", ami, f"  amiFamily: {family}\n" if family else "")
+    assert [severity for severity, _ in messages] == ["info"] * (found is not None)
+    assert found is None or messages[0][1].startswith(found)
 
 
 def test_an_alias_of_a_family_that_ended_is_told_once() -> None:
@@ -221,7 +222,7 @@ def test_an_alias_of_a_family_that_ended_is_told_once() -> None:
         target = Target(NEWEST, KubernetesVersion(1, 30))
         report = lint([Source.from_text("a.yaml", text)], LintRequest(target, RULES, selected))
         found = [(r.severity, text[r.finding.span.start : r.finding.span.end]) for r in report.results]
-        assert [each for each, r in zip(found, report.results, strict=True) if r.rule.name == rule] == expected
+        assert [value for value, r in zip(found, report.results, strict=True) if r.rule.name == rule] == expected
 
 
 @pytest.mark.parametrize(
@@ -268,9 +269,9 @@ def test_without_facts_the_newest_known_version_is_a_suggestion(
 ) -> None:
     text = CLASS.replace("AMI", f"{{alias: {alias}}}")
     (result,) = check(text, select=["unpinned-image"], kubernetes=kubernetes).results
-    fixed = [apply(text, each.edits) for each in result.finding.suggestions]
+    fixed = [apply(text, suggestion.edits) for suggestion in result.finding.suggestions]
     assert not result.finding.edits
-    assert [pin in each for each in fixed] == [True] * (pin is not None) if pin else not fixed
+    assert [pin in value for value in fixed] == [True] * (pin is not None) if pin else not fixed
 
 
 @pytest.mark.parametrize(
@@ -349,14 +350,14 @@ def test_an_owner_in_a_term_of_its_own_goes_to_the_one_before(terms: str, count:
     [result] = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, selection)).results
     moved = [way for way in result.finding.suggestions if not way.name.startswith("drop ")]
     assert len(moved) == count
-    for each in result.finding.suggestions:
-        mended = Source.from_text("a.yaml", apply(text, each.edits))
+    for suggestion in result.finding.suggestions:
+        mended = Source.from_text("a.yaml", apply(text, suggestion.edits))
         assert not lint([mended], LintRequest(Target(NEWEST), RULES, selection)).results
 
 
 def test_the_version_of_an_alias_is_judged_where_its_family_is_filled_in() -> None:
     aliases = ("{{ lower .Values.family }}@latest", "${family}@latest", "{{ .family }}@v20250403", "{{ .alias }}")
-    assert [bool(marked_texts("unpinned-image", f"{{alias: '{each}'}}")) for each in aliases] == [
+    assert [bool(marked_texts("unpinned-image", f"{{alias: '{alias}'}}")) for alias in aliases] == [
         True,
         True,
         False,
@@ -376,11 +377,11 @@ def test_the_taint_of_registration_is_the_user_datas_to_set_for_custom_images(fa
     assert does in result.finding.message
 
 
-@pytest.mark.parametrize(("families", "told"), [("m6i, m6id", True), ("m6id", False)])
-def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, told: bool) -> None:
+@pytest.mark.parametrize(("families", "is_found"), [("m6i, m6id", True), ("m6id", False)])
+def test_types_without_disks_keep_their_pods_on_the_data_volume(families: str, is_found: bool) -> None:
     spec = volumes("/dev/xvda") + "  instanceStorePolicy: RAID0\n"
     found = marked_texts("root-volume-device", BOTTLEROCKET, spec, POOL.replace("FAMILIES", families))
-    assert bool(found) == told
+    assert bool(found) == is_found
 
 
 @pytest.mark.parametrize(

@@ -322,8 +322,8 @@ def test_a_patch_of_a_class_does_not_stand_for_the_class(nodelint: Run, tmp_path
     put(tmp_path, CLASS, "base/class.yaml")
     put(tmp_path, "patches: [{path: class.yaml}]\n", "prod/kustomization.yaml")
     put(tmp_path, CLASS.partition("spec:")[0] + "spec: {tags: {env: prod}}\n", "prod/class.yaml")
-    (told,) = json.loads(nodelint("explain", "--format", "json").stdout)["nodePools"]
-    assert told["images"][0]["alias"] == "al2023@v20250403"
+    (answer,) = json.loads(nodelint("explain", "--format", "json").stdout)["nodePools"]
+    assert answer["images"][0]["alias"] == "al2023@v20250403"
 
 
 def test_a_fix_that_the_api_server_would_refuse_is_said_before_it_is_asked_for(nodelint: Run, tmp_path: Path) -> None:
@@ -345,10 +345,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     put(tmp_path, own, "own/terms-go.py")
     put(tmp_path, "rules: [own]\nselect: [terms-go]\n", "nodelint.yaml")
     words = ("check", "--config", "nodelint.yaml", "--format", "json", "class.yaml")
-    told = json.loads(nodelint(*words).stdout)
-    role, terms = told["findings"]
+    answer = json.loads(nodelint(*words).stdout)
+    role, terms = answer["findings"]
     assert "its fix is left out: the API server would refuse the file: " in terms["help"]
-    assert (terms["fix"], role["fix"] is None, told["summary"]["fixable"]) == (None, False, {"safe": 1, "unsafe": 0})
+    assert (terms["fix"], role["fix"] is None, answer["summary"]["fixable"]) == (
+        None,
+        False,
+        {"safe": 1, "unsafe": 0},
+    )
     fixed = json.loads(nodelint(*words, "--fix").stdout)["summary"]
     assert (fixed["fixed"], len(fixed["refused"])) == (1, 1)
 

@@ -84,7 +84,7 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (
             "karpenter-versoin: '1.4'\n",
@@ -105,10 +105,10 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
         ("select: a\nselect: b\n", "nodelint.yaml:2:1"),
     ],
 )
-def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(write_config(tmp_path, text), {})
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_all_faults_are_said_at_once(tmp_path: Path) -> None:

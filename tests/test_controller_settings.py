@@ -105,7 +105,7 @@ def settings_files(policy: str, gate: str) -> dict[str, tuple[str, str]]:
 
 def findings(nodelint: Run, *flags: str) -> dict[str, str]:
     done = nodelint("check", "--select", "too-few-values,feature-gate,kubelet-expression", "--format", "json", *flags)
-    return {each["rule"]: each["severity"] for each in json.loads(done.stdout)["findings"]}
+    return {finding["rule"]: finding["severity"] for finding in json.loads(done.stdout)["findings"]}
 
 
 @pytest.mark.parametrize("form", settings_files("", ""))
@@ -146,15 +146,21 @@ def test_the_gate_of_expressions(nodelint: Run, tmp_path: Path, gate: str | None
     stated = "{}" if gate is None else f"{{awsFeatureGates: {{nodeClassCEL: {gate}}}}}"
     (tmp_path / "release.yaml").write_text(helm_release(stated))
     assert findings(nodelint) == ({"kubelet-expression": "error"} if gate == "false" else {})
-    said = " ".join(nodelint("check", "--select", "kubelet-expression").stdout.split())
-    assert ("whether the feature gate NodeClassCEL is on is not known" in said) == (gate is None)
+    output = " ".join(nodelint("check", "--select", "kubelet-expression").stdout.split())
+    assert ("whether the feature gate NodeClassCEL is on is not known" in output) == (gate is None)
 
 
 def test_all_settings_can_be_asked() -> None:
     settings = "{reservedENIs: '1', vmMemoryOverheadPercent: 0.05, isolatedVPC: true, preferencePolicy: Ignore}"
     stated = StatedSettings([Source.from_text("a/release.yaml", helm_release(settings))])
     facts = stated.for_path("a/pool.yaml", NEWEST)
-    asked = ("RESERVED_ENIS", "VM_MEMORY_OVERHEAD_PERCENT", "ISOLATED_VPC", "PREFERENCE_POLICY", "MIN_VALUES_POLICY")
-    assert [facts.setting(name) for name in asked] == ["1", "0.05", "true", "Ignore", None]
+    requested = (
+        "RESERVED_ENIS",
+        "VM_MEMORY_OVERHEAD_PERCENT",
+        "ISOLATED_VPC",
+        "PREFERENCE_POLICY",
+        "MIN_VALUES_POLICY",
+    )
+    assert [facts.setting(name) for name in requested] == ["1", "0.05", "true", "Ignore", None]
     assert facts.gate("StaticCapacity") is None
     assert stated.for_path("a/pool.yaml", Version(1, 3, 0)).setting("PREFERENCE_POLICY") is None

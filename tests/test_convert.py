@@ -245,14 +245,14 @@ def world_of(texts: dict[str, str]) -> tuple[dict[str, Source], list[Object]]:
 
 def converted(texts: dict[str, str]) -> tuple[dict[str, str], list[Conversion]]:
     """The texts after every object was converted, one after the other, and what was said on the way."""
-    texts, said = dict(texts), []
+    texts, message = dict(texts), []
     for _ in range(10):
         sources, world = world_of(texts)
         conversions = [convert(obj, world) for obj in world]
-        said += conversions
+        message += conversions
         change = next((c for c in conversions if c.edits), None)
         if change is None:
-            return texts, said
+            return texts, message
         assert change.blocked is None
         for path, source in sources.items():
             texts[path] = apply(source.text, [edit for edit in change.edits if edit.source is source])
@@ -317,13 +317,13 @@ def test_disguises_commute(how: str, old: str, new: str) -> None:
 @pytest.mark.parametrize("indent", [None, 2, 4])
 def test_json_means_the_same(text: str, indent: int | None) -> None:
     for document in re.split(r"^---\n", text, flags=re.MULTILINE):
-        held = document.replace("${CLUSTER}", "cluster")
-        as_json = json.dumps(plain(held)[0], indent=indent)
+        contents = document.replace("${CLUSTER}", "cluster")
+        as_json = json.dumps(plain(contents)[0], indent=indent)
         result = convert_file(as_json)
-        assert plain(result) == plain(convert_file(held))
+        assert plain(result) == plain(convert_file(contents))
         json.loads(result)
-        as_list = json.dumps({"apiVersion": "v1", "kind": "List", "items": plain(held)}, indent=indent)
-        assert plain(convert_file(as_list))[0]["items"] == plain(convert_file(held))
+        as_list = json.dumps({"apiVersion": "v1", "kind": "List", "items": plain(contents)}, indent=indent)
+        assert plain(convert_file(as_list))[0]["items"] == plain(convert_file(contents))
 
 
 def as_items(text: str, indent: str) -> str:
@@ -454,12 +454,12 @@ def test_kubelet_settings_move_to_the_class_with_their_comments() -> None:
 
 
 @pytest.mark.parametrize("cls", [CLASS, CLASS_V1])
-@pytest.mark.parametrize("asked", [0, 1])
-def test_kubelet_settings_move_to_another_file(cls: str, asked: int) -> None:
+@pytest.mark.parametrize("requested", [0, 1])
+def test_kubelet_settings_move_to_another_file(cls: str, requested: int) -> None:
     sources, world = world_of({"pools/a.yaml": with_kubelet(), "classes/b.yaml": cls.replace("\n", "\r\n")})
-    if cls == CLASS_V1 and asked:
+    if cls == CLASS_V1 and requested:
         return  # the class has nothing to convert; the pool's edits reach into it
-    conversion = convert(world[asked], world)
+    conversion = convert(world[requested], world)
     assert conversion.blocked is None
     texts = {
         path: apply(source.text, [edit for edit in conversion.edits if edit.source is source])
@@ -696,8 +696,8 @@ def test_kubelet_settings_take_the_indent_of_the_class() -> None:
 
 
 def test_each_object_is_told_its_own_notes() -> None:
-    _, said = converted({"pool.yaml": with_kubelet(), "class.yaml": CLASS})
-    hop = [any("httpPutResponseHopLimit" in note for note in c.notes) for c in said]
+    _, message = converted({"pool.yaml": with_kubelet(), "class.yaml": CLASS})
+    hop = [any("httpPutResponseHopLimit" in note for note in c.notes) for c in message]
     assert hop[:2] == [False, True]
 
 

@@ -18,7 +18,7 @@ TERRAFORM = 'resource "kubectl_manifest" "pool" {{\n  yaml_body = <<-EOT\n{}\n  
 
 def paths_and_severities(nodelint: Run) -> list[str]:
     done = nodelint("check", "--select", "duplicate-name", "--format", "json")
-    return [f"{each['path']}: {each['severity']}" for each in json.loads(done.stdout)["findings"]]
+    return [f"{finding['path']}: {finding['severity']}" for finding in json.loads(done.stdout)["findings"]]
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,18 @@ def test_a_third_one_says_that_they_are_versions(nodelint: Run, tmp_path: Path) 
     assert paths_and_severities(nodelint) == []
 
 
-@pytest.mark.parametrize(("asked", "expected"), [((), "b.yaml"), (("a.yaml",), "a.yaml"), (("b.yaml",), "b.yaml")])
+@pytest.mark.parametrize(
+    ("requested", "expected"), [((), "b.yaml"), (("a.yaml",), "a.yaml"), (("b.yaml",), "b.yaml")]
+)
 def test_of_two_files_that_make_one_object_the_one_asked_about_is_told(
-    nodelint: Run, tmp_path: Path, asked: tuple[str, ...], expected: str
+    nodelint: Run, tmp_path: Path, requested: tuple[str, ...], expected: str
 ) -> None:
     (tmp_path / "prod" / "repository" / ".git").mkdir(parents=True)
     home = tmp_path / "prod" / "repository"
     for name in ("a.yaml", "b.yaml"):
         (home / name).write_text(nodepool(name="apps"), encoding="utf-8")
-    done = nodelint("check", "--select", "duplicate-name", "--format", "json", *asked, cwd=home)
-    assert [each["path"] for each in json.loads(done.stdout)["findings"]] == [expected]
+    done = nodelint("check", "--select", "duplicate-name", "--format", "json", *requested, cwd=home)
+    assert [finding["path"] for finding in json.loads(done.stdout)["findings"]] == [expected]
 
 
 def test_folders_around_a_repository_say_nothing(nodelint: Run, tmp_path: Path) -> None:

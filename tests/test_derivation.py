@@ -167,9 +167,9 @@ class TestAsOnKarpentersPage:
                 assert limits[2:4] == [False, 0]
                 continue
             if name in CARDS_SINCE:
-                one, cards = CARDS_SINCE[name]
-                assert (published.cards, limits[4]) == ((one,), cards)
-                limits = [*limits[:4], [one]]
+                first, cards = CARDS_SINCE[name]
+                assert (published.cards, limits[4]) == ((first,), cards)
+                limits = [*limits[:4], [first]]
             assert limits == [*published[:4], list(published.cards)], name
 
     def test_macs_are_no_rows(self, answer: list[dict[str, Any]], rows: list[Row]) -> None:

@@ -100,10 +100,10 @@ def test_a_loop_of_links_ends(tree: Path) -> None:
 def test_context_is_the_rest_of_the_repository_that_a_file_stands_in(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = discover(["pool.yaml"]).sources
-    assert context(asked) == [], "outside of a repository nothing is read that was not named"
+    requested = discover(["pool.yaml"]).sources
+    assert context(requested) == [], "outside of a repository nothing is read that was not named"
     (tree / ".git").mkdir()
-    assert [s.path for s in context(asked)] == ["a/b/pool.yml", "a/pool.json"]
+    assert [s.path for s in context(requested)] == ["a/b/pool.yml", "a/pool.json"]
     monkeypatch.chdir(tree / "a")
     assert [s.path for s in context(discover(["pool.json"]).sources)] == ["../a/b/pool.yml", "../pool.yaml"]
 

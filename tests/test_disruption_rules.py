@@ -18,7 +18,7 @@ ROUND_THE_CLOCK = {"nodes": '"0"', "schedule": '"@daily"', "duration": "24h"}
 
 
 def pool(*budgets: dict[str, str], expire: str = "720h", policy: str = "WhenEmptyOrUnderutilized") -> str:
-    entries = "".join(f"    - {{{', '.join(f'{k}: {v}' for k, v in each.items())}}}\n" for each in budgets)
+    entries = "".join(f"    - {{{', '.join(f'{k}: {v}' for k, v in budget.items())}}}\n" for budget in budgets)
     disruption = f"  disruption:\n    consolidationPolicy: {policy}\n    consolidateAfter: 5m\n"
     return nodepool(
         "key: kubernetes.io/arch, operator: In, values: [amd64]",
@@ -343,7 +343,7 @@ def test_hours_that_were_thought_of_are_let_alone(check: Check, text: str) -> No
 )
 def test_an_object_that_is_a_hook(check: Check, annotations: str, message: str | None) -> None:
     text = pool().replace("  name: default\nspec", f"  name: default\n  annotations: {{{annotations}}}\nspec", 1)
-    found = [each.finding.message for each in check(text, select=["helm-hook"]).results]
+    found = [result.finding.message for result in check(text, select=["helm-hook"]).results]
     assert found == ([] if message is None else [message])
 
 
@@ -372,8 +372,8 @@ def test_a_budget_that_never_counts(
     check: Check, budgets: list[dict[str, str]], expected: list[tuple[str, str]]
 ) -> None:
     report = check(pool(*budgets), select=["budget-without-effect"])
-    told = [(severity, f"this budget of {words} {ALWAYS}") for severity, words in expected]
-    assert [(r.severity, r.finding.message) for r in report.results] == told
+    messages = [(severity, f"this budget of {words} {ALWAYS}") for severity, words in expected]
+    assert [(r.severity, r.finding.message) for r in report.results] == messages
 
 
 def test_of_budgets_that_stand_in_for_each_other_enough_stay(check: Check) -> None:
@@ -418,7 +418,7 @@ def test_a_window_that_a_budget_of_zero_closes_is_told_with_that(check: Check) -
     both = ["blocking-budget", "budget-without-effect"]
     [result] = check(pool({"nodes": '"0"'}, {"nodes": '"30%"', **NIGHT}), select=both).results
     assert result.rule.name == "blocking-budget"
-    assert [each.message for each in result.finding.also] == ["allows nothing more: the smallest budget counts"]
+    assert [place.message for place in result.finding.also] == ["allows nothing more: the smallest budget counts"]
 
 
 def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
@@ -486,7 +486,7 @@ def test_what_v1beta1_refused_of_consolidation_is_said_of_every_target(check: Ch
 
 
 @pytest.mark.parametrize(
-    ("name", "taint", "told"),
+    ("name", "taint", "expected"),
     [
         ("apps", "{key: CriticalAddonsOnly, effect: NoSchedule}", True),
         ("apps", "{key: node-role.example/dedicated, value: system, effect: NoSchedule}", True),
@@ -497,18 +497,18 @@ def test_what_v1beta1_refused_of_consolidation_is_said_of_every_target(check: Ch
     ],
 )
 def test_tainted_pools_of_services_that_consolidate_empty_nodes_only(
-    check: Check, name: str, taint: str, told: bool
+    check: Check, name: str, taint: str, expected: bool
 ) -> None:
     text = pool(policy="WhenEmpty").replace("    spec:", f"    spec:\n      taints: [{taint}]")
     text = re.sub(r"(?m)^  name: .*", f"  name: {name}", text, count=1)
     assert (
         any("small pod" in message for _, message in rule_messages(check(text, select=["default-disruption"])))
-        == told
+        == expected
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (pool(policy="WhenEmpty"), True),
         (pool(), False),
@@ -526,15 +526,15 @@ def test_tainted_pools_of_services_that_consolidate_empty_nodes_only(
         ),
     ],
 )
-def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, told: bool) -> None:
+def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, expected: bool) -> None:
     assert (
         any("small pod" in message for _, message in rule_messages(check(text, select=["default-disruption"])))
-        == told
+        == expected
     )
 
 
 @pytest.mark.parametrize(
-    ("limits", "families", "told"),
+    ("limits", "families", "expected"),
     [
         ("cpu: 100", "c7a, x2iedn", True),
         ("cpu: 100", "c7a, r7a", False),  # four times the memory, less than twice the price
@@ -547,12 +547,16 @@ def test_pools_that_consolidate_empty_nodes_only(check: Check, text: str, told: 
         ("cpu: '${CPUS}'", "c7a, x2iedn", False),
     ],
 )
-def test_cpus_that_may_come_with_little_or_much_memory(check: Check, limits: str, families: str, told: bool) -> None:
+def test_cpus_that_may_come_with_little_or_much_memory(
+    check: Check, limits: str, families: str, expected: bool
+) -> None:
     line = f"        - {{key: karpenter.k8s.aws/instance-family, operator: In, values: [{families}]}}\n"
     text = pool().replace("spec:\n", f"spec:\n  limits: {{{limits}}}\n", 1)
     text = text.replace("      requirements:\n", f"      requirements:\n{line}")
     found = check(text, select=["no-limits"]).results
-    assert [each.finding.message.partition(":")[0] for each in found] == (["memory is not limited"] if told else [])
+    assert [result.finding.message.partition(":")[0] for result in found] == (
+        ["memory is not limited"] if expected else []
+    )
 
 
 def of_sizes(sizes: str, limits: str) -> str:
@@ -595,7 +599,7 @@ def test_the_nodes_of_a_static_pool_are_not_consolidated(check: Check) -> None:
 )
 def test_values_beyond_a_limit(check: Check, sizes: str, limits: str, messages: list[str]) -> None:
     found = check(of_sizes(sizes, limits), select=["types-beyond-limit"]).results
-    assert [each.finding.message for each in found] == messages
+    assert [result.finding.message for result in found] == messages
 
 
 @pytest.mark.parametrize(
@@ -620,26 +624,26 @@ def test_annotations_that_do_not_what_they_seem_to(
         else ("  name: default\nspec", f"  name: default\n  {annotations}spec")
     )
     found = check(pool().replace(line, new, 1), select=["misplaced-annotation"]).results
-    assert [(each.finding.message[: len(message or "")], each.safety) for each in found] == (
+    assert [(result.finding.message[: len(message or "")], result.safety) for result in found] == (
         [] if message is None else [(message, safety)]
     )
 
 
 @pytest.mark.parametrize(
-    ("categories", "limits", "told"),
+    ("categories", "limits", "expected"),
     [
         ("g, p", "cpu: 1000", True),  # g6f has a part of a GPU
         ("g, p", "cpu: 1000, nvidia.com/gpu: 8", False),
         ("g, p, c", "cpu: 1000", False),
     ],
 )
-def test_limits_that_count_no_gpu(check: Check, categories: str, limits: str, told: bool) -> None:
+def test_limits_that_count_no_gpu(check: Check, categories: str, limits: str, expected: bool) -> None:
     line = f"        - {{key: karpenter.k8s.aws/instance-category, operator: In, values: [{categories}]}}\n"
     text = pool().replace("spec:\n", f"spec:\n  limits: {{{limits}}}\n", 1)
     text = text.replace("      requirements:\n", f"      requirements:\n{line}")
     found = check(text, select=["no-limits"]).results
-    assert [each.finding.message.partition(":")[0] for each in found] == (
-        ["the limits do not count GPUs"] if told else []
+    assert [result.finding.message.partition(":")[0] for result in found] == (
+        ["the limits do not count GPUs"] if expected else []
     )
 
 
@@ -653,5 +657,8 @@ def test_a_pool_without_a_template_is_told_of_that_alone(check: Check) -> None:
 def test_a_missing_wait_is_offered(check: Check) -> None:
     text = pool().replace("    consolidateAfter: 5m\n", "")
     [result] = check(text, select=["invalid-field"], karpenter="1.14.3").results
-    assert [each.name for each in result.finding.suggestions] == ["consolidateAfter 5m", "consolidateAfter 0s"]
-    assert all(each.edits for each in result.finding.suggestions)
+    assert [suggestion.name for suggestion in result.finding.suggestions] == [
+        "consolidateAfter 5m",
+        "consolidateAfter 0s",
+    ]
+    assert all(suggestion.edits for suggestion in result.finding.suggestions)

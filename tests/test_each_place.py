@@ -97,8 +97,8 @@ def test_a_baseline_knows_places_and_not_lines(here: Path) -> None:
     assert CliRunner().invoke(main, baseline).exit_code == 0
     assert "All good" in check("--baseline", "nodelint.baseline.json")
     write_reminders(["aa", "zz"], here)
-    said = check("--baseline", "nodelint.baseline.json", "--format", "json")
-    findings = json.loads(said)["findings"]
+    messages = check("--baseline", "nodelint.baseline.json", "--format", "json")
+    findings = json.loads(messages)["findings"]
     assert sorted(finding["rule"] for finding in findings) == sorted(REMINDERS)
     for finding in findings:
         assert {finding["path"], *(place["path"] for place in finding["related"])} == {"aa.yaml", "zz.yaml"}
@@ -115,8 +115,8 @@ def test_a_plan_has_what_a_new_object_adds(here: Path) -> None:
     ):
         subprocess.run(["git", *command], check=True, cwd=here)
     write_reminders(NAMES[:2], here)
-    said = CliRunner().invoke(main, ["plan", "--against", "HEAD", "--format", "json", "--profile", "strict"]).stdout
-    new = [finding["rule"] for finding in json.loads(said)["findings"]["new"]]
+    output = CliRunner().invoke(main, ["plan", "--against", "HEAD", "--format", "json", "--profile", "strict"]).stdout
+    new = [finding["rule"] for finding in json.loads(output)["findings"]["new"]]
     assert {"default-disruption", "no-limits", "unencrypted-volume"} <= set(new)
 
 
@@ -160,9 +160,9 @@ def old_report(rules: dict[str, Rule], release: str, selection: Selection) -> Re
 
 def test_reminders_about_an_object_that_is_refused_wait(rules: dict[str, Rule]) -> None:
     strict = Selection(groups=frozenset(GROUPS))
-    held = old_report(rules, "1.14.1", strict)
-    assert {r.rule.group for r in held.results} & {"practice"} == set()
-    errors = [r for r in held.results if r.rule.name == "removed-api"]
+    contents = old_report(rules, "1.14.1", strict)
+    assert {r.rule.group for r in contents.results} & {"practice"} == set()
+    errors = [r for r in contents.results if r.rule.name == "removed-api"]
     assert [r.severity for r in errors] == ["error"] * 3
     named = sum(len(r.alike) or 1 for r in old_report(rules, "1.14.1", practice(rules)).results)
     assert f"{named} reminders about 3 objects of an old API left out" in str(errors[0].finding.note)

@@ -303,9 +303,9 @@ def test_a_json_file_takes_no_second_document() -> None:
         add_document(source.documents[0], "a: 1")
 
 
-@pytest.mark.parametrize(("count", "kept"), [(5, True), (100, True), (101, False)])
-def test_items_that_stay_keep_their_comments_unless_very_many_go(count: int, kept: bool) -> None:
+@pytest.mark.parametrize(("count", "expected"), [(5, True), (100, True), (101, False)])
+def test_items_that_stay_keep_their_comments_unless_very_many_go(count: int, expected: bool) -> None:
     text = "karpenter:\n  - stays # here\n" + "".join(f"  - v{n}\n" for n in range(count))
     after = edited(text, lambda root: set_values(node_at("karpenter")(root), ["stays"]))
-    assert (after == "karpenter:\n  - stays # here\n") == kept
-    assert [str(each) for each in after.split()].count("stays") == 1
+    assert (after == "karpenter:\n  - stays # here\n") == expected
+    assert [str(part) for part in after.split()].count("stays") == 1

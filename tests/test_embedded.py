@@ -429,9 +429,9 @@ def test_line_breaks_of_windows_change_nothing(style: str, mark: str) -> None:
     for path in sorted((TREES / style).rglob("*.*")):
         if path.is_file():
             text = path.read_text(encoding="utf-8")
-            labels, said, done = plainly(path, text)
+            labels, message, done = plainly(path, text)
             other, said_too, done_too = plainly(path, mark + text.replace("\n", "\r\n"))
-            assert (other, said_too) == (labels, said)
+            assert (other, said_too) == (labels, message)
             assert done_too.sources[0].text == mark + done.sources[0].text.replace("\n", "\r\n")
 
 
@@ -600,13 +600,13 @@ class TestHeredocsOfTerraform:
         assert obj.partial
 
     @pytest.mark.parametrize(
-        ("line", "told"),
+        ("line", "expected"),
         [("${var.a}", 0), ("%{ if var.a }", 0), ("a: ${var.a}", 1), ("- a: ${var.a}", 1)],
     )
-    def test_what_no_value_can_mend_is_a_mistake(self, line: str, told: int) -> None:
+    def test_what_no_value_can_mend_is_a_mistake(self, line: str, expected: int) -> None:
         text = f"x = <<-EOT\n{pool('spot')}  {line}\n status:\nEOT\n"
         source = Source.from_text("a.tf", text)
-        assert len(source.problems) == told
+        assert len(source.problems) == expected
 
     def test_several_documents_are_told_apart(self) -> None:
         text = "x = <<-EOT\n" + indented(pool("spot", "a") + "---\n" + pool("spot", "b"), "    ") + "  EOT\n"
@@ -1014,8 +1014,8 @@ class TestBranches:
 
     def test_of_whole_objects_in_two_branches_the_one_of_v1_is_judged(self) -> None:
         old = pool("spot").replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
-        for one, other in ((pool("spto"), old), (old, pool("spto"))):
-            text = "{{ if .x }}\n" + one + "{{ else }}\n" + other + "{{ end }}\n"
+        for branch, other in ((pool("spto"), old), (old, pool("spto"))):
+            text = "{{ if .x }}\n" + branch + "{{ else }}\n" + other + "{{ end }}\n"
             report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES))
             assert [r.rule.name for r in report.results] == ["unknown-value"]
             assert [s.reason for s in report.skipped if s.rule is None] == [
@@ -1052,8 +1052,8 @@ class TestBranches:
         )
         source = Source.from_text("a.yaml", text)
         report = lint([source], LintRequest(Target(NEWEST), RULES))
-        told = [(r.rule.name, source.position(r.span.start).line) for r in report.results]
-        assert told == [("unsupported-alias", line) for line in expected]
+        messages = [(r.rule.name, source.position(r.span.start).line) for r in report.results]
+        assert messages == [("unsupported-alias", line) for line in expected]
         assert not [s for s in report.skipped if s.rule is None]
 
     def test_branches_of_items_are_judged_by_themselves(self) -> None:
@@ -1431,7 +1431,7 @@ def test_a_script_under_a_name_of_yaml(head: str, nodelint: Run, tmp_path: Path)
     path.write_text(head + SCRIPT, encoding="utf-8")
     (tmp_path / "known.sh").write_text(head + SCRIPT, encoding="utf-8")
     found = [json.loads(nodelint("check", "--format", "json", name).stdout) for name in ("pools.yaml", "known.sh")]
-    places = [[(f["rule"], f["start"]["line"], f["start"]["column"]) for f in each["findings"]] for each in found]
+    places = [[(f["rule"], f["start"]["line"], f["start"]["column"]) for f in entry["findings"]] for entry in found]
     assert places[0] == places[1]
     assert ("unknown-label", 10 + head.count("\n"), 17) in places[0]
     assert found[0]["summary"]["objects"] == 2

@@ -50,21 +50,21 @@ def _role(node_class: EC2NodeClass) -> Finding:
 
 def test_what_the_strict_profile_alone_shows_is_looked_for_where_it_matters() -> None:
     """It is shown, or a comment may silence it, which is needless else."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def look(node_class: EC2NodeClass, context: Context) -> Findings:
-        asked.append(node_class.label)
+        requested.append(node_class.label)
         yield Finding(at=node_class.name_node, message="a habit")
 
     def check_(node_class: EC2NodeClass, context: Context) -> Findings:
         yield from run_checks(node_class, context, RuleCheck(look, severity="info", strict=True))
 
     def judged(text: str, selection: Selection = DEFAULTS) -> tuple[int, int]:
-        asked.clear()
+        requested.clear()
         found = lint(
             [Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), _single_rule(check_, "habit"), selection)
         )
-        return len(asked), len(found.results)
+        return len(requested), len(found.results)
 
     assert judged(CLASS) == (0, 0)
     assert judged(CLASS, Selection(select=frozenset({"habit"}))) == (1, 1)
@@ -133,9 +133,9 @@ def test_unsafe_fixes_wait_until_they_are_asked_for() -> None:
 
 
 def test_objects_read_for_context_are_not_reported_on_nor_changed(rules: dict[str, Rule]) -> None:
-    beside = Source.from_text("b.yaml", CLASS.replace("role:", "rolle:"))
+    others = Source.from_text("b.yaml", CLASS.replace("role:", "rolle:"))
     source = Source.from_text("a.yaml", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n")
-    report = lint([source], LintRequest(Target(NEWEST), rules, Selection(), [beside]))
+    report = lint([source], LintRequest(Target(NEWEST), rules, Selection(), [others]))
     assert {r.span.source.path for r in report.results} == {"a.yaml"}
     assert [o.kind for o in report.objects] == ["NodePool"]
 

@@ -31,7 +31,7 @@ spec: {rool: x}
         (("rule", "wildcard-value"), "1"),
         (("rule", "wildcard-value"), "2"),
     ],
-    ids=lambda each: each if isinstance(each, str) else " ".join(each),
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
 def test_the_answers_are_the_same_where_python_drops_docstrings(
     nodelint: Run, tmp_path: Path, level: str, args: tuple[str, ...]

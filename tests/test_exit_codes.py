@@ -62,15 +62,15 @@ def test_codes_of_a_check_with_a_snapshot(
     assert ("missing " in done.stderr) == (code in (2, 4, 5))
 
 
-@pytest.mark.parametrize(("transient", "code", "said"), [(True, 4, "try again"), (False, 5, "will not help")])
+@pytest.mark.parametrize(("transient", "code", "message"), [(True, 4, "try again"), (False, 5, "will not help")])
 def test_a_fact_that_is_missing_is_listed_and_tells_whether_to_try_again(
-    nodelint: Run, tmp_path: Path, transient: bool, code: int, said: str
+    nodelint: Run, tmp_path: Path, transient: bool, code: int, message: str
 ) -> None:
     with_failure(tmp_path, transient)
     done = nodelint("check", *ONE_RULE, "--snapshot", "facts.json", "--require-facts")
     assert done.returncode == code
     assert done.stderr.startswith("nodelint: missing subnets: AWS was asked about subnets: no answer (")
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.endswith("wanted by empty-selector\n")
 
 

@@ -72,10 +72,10 @@ def resolutions(
     found: list[Resolution] = []
     wanted = KubernetesVersion.parse(kubernetes) if kubernetes else None
     for text in texts:
-        held = list(objects(Source.from_text("web.yaml", text)))
-        classes = [each for each in held if isinstance(each, EC2NodeClass)] if with_class else []
+        contents = list(objects(Source.from_text("web.yaml", text)))
+        classes = [obj for obj in contents if isinstance(obj, EC2NodeClass)] if with_class else []
         node_class = classes[0] if classes else None
-        pools = [each for each in held if isinstance(each, NodePool)]
+        pools = [obj for obj in contents if isinstance(obj, NodePool)]
         found += [resolve(pool, node_class, CATALOG, version, wanted) for pool in pools]
     return found
 
@@ -143,12 +143,17 @@ def test_json_as_the_readers_of_it_expect_it() -> None:
         {"id": None, "alias": "al2@latest", "arch": "arm64", "variants": ["standard"]},
         {"id": None, "alias": "al2@latest", "arch": "amd64", "variants": ["nvidia", "neuron"]},
     ]
-    images = {each["name"]: (each["arch"], each["image"]) for each in pool["instanceTypes"]}
+    images = {
+        instance_type["name"]: (instance_type["arch"], instance_type["image"])
+        for instance_type in pool["instanceTypes"]
+    }
     assert images["m5.large"] == ("amd64", 0)
     assert images["m6g.large"] == ("arm64", 1)
     assert len(pool["instanceTypes"]) == 16
-    assert [each["name"] for each in pool["instanceTypes"]] == sorted(each["name"] for each in pool["instanceTypes"])
-    assert {each["name"].partition(".")[0] for each in pool["unlaunchable"]} == {"g5g"}
+    assert [instance_type["name"] for instance_type in pool["instanceTypes"]] == sorted(
+        instance_type["name"] for instance_type in pool["instanceTypes"]
+    )
+    assert {entry["name"].partition(".")[0] for entry in pool["unlaunchable"]} == {"g5g"}
     assert "arm64" in pool["unlaunchable"][0]["reason"]
     assert pool["requirements"] == [
         {
@@ -196,7 +201,7 @@ def test_json_of_images_that_only_aws_knows() -> None:
     own = POOL.replace("- alias: al2@latest", "- id: ami-0123\n  amiFamily: AL2")
     (pool,) = explain_json(resolutions(own))["nodePools"]
     assert pool["images"] == [{"id": "ami-0123", "alias": None, "arch": None, "variants": []}]
-    assert {each["image"] for each in pool["instanceTypes"]} == {0}
+    assert {instance_type["image"] for instance_type in pool["instanceTypes"]} == {0}
     (pool,) = explain_json(resolutions(POOL, with_class=False))["nodePools"]
     assert pool["nodeClass"] == "web"
     assert len(pool["instanceTypes"]) == 21
@@ -338,10 +343,10 @@ subnets:
 
 
 def with_facts(text: str, account: str = ACCOUNT, version: Version = NEWEST) -> tuple[list[Resolution], AwsFacts]:
-    held = list(objects(Source.from_text("web.yaml", text)))
-    facts = FakeAccount(account).facts([each for each in held if isinstance(each, EC2NodeClass)], version)
-    context = Context(held, Target(version, facts=facts))
-    return [context.resolution(each) for each in held if isinstance(each, NodePool)], facts
+    contents = list(objects(Source.from_text("web.yaml", text)))
+    facts = FakeAccount(account).facts([obj for obj in contents if isinstance(obj, EC2NodeClass)], version)
+    context = Context(contents, Target(version, facts=facts))
+    return [context.resolution(obj) for obj in contents if isinstance(obj, NodePool)], facts
 
 
 def part(shown: str, title: str) -> str:
@@ -435,12 +440,13 @@ def test_text_of_what_the_region_lacks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ago", "said"), [(timedelta(), "0 s old"), (timedelta(minutes=5), "5 min old"), (timedelta(days=2), "2 d old")]
+    ("ago", "message"),
+    [(timedelta(), "0 s old"), (timedelta(minutes=5), "5 min old"), (timedelta(days=2), "2 d old")],
 )
-def test_text_says_whose_facts_these_are_and_how_old(ago: timedelta, said: str) -> None:
+def test_text_says_whose_facts_these_are_and_how_old(ago: timedelta, message: str) -> None:
     found, facts = with_facts(OWN)
     facts.now = datetime(2026, 11, 20, 12, tzinfo=UTC) + ago
-    assert f"Facts: eu-west-3, {said}.\n" in explain_text(found, facts, width=100)
+    assert f"Facts: eu-west-3, {message}.\n" in explain_text(found, facts, width=100)
 
 
 def test_text_of_facts_of_two_times_and_of_no_clock() -> None:
@@ -490,11 +496,11 @@ def test_json_with_facts_is_what_the_schema_says() -> None:
         "offered": 1357,
         "left": 16,
     }
-    assert [(each["id"], each["state"]) for each in pool["images"]] == [
+    assert [(image["id"], image["state"]) for image in pool["images"]] == [
         ("ami-0b1", "available"),
         ("ami-0a1", "available"),
     ]
-    assert [(each["id"], each["reason"]) for each in pool["passedOver"]] == [
+    assert [(entry["id"], entry["reason"]) for entry in pool["passedOver"]] == [
         ("ami-0a2", "Karpenter 1.15.1 takes none that is pending"),
         ("ami-0a0", "not deprecated ones come first; `ami-0a1` is taken"),
     ]
@@ -540,23 +546,23 @@ def test_a_limit_of_no_nodes_counts_from_its_release_on(
 )
 def test_limits_are_a_step_of_the_way(tmp_path: Path, nodelint: Run, cpu: str, verdict: str) -> None:
     (tmp_path / "a.yaml").write_text(LIMITED % (cpu, "") + nodeclass())
-    said = nodelint("explain", "a.yaml").stdout
-    assert verdict in said
-    assert (f"spec.limits, cpu: {cpu}" in said) == (cpu != "96")
+    output = nodelint("explain", "a.yaml").stdout
+    assert verdict in output
+    assert (f"spec.limits, cpu: {cpu}" in output) == (cpu != "96")
     pool = json.loads(nodelint("explain", "a.yaml", "--format", "json").stdout)["nodePools"][0]
-    ready = [each["name"] for each in pool["instanceTypes"] if each["ready"]]
+    ready = [instance_type["name"] for instance_type in pool["instanceTypes"] if instance_type["ready"]]
     assert len(ready) == {"1": 0, "2": 1, "96": 9}[cpu]
 
 
 def test_types_are_a_table_by_price_with_what_pods_can_use(tmp_path: Path, nodelint: Run) -> None:
     (tmp_path / "a.yaml").write_text(LIMITED % ("100", "") + nodeclass("kubelet: {maxPods: 20}"))
-    said = nodelint("explain", "a.yaml", "--types").stdout
-    row = next(line for line in said.splitlines() if line.strip().startswith("m5.large"))
+    output = nodelint("explain", "a.yaml", "--types").stdout
+    row = next(line for line in output.splitlines() if line.strip().startswith("m5.large"))
     assert row.split()[1:3] == ["$0.0960/h", "2"]
     assert "1930m" in row
     assert "6903Mi" in row
     assert " 20 " in row
     pool = json.loads(nodelint("explain", "a.yaml", "--format", "json").stdout)["nodePools"][0]
-    large = next(each for each in pool["instanceTypes"] if each["name"] == "m5.large")
+    large = next(instance_type for instance_type in pool["instanceTypes"] if instance_type["name"] == "m5.large")
     assert large["allocatable"]["pods"] == "20"
     assert large["vcpu"] == 2

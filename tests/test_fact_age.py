@@ -33,8 +33,8 @@ def after(day: str, days: int) -> dict[str, str]:
 
 
 @given(st.dates(EPOCH, date(2099, 12, 31)), st.dates(EPOCH, date(2099, 12, 31)))
-def test_days_between_two_days(one: date, other: date) -> None:
-    assert days_since(one.isoformat(), (other - EPOCH).days) == max((other - one).days, 0)
+def test_days_between_two_days(left: date, other: date) -> None:
+    assert days_since(left.isoformat(), (other - EPOCH).days) == max((other - left).days, 0)
 
 
 def test_the_version_names_the_days_of_the_facts(nodelint: Run) -> None:
@@ -46,10 +46,10 @@ def test_the_version_names_the_days_of_the_facts(nodelint: Run) -> None:
     assert len(old) == 3 and "`pipx upgrade nodelint` brings newer facts" in old[2]
 
 
-@pytest.mark.parametrize(("days", "told"), [(OLD - 1, False), (OLD, False), (OLD + 1, True)])
-def test_the_summary_says_that_facts_are_old(nodelint: Run, tmp_path: Path, days: int, told: bool) -> None:
+@pytest.mark.parametrize(("days", "expected"), [(OLD - 1, False), (OLD, False), (OLD + 1, True)])
+def test_the_summary_says_that_facts_are_old(nodelint: Run, tmp_path: Path, days: int, expected: bool) -> None:
     (tmp_path / "pool.yaml").write_text(nodepool(), encoding="utf-8")
-    said = " ".join(nodelint("check", env=after(releases_day(), days)).stdout.split())
-    assert (f"releases of Karpenter are of {releases_day()}" in said) == told
-    assert ("`pipx upgrade nodelint` brings newer facts" in said) or not told
+    output = " ".join(nodelint("check", env=after(releases_day(), days)).stdout.split())
+    assert (f"releases of Karpenter are of {releases_day()}" in output) == expected
+    assert ("`pipx upgrade nodelint` brings newer facts" in output) or not expected
     assert "older than" not in nodelint("check", "--quiet", env=after(releases_day(), days)).stdout

@@ -118,7 +118,7 @@ def test_what_is_cached_is_the_repository_s_own(nodelint: Run, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "not a snapshot: not JSON"),
         ("{}", "not a snapshot: the key"),
@@ -128,7 +128,7 @@ def test_what_is_cached_is_the_repository_s_own(nodelint: Run, tmp_path: Path) -
     ],
 )
 def test_a_broken_or_foreign_file_is_an_error_that_names_it(
-    nodelint: Run, tmp_path: Path, content: str | None, said: str
+    nodelint: Run, tmp_path: Path, content: str | None, message: str
 ) -> None:
     path = put(tmp_path, ACCOUNT)
     if content is None:
@@ -139,7 +139,7 @@ def test_a_broken_or_foreign_file_is_an_error_that_names_it(
         flag = ["facts.json"] if command[0] == "snapshot" else ["--snapshot", "facts.json"]
         done = nodelint(*command, *flag)
         assert done.returncode == 2
-        assert f"nodelint: facts.json: {said}" in done.stderr
+        assert f"nodelint: facts.json: {message}" in done.stderr
 
 
 def test_a_broken_cached_file_says_how_to_make_it_anew(nodelint: Run, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_explain_takes_a_snapshot_too(nodelint: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "message"),
     [
         (["--max-age", "soon"], "`soon` is not a length of time such as 30m, 12h or 7d"),
         (["--max-age", "5"], "`5` is not a length of time"),
@@ -226,11 +226,11 @@ def test_explain_takes_a_snapshot_too(nodelint: Run, tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_flags_that_cannot_be_used(nodelint: Run, tmp_path: Path, args: list[str], said: str) -> None:
+def test_flags_that_cannot_be_used(nodelint: Run, tmp_path: Path, args: list[str], message: str) -> None:
     put(tmp_path, ACCOUNT)
     done = nodelint("check", *args)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_show_says_what_is_in_a_snapshot_and_how_old_it_is(nodelint: Run, tmp_path: Path) -> None:
@@ -239,17 +239,17 @@ def test_show_says_what_is_in_a_snapshot_and_how_old_it_is(nodelint: Run, tmp_pa
     path = put(tmp_path, ACCOUNT + images + "denied: [roles]\n", manifest=manifest)
     later = {"NODELINT_NOW": "2026-11-20T14:30:00Z"}
     text = nodelint("snapshot", "show", "facts.json", env=later).stdout
-    for said in (
+    for message in (
         "ami-1  golden-1  amd64  pending  of self  10 d 14 h old",
         "subnet-1  us-east-1a (use1-az1)  vpc-1  200 free",
         "sg-1  nodes  vpc-1",
         "roles name=KarpenterNodeRole-main: not known: UnauthorizedOperation",
         "asked 2026-11-20 12:00 UTC, 2 h 30 min ago\n",
     ):
-        assert said in text
+        assert message in text
     report = json.loads(nodelint("snapshot", "show", "--format", "json", "facts.json", env=later).stdout)
-    (asked,) = [a for a in report["regions"][0]["asked"] if a["ask"] == "images"]
-    assert (asked["age"], asked["total"], asked["found"][0]["state"]) == (9000, 1, "pending")
+    (requested,) = [a for a in report["regions"][0]["asked"] if a["ask"] == "images"]
+    assert (requested["age"], requested["total"], requested["found"][0]["state"]) == (9000, 1, "pending")
     path.unlink()
     assert nodelint("snapshot", "show").stdout.startswith("Nothing is cached for this repository")
     place = cached(tmp_path, ACCOUNT)
@@ -278,17 +278,17 @@ def test_diff_says_what_changed_and_nothing_of_times(nodelint: Run, tmp_path: Pa
     done = nodelint("snapshot", "diff", "a.json", "c.json")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    for said in (
+    for message in (
         "    ~ ami-1  golden-1: state pending -> available",
         "    - ami-2  g  amd64  available  of self",
         "    + ami-3  new  amd64  available  of self",
         "    + subnet-2  us-east-1a (use1-az1)  vpc-1  200 free",
         "    - subnet-1  us-east-1a (use1-az1)  vpc-1  200 free",
     ):
-        assert said in lines
+        assert message in lines
     assert any("roles name=KarpenterNodeRole-main: failed none -> UnauthorizedOperation" in line for line in lines)
-    told = json.loads(nodelint("snapshot", "diff", "--format", "json", "a.json", "c.json").stdout)["differences"]
-    assert {"name": "state", "old": "pending", "new": "available"} in [f for d in told for f in d["fields"]]
+    answer = json.loads(nodelint("snapshot", "diff", "--format", "json", "a.json", "c.json").stdout)["differences"]
+    assert {"name": "state", "old": "pending", "new": "available"} in [f for d in answer for f in d["fields"]]
     assert nodelint("snapshot", "diff", "a.json", "missing.json").returncode == 2
 
 
@@ -308,9 +308,9 @@ def test_answers_of_another_account_are_thrown_away() -> None:
     assert [set(r.answers) for r in both.regions] == [{other}, {question, other}]
     untold = cache.with_reply(old, reply._replace(region=reply.region._replace(account=None)), moment(at), "1")
     assert [(r.account, set(r.answers)) for r in untold.regions] == [("one", {other}), ("one", {question, other})]
-    one = cache.with_reply(old, reply._replace(region=reply.region._replace(account="two")), moment(at), "1")
-    assert [set(r.answers) for r in one.regions] == [{other}, {question}]
-    assert one.regions[1].subnets == {}
+    first = cache.with_reply(old, reply._replace(region=reply.region._replace(account="two")), moment(at), "1")
+    assert [set(r.answers) for r in first.regions] == [{other}, {question}]
+    assert first.regions[1].subnets == {}
 
 
 def test_a_failure_takes_no_answer_s_place_but_is_asked_again() -> None:
@@ -366,8 +366,10 @@ def test_diff_says_which_pools_and_classes_a_new_image_moves(nodelint: Run, tmp_
         "  NodePool with other images",
         "    ~ web (pools.yaml:3), EC2NodeClass default: 2 instance types ami-1 -> ami-2",
     ]
-    told = json.loads(nodelint("snapshot", "diff", "a.json", "b.json", ".", "--format", "json").stdout)["differences"]
-    fields = [each["fields"] for each in told if each["what"] == "NodePool with other images"]
+    answer = json.loads(nodelint("snapshot", "diff", "a.json", "b.json", ".", "--format", "json").stdout)[
+        "differences"
+    ]
+    fields = [entry["fields"] for entry in answer if entry["what"] == "NodePool with other images"]
     assert fields == [[{"name": "2 instance types", "old": "ami-1", "new": "ami-2"}]]
     assert "NodePool" not in nodelint("snapshot", "diff", "a.json", "b.json").stdout
     assert nodelint("snapshot", "diff", "b.json", "b.json", ".").returncode == 0
@@ -379,8 +381,8 @@ def test_diff_says_where_the_images_of_a_pool_are_not_known(nodelint: Run, tmp_p
     put(tmp_path, ACCOUNT, name="b.json", manifest=golden)
     pool = POOLS.replace("NAME", "web").replace("CLASS", "default")
     (tmp_path / "pools.yaml").write_text(pool, encoding="utf-8")
-    said = nodelint("snapshot", "diff", "a.json", "b.json", ".").stdout
-    assert "    ? web (pools.yaml:3), EC2NodeClass default  cannot be told: not every image is known" in said
+    output = nodelint("snapshot", "diff", "a.json", "b.json", ".").stdout
+    assert "    ? web (pools.yaml:3), EC2NodeClass default  cannot be told: not every image is known" in output
     assert nodelint("snapshot", "diff", "a.json", "b.json", "missing.yaml").returncode == 2
 
 

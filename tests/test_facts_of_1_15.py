@@ -215,6 +215,6 @@ def test_upgrade_names_the_days_of_eks_and_the_annotation(nodelint: Run, tmp_pat
         " subnetSelectorTerms: [{id: subnet-1}], securityGroupSelectorTerms: [{id: sg-1}]}\n"
     )
     done = nodelint("upgrade", ".", "--from", "1.14.1", "--to", "1.15.1", "--kubernetes-version", "1.34")
-    said = " ".join(done.stdout.split())
-    assert "EKS: Kubernetes 1.34 has standard support until 2026-12-02, extended until 2027-12-02." in said
-    assert "karpenter.k8s.aws/nvidia-consumable-capacity" in said
+    output = " ".join(done.stdout.split())
+    assert "EKS: Kubernetes 1.34 has standard support until 2026-12-02, extended until 2027-12-02." in output
+    assert "karpenter.k8s.aws/nvidia-consumable-capacity" in output

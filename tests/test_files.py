@@ -297,29 +297,29 @@ def test_a_save_at_the_very_moment_is_not_lost(swaps: bool, tmp_path: Path, monk
                 meddle()
                 return found
 
-            def exchange(one: str, other: str) -> bool:
+            def exchange(first: str, other: str) -> bool:
                 if not swaps:
                     return False
                 meddle()
-                done: bool = real["exchange"](one, other)
+                done: bool = real["exchange"](first, other)
                 meddle()
                 return done
 
             monkeypatch.setattr(atomic_write, "_identity", identity)
             monkeypatch.setattr(atomic_write, "exchange", exchange)
-            said = ""
+            message = ""
             try:
                 replace(str(path), b"fixed", before=b"read")
             except OSError as error:
-                said = str(error)
+                message = str(error)
             left = path.read_bytes() if path.exists() else None
             if count <= moment:
-                assert (said, left) == ("", b"fixed")
+                assert (message, left) == ("", b"fixed")
             elif act == "remove":
                 assert left is None
             else:
                 # A save that comes after the replacement is the last word, too.
-                assert left == b"saved", (moment, act, said)
+                assert left == b"saved", (moment, act, message)
             assert [n for n in os.listdir(tmp_path) if n.startswith(".nodelint")] == []
     assert tried >= 3
 

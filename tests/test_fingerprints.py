@@ -89,11 +89,11 @@ def test_a_mark_survives_what_moves_it(
     indent: int,
     class_first: bool,
     windows: bool,
-    beside: bool,
+    others: bool,
 ) -> None:
     """Lines above, the order of requirements and documents, indent, line breaks, a document beside it."""
     parts = [pool(requirements, indent), OTHER]
-    if beside:
+    if others:
         parts.append(OTHER.replace("name: other", "name: third").replace("  detailedMonitorin: true\n", ""))
     lines = "---\n".join(reversed(parts) if class_first else parts).splitlines()
     for number in where:
@@ -106,7 +106,7 @@ def test_every_rule_keeps_its_marks(rules: dict[str, Rule]) -> None:
     """Over all bad examples of all pages, with lines above and other line breaks."""
     count = 0
     for rule in rules.values():
-        for example in (each for each in examples(rule.page) if not each.good):
+        for example in (example for example in examples(rule.page) if not example.good):
             moved = "# above\n\n" + example.text.replace("\n", "\r\n")
             texts = [example.text, moved]
             reports = [
@@ -122,13 +122,13 @@ def test_another_style_is_the_same_finding(rules: dict[str, Rule]) -> None:
     """Quotes and JSON's style say the same."""
     (source,) = [Source.from_text("a.yaml", TEXT)]
     plain = [document.root.plain() for document in source.documents if document.root]
-    assert marks("---\n".join(json.dumps(each) + "\n" for each in plain), rules) == marks(TEXT, rules)
+    assert marks("---\n".join(json.dumps(value) + "\n" for value in plain), rules) == marks(TEXT, rules)
     assert marks(TEXT.replace('"', "'"), rules) == marks(TEXT, rules)
 
 
 @pytest.mark.parametrize("number", range(len(REQUIREMENTS)))
 def test_what_is_fixed_takes_only_its_own_marks(rules: dict[str, Rule], number: int) -> None:
-    left = [each for n, each in enumerate(REQUIREMENTS) if n != number]
+    left = [value for n, value in enumerate(REQUIREMENTS) if n != number]
     before, after = marks(TEXT, rules), marks(f"{pool(left)}---\n{OTHER}", rules)
     gone = set(before) - set(after)
     assert set(after) < set(before)
@@ -154,8 +154,8 @@ def test_other_places_have_other_marks(rules: dict[str, Rule]) -> None:
     here = marks(TEXT, rules)
     assert not set(here) & set(marks(TEXT, rules, path="b.yaml"))
     renamed = marks(TEXT.replace("name: a\n", "name: b\n"), rules)
-    kept = {message for mark, message in here.items() if mark in renamed}
-    assert len(kept) == 1  # that of the class
+    remaining = {message for mark, message in here.items() if mark in renamed}
+    assert len(remaining) == 1  # that of the class
 
 
 def test_the_same_mistake_twice_is_numbered(rules: dict[str, Rule]) -> None:
@@ -188,13 +188,13 @@ def _about(report: Report, message: str) -> Result:
 def test_wording_is_no_part_of_a_mark(rules: dict[str, Rule]) -> None:
     """Counts and suggestions change with the facts, words with a release; what is quoted is what is wrong."""
     report = judged(TEXT, rules)
-    said = [
+    messages = [
         "no image for `arm64`: 313 of 835 instance types",
         "`arm64` has no image, which 1 instance type wants",
         "`arm64` has no image, did you mean `amd64`?",
     ]
-    assert len({fingerprints([_about(report, message)])[0] for message in said}) == 1
-    assert fingerprints([_about(report, "`amd64` has no image")]) != fingerprints([_about(report, said[0])])
+    assert len({fingerprints([_about(report, message)])[0] for message in messages}) == 1
+    assert fingerprints([_about(report, "`amd64` has no image")]) != fingerprints([_about(report, messages[0])])
 
 
 def test_a_field_goes_by_the_names_of_entries(check: Callable[..., Report]) -> None:

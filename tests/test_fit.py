@@ -55,12 +55,12 @@ def pools() -> str:
         }
         if "least" in facts:
             family["minValues"] = facts["least"]
-        asked = [family]
+        requested = [family]
         if "zone" in facts:
-            asked.append({"key": "topology.kubernetes.io/zone", "operator": "In", "values": facts["zone"]})
+            requested.append({"key": "topology.kubernetes.io/zone", "operator": "In", "values": facts["zone"]})
         spec: dict[str, Any] = {
             "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-            "requirements": asked,
+            "requirements": requested,
             "taints": facts.get("taints", []),
             "startupTaints": [{"key": "starting", "effect": "NoSchedule"}],
         }
@@ -231,7 +231,7 @@ affinity:
 def test_a_requirement_is_shown_with_at_most_five_values(here: Path, nodelint: Run, count: int, shown: str) -> None:
     write(here, pod(SELECTS % ("family", "In", f"[{', '.join('abcdef'[:count])}]")))
     (found,) = fit_json(nodelint)["workloads"]
-    (message,) = [each["message"] for each in found["pools"] if each["name"] == "zone"]
+    (message,) = [pool["message"] for pool in found["pools"] if pool["name"] == "zone"]
     assert f" In {shown} not in " in message
 
 
@@ -240,8 +240,8 @@ def test_a_bound_is_no_negative_number(here: Path, nodelint: Run, bound: str, re
     write(here, pod(SELECTS % ("cpu", "Gt", f'["{bound}"]')))
     (found,) = fit_json(nodelint)["workloads"]
     assert found["possible"] is not refused
-    said = {"-1": "invalid value -1", "x": "must have a single positive integer"}.get(bound, "")
-    assert any(said != "" and said in str(each["message"]) for each in found["pools"]) is refused
+    messages = {"-1": "invalid value -1", "x": "must have a single positive integer"}.get(bound, "")
+    assert any(messages != "" and messages in str(pool["message"]) for pool in found["pools"]) is refused
 
 
 def write(here: Path, workloads: str) -> None:
@@ -267,11 +267,11 @@ def test_each_pool_of_the_tree_says_what_karpenter_says(here: Path, nodelint: Ru
     text, expected = TREE[title]
     write(here, pod(text))
     (found,) = fit_json(nodelint)["workloads"]
-    assert [each["name"] for each in found["pools"]] == ORDER
-    said = {each["name"]: each["reason"] for each in found["pools"]}
-    assert said == {name: expected.get(name) for name in ORDER}, found["pools"]
-    assert all(each["fits"] == (each["reason"] is None) == bool(each["instanceTypes"]) for each in found["pools"])
-    assert found["possible"] == any(each["fits"] for each in found["pools"])
+    assert [pool["name"] for pool in found["pools"]] == ORDER
+    messages = {pool["name"]: pool["reason"] for pool in found["pools"]}
+    assert messages == {name: expected.get(name) for name in ORDER}, found["pools"]
+    assert all(pool["fits"] == (pool["reason"] is None) == bool(pool["instanceTypes"]) for pool in found["pools"])
+    assert found["possible"] == any(pool["fits"] for pool in found["pools"])
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"])
@@ -279,7 +279,7 @@ def test_every_kind_that_makes_pods_is_read(here: Path, nodelint: Run, kind: str
     write(here, pod("nodeSelector: {team: ml}\ntolerations: [{key: nvidia.com/gpu, operator: Exists}]", kind, "x"))
     (found,) = fit_json(nodelint, "--workload", f"{kind.lower()}/x", code=0)["workloads"]
     assert (found["kind"], found["name"], found["line"]) == (kind, "x", 3)
-    assert [each["name"] for each in found["pools"] if each["fits"]] == ["gpu"]
+    assert [pool["name"] for pool in found["pools"] if pool["fits"]] == ["gpu"]
 
 
 def test_a_list_and_standard_input(here: Path, nodelint: Run) -> None:
@@ -314,7 +314,7 @@ def test_daemons_take_room_from_the_types_on_which_they_run(here: Path, nodelint
     assert "general" in taking(fit_json(nodelint))
     only_some = "      nodeSelector: {karpenter.k8s.aws/instance-family: m5}"
     write(here, web + "\n---\n" + DAEMON.format(only_some, 1))
-    by_type, together = (fit_json(nodelint, "--karpenter-version", each) for each in ("1.14.1", "1.13.0"))
+    by_type, together = (fit_json(nodelint, "--karpenter-version", value) for value in ("1.14.1", "1.13.0"))
     assert "general" in taking(by_type)
     assert "general" not in taking(together)
 
@@ -325,32 +325,32 @@ def test_of_daemons_with_one_name_as_near_the_smallest_counts(
 ) -> None:
     web = pod("containers: [{name: a, resources: {requests: {cpu: 15}}}]")
     write(here, "\n---\n".join([web, *(DAEMON.format("", cpu) for cpu in cpus)]))
-    (found,) = [each for each in fit_json(nodelint)["workloads"] if each["kind"] == "Deployment"]
-    assert any(each["fits"] for each in found["pools"] if each["name"] == "general") is (cpus != ("1", "1"))
+    (found,) = [workload for workload in fit_json(nodelint)["workloads"] if workload["kind"] == "Deployment"]
+    assert any(pool["fits"] for pool in found["pools"] if pool["name"] == "general") is (cpus != ("1", "1"))
 
 
 def test_a_daemon_is_judged_beside_the_others_and_without_min_values(here: Path, nodelint: Run) -> None:
     other = DAEMON.format("", 1).replace("agent", "other")
     write(here, DAEMON.format("      nodeSelector: {node.kubernetes.io/instance-type: c5.large}", 1))
     (found,) = fit_json(nodelint)["workloads"]
-    assert [each["name"] for each in found["pools"] if each["fits"]] == ["varied"]
+    assert [pool["name"] for pool in found["pools"] if pool["fits"]] == ["varied"]
     write(
         here, DAEMON.format("      nodeSelector: {node.kubernetes.io/instance-type: c5.large}", 1) + "---\n" + other
     )
-    agent = next(each for each in fit_json(nodelint)["workloads"] if each["name"] == "agent")
-    assert {each["name"]: each["reason"] for each in agent["pools"]}["varied"] == "resources"
+    agent = next(workload for workload in fit_json(nodelint)["workloads"] if workload["name"] == "agent")
+    assert {pool["name"]: pool["reason"] for pool in agent["pools"]}["varied"] == "resources"
 
 
 def test_host_ports_that_a_daemon_has_taken(here: Path, nodelint: Run) -> None:
     ports = "hostNetwork: true\ncontainers: [{name: a, ports: [{containerPort: 9}]}]"
     write(here, pod(ports) + "\n---\n" + DAEMON.format("", "10m"))
-    web = next(each for each in fit_json(nodelint)["workloads"] if each["name"] == "web")
+    web = next(workload for workload in fit_json(nodelint)["workloads"] if workload["name"] == "web")
     assert not web["possible"]
 
 
 def taking(found: dict[str, Any]) -> list[str]:
-    web = next(each for each in found["workloads"] if each["name"] == "web")
-    return [each["name"] for each in web["pools"] if each["fits"]]
+    web = next(workload for workload in found["workloads"] if workload["name"] == "web")
+    return [pool["name"] for pool in web["pools"] if pool["fits"]]
 
 
 STORAGE = """
@@ -428,11 +428,11 @@ def test_a_pod_for_a_node_group_is_no_fault(here: Path, nodelint: Run) -> None:
 def test_suggestions_name_the_way_out_and_its_place(here: Path, nodelint: Run) -> None:
     write(here, pod("nodeSelector: {karpenter.sh/capacity_type: spot, team: ml}"))
     (found,) = fit_json(nodelint)["workloads"]
-    said = [each["message"] for each in found["suggestions"]]
-    assert any("`karpenter.sh/capacity-type`" in each for each in said), said
+    messages = [suggestion["message"] for suggestion in found["suggestions"]]
+    assert any("`karpenter.sh/capacity-type`" in value for value in messages), messages
     write(here, pod("nodeSelector: {team: ml}"))
     (found,) = fit_json(nodelint)["workloads"]
-    assert [each["message"] for each in found["suggestions"]] == [
+    assert [suggestion["message"] for suggestion in found["suggestions"]] == [
         "tolerate `nvidia.com/gpu=true:NoSchedule`, and pool `gpu` takes it"
     ] or found["suggestions"]
 
@@ -446,25 +446,25 @@ def test_without_a_pool_or_a_workload_of_that_name_the_run_ends(here: Path, node
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "reason"),
     [
         ("karpenter.sh/v1", "karpenter.sh/v1beta1", "serves: NodePool/open is karpenter.sh/v1beta1"),
         ("metadata:", "$patch: merge\nmetadata:", "NodePool/open is a part of one"),
     ],
 )
-def test_a_pool_that_is_not_looked_at_is_named(here: Path, nodelint: Run, old: str, new: str, said: str) -> None:
+def test_a_pool_that_is_not_looked_at_is_named(here: Path, nodelint: Run, old: str, new: str, reason: str) -> None:
     (here / "pool.yaml").write_text((OPEN_POOL % "a: b").replace(old, new, 1))
     (here / "web.yaml").write_text(pod(""))
     done = nodelint("fit", ".")
     assert done.returncode == 2
-    assert said in done.stderr
+    assert reason in done.stderr
 
 
 def test_words_that_a_script_replaces_make_nothing_impossible(here: Path, nodelint: Run) -> None:
-    asked = "nodeSelector: {kubernetes.io/arch: ARCH}"
-    write(here, pod(asked, "Job", name="bench-run"))
+    requested = "nodeSelector: {kubernetes.io/arch: ARCH}"
+    write(here, pod(requested, "Job", name="bench-run"))
     assert not fit_json(nodelint, code=1)["workloads"][0]["possible"]
-    write(here, pod(asked, "Job", name="bench-RUN_NUMBER"))
+    write(here, pod(requested, "Job", name="bench-RUN_NUMBER"))
     assert not fit_json(nodelint, code=0)["workloads"]
 
 
@@ -499,7 +499,7 @@ def test_a_chart_is_read_with_its_values(here: Path, nodelint: Run) -> None:
     assert not found["possible"]
     (here / "chart/values.yaml").write_text("nodeSelector: {kubernetes.io/os: linux}\ncpu: 500m\n")
     (found,) = fit_json(nodelint)["workloads"]
-    assert [each["name"] for each in found["pools"] if each["fits"]] == ["zone", "varied", "soft", "general"]
+    assert [pool["name"] for pool in found["pools"] if pool["fits"]] == ["zone", "varied", "soft", "general"]
 
 
 OPEN_POOL = """---
@@ -555,7 +555,7 @@ def test_a_pod_that_a_node_group_may_take_is_not_impossible(here: Path, nodelint
     (here / "cluster.yaml").write_text(NODE_GROUPS)
     (found,) = fit_json(nodelint, code=0)["workloads"]
     assert found["possible"]
-    assert not any(each["fits"] for each in found["pools"])
+    assert not any(pool["fits"] for pool in found["pools"])
     write(here, pod("nodeSelector: {tier: front, karpenter.sh/nodepool: none}"))
     assert not fit_json(nodelint, code=1)["workloads"][0]["possible"]
 
@@ -585,8 +585,8 @@ def test_overlays_bring_resources_and_prices_where_their_gate_is_on(here: Path, 
     (here / "overlay.yaml").write_text(fpga(capacity={"example.com/fpga": "2"}, price="0.001"))
     (here / "values.yaml").write_text(GATE % "true")
     (found,) = fit_json(nodelint, code=0)["workloads"]
-    assert [each["name"] for each in found["pools"] if each["fits"]] == ["general"]
-    cheapest = next(each["cheapest"] for each in found["pools"] if each["fits"])
+    assert [pool["name"] for pool in found["pools"] if pool["fits"]] == ["general"]
+    cheapest = next(pool["cheapest"] for pool in found["pools"] if pool["fits"])
     assert (cheapest["pricePerHour"], cheapest["allocatable"]["example.com/fpga"]) == (0.001, "2")
     # Too few for the pod, gate off, and not known.
     (here / "overlay.yaml").write_text(fpga(capacity={"example.com/fpga": "1"}))
@@ -657,12 +657,12 @@ def test_what_is_asked_once_for_alike_pods_is_what_each_is_told() -> None:
 
     texts = [pod(text, name=f"w{n}") for n, (text, _) in enumerate(TREE.values())]
     source = Source.from_text("all.yaml", "\n---\n".join([pools(), CLASSES, *texts, *texts]), PATTERN)
-    held = list(objects(source))
-    context = Context(held, Target(NEWEST))
-    resolutions = [context.resolution(each) for each in held if isinstance(each, NodePool)]
-    others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
+    contents = list(objects(source))
+    context = Context(contents, Target(NEWEST))
+    resolutions = [context.resolution(obj) for obj in contents if isinstance(obj, NodePool)]
+    others = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
     quick, slow = Tree(resolutions, others), Tree(resolutions, others)
-    told = [(quick.is_possible(each), slow.fit(each).possible) for each in quick.workloads]
-    assert len(told) == 2 * len(TREE)
-    assert all(a == b for a, b in told)
-    assert len(set(told)) == 2
+    messages = [(quick.is_possible(workload), slow.fit(workload).possible) for workload in quick.workloads]
+    assert len(messages) == 2 * len(TREE)
+    assert all(a == b for a, b in messages)
+    assert len(set(messages)) == 2

@@ -30,12 +30,12 @@ def here(tmp_path: Path) -> Path:
 
 
 def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
-    said = nodelint("check", *(args or (".",)), "--select", RULE, "--format", "json").stdout
-    return [each for each in json.loads(said)["findings"] if each["rule"] == RULE]
+    output = nodelint("check", *(args or (".",)), "--select", RULE, "--format", "json").stdout
+    return [finding for finding in json.loads(output)["findings"] if finding["rule"] == RULE]
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("expected", "is_found"),
     [
         ("nodeSelector: {team: web}", True),
         ("nodeSelector: {team: batch}", False),
@@ -53,14 +53,14 @@ def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
     ],
 )
 def test_only_what_cannot_be_and_is_meant_for_a_pool_is_told(
-    here: Path, nodelint: Run, asked: str, told: bool
+    here: Path, nodelint: Run, expected: str, is_found: bool
 ) -> None:
-    (here / "web.yaml").write_text(pod(asked))
-    assert bool(findings_of(nodelint)) == told
+    (here / "web.yaml").write_text(pod(expected))
+    assert bool(findings_of(nodelint)) == is_found
 
 
 @pytest.mark.parametrize(
-    ("asked", "severity"),
+    ("expected", "severity"),
     [
         ("nodeSelector: {team: web}", "info"),
         ("nodeSelector: {team: bach}", "warning"),
@@ -70,16 +70,16 @@ def test_only_what_cannot_be_and_is_meant_for_a_pool_is_told(
     ],
 )
 def test_what_may_be_for_nodes_of_others_is_only_mentioned(
-    here: Path, nodelint: Run, asked: str, severity: str
+    here: Path, nodelint: Run, expected: str, severity: str
 ) -> None:
-    (here / "web.yaml").write_text(pod(asked))
+    (here / "web.yaml").write_text(pod(expected))
     (finding,) = findings_of(nodelint)
     assert finding["severity"] == severity
     assert ("unless nodes of others" in finding["note"]) == (severity == "info")
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"),
+    ("expected", "meant"),
     [
         ("karpenter.sh/provisioner-name: default", "karpenter.sh/nodepool: default"),
         ("karpenter.sh/nodepool: defualt", "karpenter.sh/nodepool: default"),
@@ -92,9 +92,9 @@ def test_what_may_be_for_nodes_of_others_is_only_mentioned(
     ],
 )
 def test_a_label_or_value_that_no_node_has_is_taken_for_the_one_meant(
-    here: Path, nodelint: Run, asked: str, meant: str | None
+    here: Path, nodelint: Run, expected: str, meant: str | None
 ) -> None:
-    (here / "web.yaml").write_text(pod(f"nodeSelector:\n  {asked}"))
+    (here / "web.yaml").write_text(pod(f"nodeSelector:\n  {expected}"))
     findings = findings_of(nodelint)
     if meant is None:
         assert not findings
@@ -165,8 +165,8 @@ def test_a_pool_of_which_a_part_is_known_keeps_the_rule_silent(here: Path, nodel
 
 
 def test_a_comment_in_the_file_of_the_workload_silences_it(here: Path, nodelint: Run) -> None:
-    asked = f"nodeSelector: {{team: web}} # nodelint: ignore[{RULE}] another repository has the pool"
-    (here / "web.yaml").write_text(pod(asked))
+    requested = f"nodeSelector: {{team: web}} # nodelint: ignore[{RULE}] another repository has the pool"
+    (here / "web.yaml").write_text(pod(requested))
     assert not findings_of(nodelint)
 
 
@@ -192,7 +192,7 @@ KEY = "karpenter.sh/do-not-disrupt"
 
 
 @pytest.mark.parametrize(
-    ("own", "of_pod", "told"),
+    ("own", "of_pod", "expected"),
     [
         ("", f"{KEY}: 'true'", []),
         ("", f"{KEY}: 'false'", []),
@@ -208,18 +208,18 @@ KEY = "karpenter.sh/do-not-disrupt"
     ],
 )
 def test_annotations_of_pods_that_karpenter_does_not_read(
-    here: Path, nodelint: Run, own: str, of_pod: str, told: list[str]
+    here: Path, nodelint: Run, own: str, of_pod: str, expected: list[str]
 ) -> None:
     (here / "web.yaml").write_text(ANNOTATED % (own, of_pod))
-    said = nodelint("check", ".", "--select", "ignored-pod-annotation", "--format", "json").stdout
-    assert [each["severity"] for each in json.loads(said)["findings"]] == told
+    output = nodelint("check", ".", "--select", "ignored-pod-annotation", "--format", "json").stdout
+    assert [finding["severity"] for finding in json.loads(output)["findings"]] == expected
 
 
 def test_durations_are_read_from_1_12_on(here: Path, nodelint: Run) -> None:
     (here / "web.yaml").write_text(ANNOTATED % ("", f"{KEY}: 30m"))
     for release, count in (("1.11.2", 1), ("1.12.0", 0)):
-        said = nodelint("check", ".", "--select", "ignored-pod-annotation", "--karpenter-version", release)
-        assert said.stdout.count("durations from 1.12.0") == count
+        reported = nodelint("check", ".", "--select", "ignored-pod-annotation", "--karpenter-version", release)
+        assert reported.stdout.count("durations from 1.12.0") == count
 
 
 def test_a_label_that_no_pool_has_is_named_and_no_pool_blamed(here: Path, nodelint: Run) -> None:
@@ -248,7 +248,7 @@ REF = "podTemplateRef: {name: spare}"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "gate", "said"),
+    ("old", "new", "gate", "expected"),
     [
         ("", "", "true", []),
         ("batch}", "web}", "true", ["no NodePool takes the pods of `PodTemplate/spare`"]),
@@ -266,20 +266,20 @@ REF = "podTemplateRef: {name: spare}"
     ],
 )
 def test_capacity_buffers_that_make_no_room(
-    here: Path, nodelint: Run, old: str, new: str, gate: str, said: list[str]
+    here: Path, nodelint: Run, old: str, new: str, gate: str, expected: list[str]
 ) -> None:
     (here / "values.yaml").write_text(
         f"settings:\n  clusterName: main\n  featureGates:\n    capacityBuffer: {gate}\n"
     )
     (here / "buffer.yaml").write_text((BUFFER + TEMPLATE).replace(old, new, 1))
     done = nodelint("check", ".", "--select", "idle-capacity-buffer", "--format", "json")
-    messages = [each["message"] for each in json.loads(done.stdout)["findings"]]
-    assert len(messages) == len(said)
-    assert all(part in message for part, message in zip(said, messages, strict=True)), messages
+    messages = [finding["message"] for finding in json.loads(done.stdout)["findings"]]
+    assert len(messages) == len(expected)
+    assert all(part in message for part, message in zip(expected, messages, strict=True)), messages
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("", "", None),
         ("replicas", "replica", "`replica` is not a known field, did you mean `replicas`?"),
@@ -289,7 +289,7 @@ def test_capacity_buffers_that_make_no_room(
 )
 @pytest.mark.parametrize("given", ["file", "folder", "standard input"])
 def test_a_buffer_alone_is_judged_by_its_schema(
-    here: Path, nodelint: Run, old: str, new: str, said: str | None, given: str
+    here: Path, nodelint: Run, old: str, new: str, expected: str | None, given: str
 ) -> None:
     (here / "pools.yaml").unlink()
     text = BUFFER.replace(f"podTemplateRef: {old}", f"podTemplateRef: {new}") if old.startswith("{") else BUFFER
@@ -298,9 +298,13 @@ def test_a_buffer_alone_is_judged_by_its_schema(
     path = {"file": "buffer.yaml", "folder": ".", "standard input": "-"}[given]
     done = nodelint("check", path, "--format", "json", stdin=text if path == "-" else None)
     report = json.loads(done.stdout)
-    messages = [each["message"] for each in report["findings"]]
-    assert (done.returncode, report["summary"]["objects"]) == (1 if said else 0, 1)
-    assert [message.startswith(said or "") for message in messages] == [True] * len(messages) == [True] * bool(said)
+    messages = [finding["message"] for finding in report["findings"]]
+    assert (done.returncode, report["summary"]["objects"]) == (1 if expected else 0, 1)
+    assert (
+        [message.startswith(expected or "") for message in messages]
+        == [True] * len(messages)
+        == [True] * bool(expected)
+    )
 
 
 def test_a_misspelt_field_of_a_buffer_is_mended(here: Path, nodelint: Run) -> None:
@@ -329,7 +333,7 @@ ASKS = f"{SELECTS}\ncontainers: [{{name: a, image: a, resources: {{limits: {{%s:
 
 
 @pytest.mark.parametrize(
-    ("asked", "image", "other", "told"),
+    ("expected", "image", "other", "is_found"),
     [
         ("nvidia.com/gpu", STANDARD, False, True),
         ("cpu", STANDARD, False, False),
@@ -340,7 +344,7 @@ ASKS = f"{SELECTS}\ncontainers: [{{name: a, image: a, resources: {{limits: {{%s:
     ],
 )
 def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
-    tmp_path: Path, nodelint: Run, asked: str, image: str, other: bool, told: bool
+    tmp_path: Path, nodelint: Run, expected: str, image: str, other: bool, is_found: bool
 ) -> None:
     """`RequestedResourcesRegistered` of core's pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.1:132."""
     (tmp_path / ".git").mkdir()
@@ -349,9 +353,9 @@ def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
     if other:
         second = nodepool(*GPU_POOL, name="other", node_class="other")
         (tmp_path / "other.yaml").write_text(f"{second}---\n{nodeclass(name='other')}")
-    (tmp_path / "web.yaml").write_text(pod(ASKS % asked))
+    (tmp_path / "web.yaml").write_text(pod(ASKS % expected))
     report = json.loads(nodelint("check", ".", "--format", "json").stdout)
     found = [finding for finding in report["findings"] if finding["rule"] == "gpu-image-gap"]
     assert [finding["related"][1]["message"] for finding in found] == [
         "asks for GPUs, and no pool with a driver takes it"
-    ] * told
+    ] * is_found

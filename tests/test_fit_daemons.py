@@ -40,7 +40,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def verdicts(nodelint: Run, name: str = "web") -> dict[str, Any]:
     """What each pool makes of a workload."""
     found = json.loads(nodelint("fit", ".", "--format", "json").stdout)["workloads"]
-    return {pool["name"]: pool for each in found if each["name"] == name for pool in each["pools"]}
+    return {pool["name"]: pool for entry in found if entry["name"] == name for pool in entry["pools"]}
 
 
 def pool(name: str, *more: str) -> str:

@@ -121,11 +121,11 @@ def test_fit_and_check_say_the_same_in_each_form(tmp_path: Path, nodelint: Run, 
     (tmp_path / ".git").mkdir()
     (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
     write_files(tmp_path, form(name, team))
-    told = json.loads(nodelint("fit", ".", "--format", "json").stdout)
-    answers = {each["possible"] for each in told["workloads"] if each["name"] == "web"}
-    assert (team == "batch") in answers and not told["skipped"], told
+    answer = json.loads(nodelint("fit", ".", "--format", "json").stdout)
+    answers = {workload["possible"] for workload in answer["workloads"] if workload["name"] == "web"}
+    assert (team == "batch") in answers and not answer["skipped"], answer
     done = nodelint("check", ".", "--select", RULE, "--format", "json")
-    findings = [each for each in json.loads(done.stdout)["findings"] if each["rule"] == RULE]
+    findings = [finding for finding in json.loads(done.stdout)["findings"] if finding["rule"] == RULE]
     assert len(findings) == (team == "bach"), findings
 
 

@@ -35,10 +35,10 @@ GIB = 1 << 30
 
 def tree_of(documents: list[dict[str, Any]], release: Version) -> Tree:
     source = Source.from_text("all.yaml", yaml.safe_dump_all(documents), PATTERN)
-    held = list(objects(source))
-    context = Context(held, Target(release))
-    pools = [each for each in held if isinstance(each, NodePool)]
-    others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
+    contents = list(objects(source))
+    context = Context(contents, Target(release))
+    pools = [obj for obj in contents if isinstance(obj, NodePool)]
+    others = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
     return Tree([context.resolution(pool) for pool in pools], others)
 
 
@@ -94,7 +94,7 @@ class Model:
         mib = int(self.catalog.label(name, f"{K}instance-memory") or 0)
         mib -= 64 if self.catalog.label(name, "kubernetes.io/arch") == "arm64" else 0
         mib -= math.ceil(mib * 0.075 - 1e-9)
-        found = {each: float(billionths(amount) // 10**9) for each, amount in has.items()}
+        found = {value: float(billionths(amount) // 10**9) for value, amount in has.items()}
         found["memory"] = (mib - 100 - 255 - 11 * int(has["pods"])) * 1024.0**2
         spent, rest = 0, 1000 * cpus
         for begin, end, per_mille in ((0, 1000, 60), (1000, 2000, 10), (2000, 4000, 5)):
@@ -125,12 +125,14 @@ class Model:
         affinity = pod.get("affinity", {}).get("nodeAffinity", {})
         required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [{}])
         preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
-        preferred = [each["preference"] for each in sorted(preferred, key=lambda each: -each["weight"])]
+        preferred = [entry["preference"] for entry in sorted(preferred, key=lambda value: -value["weight"])]
         tolerated = pod.get("tolerations", [])
         found = []
         while True:
             terms = [required[0], *(preferred[:1])]
-            found.append(([each for term in terms for each in term.get("matchExpressions", [])], tolerated))
+            found.append(
+                ([expression for term in terms for expression in term.get("matchExpressions", [])], tolerated)
+            )
             if len(required) > 1:
                 required = required[1:]
             elif preferred:
@@ -144,22 +146,26 @@ class Model:
         self, pod: dict[str, Any], expressions: list[Any], tolerations: list[Any], types: list[str]
     ) -> str | None:
         for taint in self.spec["template"]["spec"].get("taints", []):
-            if not any(tolerates(each, taint) for each in tolerations):
+            if not any(tolerates(toleration, taint) for toleration in tolerations):
                 return "taint"
-        asked = Requirements.from_labels(pod.get("nodeSelector", {}))
-        for each in expressions:
-            asked.add(Requirement.parse(each["key"], each["operator"], each.get("values", ()), None, self.release))
-        if self.template.compatible(asked, self.known) is not None:
+        requested = Requirements.from_labels(pod.get("nodeSelector", {}))
+        for requirement in expressions:
+            requested.add(
+                Requirement.parse(
+                    requirement["key"], requirement["operator"], requirement.get("values", ()), None, self.release
+                )
+            )
+        if self.template.compatible(requested, self.known) is not None:
             return "requirements"
         whole = self.template.copy()
-        whole.add(*asked)
+        whole.add(*requested)
         left, flags, pairs = [], [False, False, False], set()
         for name in types:
             fits_labels = self.labels(name).intersects(whole) is None
             offered = any(self.offers(whole))
-            total = self.requests([pod, *(each for each in self.daemons if self.runs(each, name))])
+            total = self.requests([pod, *(daemon for daemon in self.daemons if self.runs(daemon, name))])
             allocatable = self.allocatable(name)
-            room = all(amount <= allocatable.get(each, 0) for each, amount in total.items())
+            room = all(amount <= allocatable.get(value, 0) for value, amount in total.items())
             room = room and min(allocatable.values()) >= 0 and (offered or self.release < Version(1, 14, 0))
             flags = [flag or new for flag, new in zip(flags, (fits_labels, room, offered), strict=True)]
             pairs.add((fits_labels, room, offered))
@@ -170,45 +176,51 @@ class Model:
             missing = [word for word, flag in zip(words, flags, strict=True) if not flag]
             only_resources = (True, True, False) not in pairs and (False, True, True) in pairs
             return missing[0] if missing else "resources" if only_resources else "requirements"
-        for each in whole:
-            least = each.min_values
-            if least is not None and len({self.catalog.label(name, each.key) for name in left} - {None}) < least:
+        for requirement in whole:
+            least = requirement.min_values
+            if (
+                least is not None
+                and len({self.catalog.label(name, requirement.key) for name in left} - {None}) < least
+            ):
                 return "minValues"
         return None
 
     def offers(self, whole: Requirements) -> list[bool]:
         pairs = product(ZONES, ("spot", "on-demand"))
         offers = (Requirements.from_labels({ZONE: zone, CT: kind}) for zone, kind in pairs)
-        return [whole.compatible(each, self.known) is None for each in offers]
+        return [whole.compatible(offer, self.known) is None for offer in offers]
 
     def runs(self, daemon: dict[str, Any], name: str) -> bool:
         for taint in self.spec["template"]["spec"].get("taints", []):
             soft = taint["effect"] == "PreferNoSchedule"
-            if not soft and not any(tolerates(each, taint) for each in daemon.get("tolerations", [])):
+            if not soft and not any(tolerates(toleration, taint) for toleration in daemon.get("tolerations", [])):
                 return False
-        asked = Requirements.from_labels(daemon.get("nodeSelector", {}))
-        if self.template.compatible(asked, self.known) is not None:
+        requested = Requirements.from_labels(daemon.get("nodeSelector", {}))
+        if self.template.compatible(requested, self.known) is not None:
             return False
-        return self.release < Version(1, 14, 0) or self.labels(name).intersects(asked) is None
+        return self.release < Version(1, 14, 0) or self.labels(name).intersects(requested) is None
 
     def requests(self, pods: list[dict[str, Any]]) -> dict[str, float]:
         total: dict[str, float] = {"pods": len(pods)}
         for pod in pods:
-            for each, amount in self.of_pod(pod).items():
-                total[each] = total.get(each, 0) + amount
+            for value, amount in self.of_pod(pod).items():
+                total[value] = total.get(value, 0) + amount
         return total
 
     def of_pod(self, pod: dict[str, Any]) -> dict[str, float]:
-        containers = [stated(each) for each in pod["containers"]]
-        inits = [(each.get("restartPolicy") == "Always", stated(each)) for each in pod.get("initContainers", [])]
+        containers = [stated(container) for container in pod["containers"]]
+        inits = [
+            (container.get("restartPolicy") == "Always", stated(container))
+            for container in pod.get("initContainers", [])
+        ]
         found = {}
-        for each in {name for asked in (*containers, *(i for _, i in inits)) for name in asked}:
-            beside = sum(asked.get(each, 0) for always, asked in inits if always)
-            peaks = [sum(asked.get(each, 0) for asked in containers) + beside]
-            for n, (_, asked) in enumerate(inits):
-                before = sum(other.get(each, 0) for stays, other in inits[:n] if stays)
-                peaks.append(before + asked.get(each, 0))
-            found[each] = max(peaks)
+        for value in {name for requested in (*containers, *(i for _, i in inits)) for name in requested}:
+            neighbours = sum(requested.get(value, 0) for always, requested in inits if always)
+            peaks = [sum(requested.get(value, 0) for requested in containers) + neighbours]
+            for n, (_, requested) in enumerate(inits):
+                before = sum(other.get(value, 0) for stays, other in inits[:n] if stays)
+                peaks.append(before + requested.get(value, 0))
+            found[value] = max(peaks)
         return found
 
 
@@ -317,9 +329,9 @@ def pods(draw: st.DrawFn, whole: bool = True) -> dict[str, Any]:
     if not whole:
         return found
     found["initContainers"] = draw(containers(0))
-    for each in found["initContainers"]:
+    for entry in found["initContainers"]:
         if draw(st.booleans()):
-            each["restartPolicy"] = "Always"
+            entry["restartPolicy"] = "Always"
     terms = st.fixed_dictionaries({"matchExpressions": st.lists(expressions(pools=False), min_size=1, max_size=2)})
     required = draw(st.lists(terms, max_size=2))
     preferred = draw(st.lists(st.fixed_dictionaries({"weight": st.integers(1, 3), "preference": terms}), max_size=2))
@@ -338,19 +350,19 @@ def pods(draw: st.DrawFn, whole: bool = True) -> dict[str, Any]:
     st.sampled_from(RELEASES),
 )
 def test_each_verdict_is_that_of_a_search_through_all_types_and_offerings(
-    pool: dict[str, Any], asked: list[dict[str, Any]], daemons: list[dict[str, Any]], release: Version
+    pool: dict[str, Any], requested: list[dict[str, Any]], daemons: list[dict[str, Any]], release: Version
 ) -> None:
     model = Model(pool, daemons, release)
     documents = [pool, CLASS]
     for n, spec in enumerate(daemons):
         template = {"spec": {"template": {"spec": spec}}}
         documents.append({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": f"d{n}"}, **template})
-    for n, spec in enumerate(asked):
+    for n, spec in enumerate(requested):
         documents.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{n}"}, "spec": spec})
     tree = tree_of(documents, release)
-    found = [tree.fit(each) for each in tree.workloads if each.kind == "Pod"]
+    found = [tree.fit(workload) for workload in tree.workloads if workload.kind == "Pod"]
     filtered = tree.pools[0].unmet is not None
-    for spec, fit in zip(asked, found, strict=True):
+    for spec, fit in zip(requested, found, strict=True):
         (verdict,) = fit.verdicts
         reason = None if verdict.refusal is None else verdict.refusal.reason
         shown = json.dumps([pool, spec, daemons, str(release), verdict.refusal and verdict.refusal.message])
@@ -361,34 +373,38 @@ def daemon_reason(model: Model, pod: dict[str, Any], types: list[str]) -> str | 
     """Why no node of some types runs a daemon beside the others; None where one does."""
     for taint in model.spec["template"]["spec"].get("taints", []):
         soft = taint["effect"] == "PreferNoSchedule"
-        if not soft and not any(tolerates(each, taint) for each in pod.get("tolerations", [])):
+        if not soft and not any(tolerates(toleration, taint) for toleration in pod.get("tolerations", [])):
             return "taint"
     affinity = pod.get("affinity", {}).get("nodeAffinity", {})
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [{}])
     met = set()
     for term in terms:
-        asked = Requirements.from_labels(pod.get("nodeSelector", {}))
-        for each in term.get("matchExpressions", []):
-            asked.add(Requirement.parse(each["key"], each["operator"], each.get("values", ()), None, model.release))
-        if model.template.compatible(asked, model.known) is None:
-            met.update(name for name in types if model.labels(name).intersects(asked) is None)
+        requested = Requirements.from_labels(pod.get("nodeSelector", {}))
+        for expression in term.get("matchExpressions", []):
+            requested.add(
+                Requirement.parse(
+                    expression["key"], expression["operator"], expression.get("values", ()), None, model.release
+                )
+            )
+        if model.template.compatible(requested, model.known) is None:
+            met.update(name for name in types if model.labels(name).intersects(requested) is None)
     if not met:
         return "requirements"
     for name in met:
-        total = model.requests([pod, *(each for each in model.daemons if model.runs(each, name))])
+        total = model.requests([pod, *(daemon for daemon in model.daemons if model.runs(daemon, name))])
         allocatable = model.allocatable(name)
-        if all(amount <= allocatable.get(each, 0) for each, amount in total.items()):
+        if all(amount <= allocatable.get(value, 0) for value, amount in total.items()):
             return None
     return "resources"
 
 
 @given(pools(), pods(), st.lists(pods(whole=False), max_size=2), st.sampled_from(RELEASES))
 def test_a_daemon_runs_where_a_search_finds_a_node_for_it(
-    pool: dict[str, Any], asked: dict[str, Any], others: list[dict[str, Any]], release: Version
+    pool: dict[str, Any], requested: dict[str, Any], others: list[dict[str, Any]], release: Version
 ) -> None:
     model = Model(pool, others, release)
     documents = [pool, CLASS]
-    for n, spec in enumerate([asked, *others]):
+    for n, spec in enumerate([requested, *others]):
         template = {"spec": {"template": {"spec": spec}}}
         documents.append({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": f"d{n}"}, **template})
     tree = tree_of(documents, release)
@@ -400,5 +416,5 @@ def test_a_daemon_runs_where_a_search_finds_a_node_for_it(
     ]
     most = model.spec.get("limits", {}).get("cpu")
     allowed = [n for n in types if most is None or int(model.catalog.label(n, f"{K}instance-cpu") or 0) <= int(most)]
-    wanted = "requirements" if not types else "limits" if not allowed else daemon_reason(model, asked, allowed)
-    assert reason == wanted, json.dumps([pool, asked, others, str(release)])
+    wanted = "requirements" if not types else "limits" if not allowed else daemon_reason(model, requested, allowed)
+    assert reason == wanted, json.dumps([pool, requested, others, str(release)])

@@ -118,7 +118,7 @@ class Maker:
         return {"matchExpressions": [self.expression(False) for _ in range(self.one([1, 1, 2]))]}
 
     def amounts(self) -> dict[str, str]:
-        found = {each: self.one(REQUESTS[each]) for each in ("cpu", "memory") if self.happens(0.5)}
+        found = {value: self.one(REQUESTS[value]) for value in ("cpu", "memory") if self.happens(0.5)}
         if self.happens(0.15):
             extra = self.one(list(REQUESTS))
             found[extra] = self.one(REQUESTS[extra])
@@ -183,7 +183,9 @@ class Maker:
                 "startupTaints": [{"key": "starting", "effect": "NoSchedule"}],
             },
         }
-        limits = {each: self.one(LIMITS[each]) for each in self.sample(list(LIMITS), 2)} if self.happens(0.4) else {}
+        limits = (
+            {value: self.one(LIMITS[value]) for value in self.sample(list(LIMITS), 2)} if self.happens(0.4) else {}
+        )
         spec = {"template": template, "limits": limits, "weight": self.random.randint(1, 3)}
         return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": spec}
 
@@ -205,8 +207,8 @@ class Maker:
             "deviceName": self.one(["/dev/xvda", "/dev/xvdb"]),
             "ebs": {"volumeSize": self.one(["2Gi", "50G"])},
         }
-        some = {"subnetSelectorTerms": [{"tags": {"a": "b"}}], "securityGroupSelectorTerms": [{"tags": {"a": "b"}}]}
-        spec = {"role": "r", "amiFamily": family, "amiSelectorTerms": [term], "kubelet": kubelet, **some}
+        sample = {"subnetSelectorTerms": [{"tags": {"a": "b"}}], "securityGroupSelectorTerms": [{"tags": {"a": "b"}}]}
+        spec = {"role": "r", "amiFamily": family, "amiSelectorTerms": [term], "kubelet": kubelet, **sample}
         spec |= self.one([{}, {}, {"blockDeviceMappings": [mapping | self.one([{}, {"rootVolume": True}])]}])
         return family, spec | self.one([{}, {}, {"instanceStorePolicy": "RAID0"}])
 
@@ -219,7 +221,7 @@ def test_each_verdict_is_that_of_a_second_scheduler(seed: int) -> None:
     family, spec = maker.node_class()
     pools = [maker.pool(f"p{n}") for n in range(2)]
     daemons = [maker.pod() for _ in range(maker.one([0, 1, 2]))]
-    asked = [maker.pod() for _ in range(4)]
+    requested = [maker.pod() for _ in range(4)]
     documents = [
         {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}, "spec": spec}
     ]
@@ -227,20 +229,20 @@ def test_each_verdict_is_that_of_a_second_scheduler(seed: int) -> None:
     for n, pod in enumerate(daemons):
         template = {"spec": {"template": {"spec": pod}}}
         documents.append({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": f"d{n}"}, **template})
-    for n, pod in enumerate(asked):
+    for n, pod in enumerate(requested):
         documents.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"w{n}"}, "spec": pod})
     source = Source.from_text("all.yaml", yaml.safe_dump_all(documents), PATTERN)
     context = Context(list(objects(source)), Target(RELEASE))
-    others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
-    tree = Tree([context.resolution(each) for each in objects(source) if isinstance(each, NodePool)], others)
+    others = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
+    tree = Tree([context.resolution(obj) for obj in objects(source) if isinstance(obj, NodePool)], others)
     catalog = Catalog.bundled().for_release(RELEASE)
     types = [NodeType(name, spec, family, catalog) for name in WORLD]
     models = {pool["metadata"]["name"]: ModelPool(pool, types, daemons) for pool in pools}
     by_rank = sorted(sorted(models, reverse=True), key=lambda name: -pools[int(name[1])]["spec"]["weight"])
     assert [pool.name for pool in tree.pools] == by_rank
-    for workload in (each for each in tree.workloads if each.kind == "Pod"):
+    for workload in (workload for workload in tree.workloads if workload.kind == "Pod"):
         for verdict in tree.fit(workload).verdicts:
-            expected = models[verdict.pool.name].take(asked[int(str(workload.name)[1:])])
+            expected = models[verdict.pool.name].take(requested[int(str(workload.name)[1:])])
             resolution = verdict.pool.resolution
             image = set(resolution.catalog.names_in(resolution.launchable)) & set(expected.types)
             found = None if verdict.refusal is None else verdict.refusal.reason
@@ -260,16 +262,18 @@ def test_explain_holds_ready_what_fit_gives_to_a_pod_that_asks_nothing(seed: int
     maker = Maker(seed)
     _, spec = maker.node_class()
     reference = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
-    asked = {"containers": [{"name": "a"}], "tolerations": [{"operator": "Exists"}]}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w"}, "spec": asked}
+    requested = {"containers": [{"name": "a"}], "tolerations": [{"operator": "Exists"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w"}, "spec": requested}
     source = Source.from_text(
         "all.yaml", yaml.safe_dump_all([reference | {"spec": spec}, maker.pool("p"), pod]), PATTERN
     )
     context = Context(list(objects(source)), Target(RELEASE))
-    others = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
-    (pool,) = (each for each in objects(source) if isinstance(each, NodePool))
+    others = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
+    (pool,) = (obj for obj in objects(source) if isinstance(obj, NodePool))
     resolution = context.resolution(pool)
-    (verdict,) = Tree([resolution], others).fit(next(each for each in others if isinstance(each, Workload))).verdicts
+    (verdict,) = (
+        Tree([resolution], others).fit(next(other for other in others if isinstance(other, Workload))).verdicts
+    )
     ready = resolution.launchable & find_ready(resolution)
     stopped = any(not least.met for least in resolution.min_values) or unmet_by_cheapest(resolution)
     names = resolution.catalog.names_in

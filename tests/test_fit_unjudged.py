@@ -31,7 +31,7 @@ HALF = (
 
 
 @pytest.mark.parametrize(
-    ("other", "asked", "decided"),
+    ("other", "message", "decided"),
     [
         ("", "nodeSelector: {team: a}", True),
         (OWN, "nodeSelector: {team: a}", False),
@@ -47,10 +47,10 @@ HALF = (
     ],
 )
 def test_a_pool_that_is_not_judged_may_take_a_pod(
-    nodelint: Run, tmp_path: Path, other: str, asked: str, decided: bool
+    nodelint: Run, tmp_path: Path, other: str, message: str, decided: bool
 ) -> None:
     pools = f"{nodepool(ARM)}---\n{nodeclass()}"
-    write_files(tmp_path, {"pools.yaml": pools, "other.yaml": other or "{}\n", "web.yaml": POD.format(asked)})
+    write_files(tmp_path, {"pools.yaml": pools, "other.yaml": other or "{}\n", "web.yaml": POD.format(message)})
     done = nodelint("fit", ".", "--format", "json")
     found = json.loads(done.stdout)
     assert [len(found["workloads"]), len(found["skipped"])] == [decided, not decided], found

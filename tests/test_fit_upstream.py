@@ -79,8 +79,8 @@ def preferred(*terms: list[dict[str, Any]]) -> dict[str, Any]:
     return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighted}}}
 
 
-def both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    affinity = {**one["affinity"]["nodeAffinity"], **other["affinity"]["nodeAffinity"]}
+def both(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    affinity = {**first["affinity"]["nodeAffinity"], **other["affinity"]["nodeAffinity"]}
     return {"affinity": {"nodeAffinity": affinity}}
 
 
@@ -98,10 +98,10 @@ def fits(manifest: dict[str, Any], pod: dict[str, Any], *others: dict[str, Any],
     workload = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w"}, "spec": template}
     source = Source.from_text("all.yaml", yaml.safe_dump_all([NODE_CLASS, manifest, workload, *others]), PATTERN)
     context = Context(list(objects(source)), Target(RELEASE))
-    cluster = [each for each in objects(source, more=True) if isinstance(each, ClusterObject)]
-    resolutions = [context.resolution(each) for each in objects(source) if isinstance(each, NodePool)]
+    cluster = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
+    resolutions = [context.resolution(obj) for obj in objects(source) if isinstance(obj, NodePool)]
     tree = Tree(resolutions, cluster, policies=lambda _: Policies(**policies))
-    return tree.fit(next(each for each in tree.workloads if each.name == "w"))
+    return tree.fit(next(workload for workload in tree.workloads if workload.name == "w"))
 
 
 ZONE, ARCH, OS, CAPACITY = (

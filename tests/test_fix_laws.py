@@ -85,16 +85,16 @@ def _pinned(pool: NodePool, context: Context) -> bool:
     node_class, spec = context.node_class(pool), pool.node.find("spec", "template", "spec")
     terms = node_class.ami_terms if node_class is not None else ()
     budgets = pool.node.find("spec", "disruption", "budgets")
-    held = budgets is not None and any(each.get("schedule") is None for each in budgets.items)
+    contents = budgets is not None and any(item.get("schedule") is None for item in budgets.items)
     never = spec is not None and (at := spec.get("expireAfter")) is not None and at.value == "Never"
-    return (bool(terms) and all(term.id for term in terms)) or (never and held)
+    return (bool(terms) and all(term.id for term in terms)) or (never and contents)
 
 
 def _too_small(pool: NodePool, context: Context) -> bool:
     resolution = context.resolution(pool)
 
     def fits(name: str) -> bool:
-        has = [(resolution.capacity.amount(each.resource, name), each.amount) for each in resolve.limits(pool)]
+        has = [(resolution.capacity.amount(limit.resource, name), limit.amount) for limit in resolve.limits(pool)]
         return all(own is None or most is None or own <= most for own, most in has)
 
     return bool(resolution.candidates) and not any(map(fits, context.catalog.names_in(resolution.candidates)))
@@ -104,7 +104,7 @@ CAUSES: dict[str, Cause] = {
     "undiscovered-memory": lambda pool, context: bool(context.resolution(pool).ambiguous),
     "gpu-image-gap": lambda pool, context: any(g.kind == "variant" for g in context.resolution(pool).unlaunchable),
     "image-arch-mismatch": lambda pool, context: any(g.kind == "arch" for g in context.resolution(pool).unlaunchable),
-    "too-few-values": lambda pool, context: not all(each.met for each in context.resolution(pool).min_values),
+    "too-few-values": lambda pool, context: not all(value.met for value in context.resolution(pool).min_values),
     "no-instance-type": lambda pool, context: not context.resolution(pool).candidates,
     "unknown-value": lambda pool, context: any(
         line.operator == "In" and "," in value for line in context.resolution(pool).lines for value in line.values
@@ -170,9 +170,9 @@ OTHER = OLD.replace("name: default", "name: other")
 def test_no_object_is_made_twice(files: dict[str, str], made: int) -> None:
     sources = [Source.from_text(path, text) for path, text in files.items()]
     done = fix(sources, LintRequest(Target(NEWEST), RULES), unsafe=True)
-    classes = [each for source in done.sources for each in objects(source) if isinstance(each, EC2NodeClass)]
+    classes = [obj for source in done.sources for obj in objects(source) if isinstance(obj, EC2NodeClass)]
     assert len(classes) == made
-    folders = Counter((each.source.path.rpartition("/")[0], each.name) for each in classes)
+    folders = Counter((node_class.source.path.rpartition("/")[0], node_class.name) for node_class in classes)
     assert set(folders.values()) == {1}
 
 

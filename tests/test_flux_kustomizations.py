@@ -59,7 +59,7 @@ def repository(family: str = "m5", capacity: str = "spot", path: str = "./infra"
 
 def findings(nodelint: Run, *args: str) -> list[tuple[str, str, int]]:
     found = json.loads(nodelint("check", ".", "--format", "json", *args).stdout)["findings"]
-    return [(each["rule"], each["path"], each["start"]["line"]) for each in found]
+    return [(finding["rule"], finding["path"], finding["start"]["line"]) for finding in found]
 
 
 @pytest.mark.parametrize("overlay", [False, True])
@@ -194,7 +194,7 @@ def test_kustomize_prints_a_variable_without_its_quotes(tmp_path: Path, nodelint
     files["infra/karpenter/pool.yaml"] = POOL.replace("instance-family", "instance-cpu")
     files["clusters/prod/settings.yaml"] = SETTINGS.replace("FAMILY", '"4"')
     write(tmp_path, files)
-    assert ("invalid-field", "infra/karpenter/pool.yaml") in {each[:2] for each in findings(nodelint)}
+    assert ("invalid-field", "infra/karpenter/pool.yaml") in {finding[:2] for finding in findings(nodelint)}
 
 
 def test_a_file_without_variables_belongs_to_what_is_filled_in(tmp_path: Path, nodelint: Run) -> None:

@@ -39,7 +39,7 @@ def left(nodelint: Run, tmp_path: Path) -> Callable[..., set[str]]:
         done = nodelint("explain", "--karpenter-version", karpenter, "--format", "json", "pool.yaml")
         assert done.returncode == 0, done.stderr
         (pool,) = json.loads(done.stdout)["nodePools"]
-        return {each["name"] for each in pool["instanceTypes"]}
+        return {instance_type["name"] for instance_type in pool["instanceTypes"]}
 
     return explained
 

@@ -434,22 +434,22 @@ def test_instance_types_come_from_the_page_and_the_tables(follow: Follow, projec
 
 
 def test_what_a_person_must_do_and_read_is_printed(follow: Follow) -> None:
-    told = follow("v1.1.0").stdout
-    assert "label_words.json: say what karpenter.k8s.aws/sandbox means" in told
-    assert "EC2NodeClass spec.terms: new; by hand: a description" in told
-    assert "the rule of spec.terms[]: has(self.id)" in told
-    assert "hashes.json: fields: EC2NodeClass spec.count: hashed -> ignored" in told
-    assert "settings.json: say what the gate B turns on" in told
-    assert "support.json: say until when 1.1 is supported" in told
-    assert "hashes.json: versions: EC2NodeClass: v3 -> v4" in told
-    assert "feat!: balance (#7)" in told
-    assert "feat: gates" in told
+    output = follow("v1.1.0").stdout
+    assert "label_words.json: say what karpenter.k8s.aws/sandbox means" in output
+    assert "EC2NodeClass spec.terms: new; by hand: a description" in output
+    assert "the rule of spec.terms[]: has(self.id)" in output
+    assert "hashes.json: fields: EC2NodeClass spec.count: hashed -> ignored" in output
+    assert "settings.json: say what the gate B turns on" in output
+    assert "support.json: say until when 1.1 is supported" in output
+    assert "hashes.json: versions: EC2NodeClass: v3 -> v4" in output
+    assert "feat!: balance (#7)" in output
+    assert "feat: gates" in output
     for number in (8, 9, 11, 12):
-        assert f"(#{number})" in told
-    assert "(#10)" not in told and "docs: nothing" not in told and "chore: a default" not in told
-    assert "images     pkg/providers/amifamily/al2023.go  +1 -1" in told
-    assert "the image is of no use here" in told
-    assert "an old message" not in told
+        assert f"(#{number})" in output
+    assert "(#10)" not in output and "docs: nothing" not in output and "chore: a default" not in output
+    assert "images     pkg/providers/amifamily/al2023.go  +1 -1" in output
+    assert "the image is of no use here" in output
+    assert "an old message" not in output
 
 
 def test_a_second_run_changes_nothing(follow: Follow, project: Path) -> None:
@@ -508,12 +508,12 @@ def test_what_was_pending_becomes_the_releases(tmp_path: Path, follow: Follow, p
 
 
 @pytest.mark.parametrize(
-    ("old", "to", "told"),
+    ("old", "to", "message"),
     [("v9.9.9", "v1.1.0", "no release tag v9.9.9"), ("v1.0.1", "nowhere", "git rev-parse --verify nowhere")],
 )
-def test_a_revision_that_is_not_there_is_said(follow: Follow, project: Path, old: str, to: str, told: str) -> None:
+def test_a_revision_that_is_not_there_is_said(follow: Follow, project: Path, old: str, to: str, message: str) -> None:
     before = {path: path.read_bytes() for path in project.rglob("*.json")}
     done = follow(to, old)
     assert done.returncode == 2
-    assert told in done.stderr and "Traceback" not in done.stderr
+    assert message in done.stderr and "Traceback" not in done.stderr
     assert before == {path: path.read_bytes() for path in project.rglob("*.json")}

@@ -140,9 +140,9 @@ def _folded(value: Any, indent: str = "", key: str = "") -> str:
         return whole
     more = indent + " "
     if isinstance(value, dict):
-        parts = [_folded(each, more, f"{json.dumps(name)}: ") for name, each in value.items()]
+        parts = [_folded(value, more, f"{json.dumps(name)}: ") for name, value in value.items()]
     else:
-        parts = [_folded(each, more) for each in value]
+        parts = [_folded(value, more) for value in value]
     begin, end = "{}" if isinstance(value, dict) else "[]"
     return "\n".join([f"{indent}{key}{begin}", ",\n".join(parts), f"{indent}{end}"])
 
@@ -221,8 +221,8 @@ def test_sarif_is_what_the_standard_asks_for(report: Report, run: Run, empty: Re
     schema = json.loads(Path(path).read_text(encoding="utf-8"))
     validator = validator_for(schema)(schema)
     hostile = _result(report, HOSTILE, "a b\udcff.yaml")
-    for each, around in ((report, run), (empty, Run(0)), (hostile, Run(1))):
-        assert [e.message for e in validator.iter_errors(json.loads(sarif.render(each, around)))] == []
+    for entry, around in ((report, run), (empty, Run(0)), (hostile, Run(1))):
+        assert [e.message for e in validator.iter_errors(json.loads(sarif.render(entry, around)))] == []
 
 
 def test_links_lead_to_the_projects_address_where_there_is_one(
@@ -248,17 +248,17 @@ def test_sarif_names_its_rules_and_places(report: Report, run: Run) -> None:
         assert 0 < len(rule["fullDescription"]["text"]) <= 1000 and "yaml bad" in rule["help"]["markdown"]
     marks = [result["partialFingerprints"]["nodelint/v1"] for result in results]
     assert marks == fingerprints(report.results) and len(set(marks)) == len(marks)
-    for said, result in zip(results, report.results, strict=True):
-        assert driver["rules"][said["ruleIndex"]]["id"] == said["ruleId"] == result.rule.name
-        place = said["locations"][0]["physicalLocation"]
+    for expected, result in zip(results, report.results, strict=True):
+        assert driver["rules"][expected["ruleIndex"]]["id"] == expected["ruleId"] == result.rule.name
+        place = expected["locations"][0]["physicalLocation"]
         assert unquote(place["artifactLocation"]["uri"]) == result.span.source.path.replace("-", "stdin", 1)
         assert place["artifactLocation"]["uri"].isascii() and place["artifactLocation"]["uriBaseId"] == "%SRCROOT%"
         text = _characters(result.span.source)
         start, end = (_offset(text, place["region"], side) for side in ("start", "end"))
         assert text[start:end] == result.span.source.text[result.span.start : result.span.end]
-        related = [place["message"]["text"] for place in said.get("relatedLocations", [])]
+        related = [place["message"]["text"] for place in expected.get("relatedLocations", [])]
         assert related == [also.message for also in result.finding.also]
-        assert ("fixes" in said) == result.fixable
+        assert ("fixes" in expected) == result.fixable
     assert {
         tuple(r["locations"][0]["logicalLocations"][0].values())
         for r in results
@@ -279,18 +279,18 @@ def _offset(text: str, region: dict[str, int], side: str) -> int:
 def test_a_fix_taken_from_sarif_is_the_fix(report: Report, run: Run, by: str) -> None:
     results = json.loads(sarif.render(report, run))["runs"][0]["results"]
     fixable = 0
-    for said, result in zip(results, report.results, strict=True):
+    for expected, result in zip(results, report.results, strict=True):
         offered = [edits for edits in (result.finding.edits, *(s.edits for s in result.finding.suggestions)) if edits]
-        changes = [c for fix in said.get("fixes", []) for c in fix["artifactChanges"]]
+        changes = [c for fix in expected.get("fixes", []) for c in fix["artifactChanges"]]
         for change, edits in zip(changes, offered, strict=True):
             fixable += 1
             before = text = _characters(result.span.source)
-            for one in reversed(change["replacements"]):
-                region = one["deletedRegion"]
+            for replacement in reversed(change["replacements"]):
+                region = replacement["deletedRegion"]
                 start, end = region["charOffset"], region["charOffset"] + region["charLength"]
                 if by == "line":
                     start, end = _offset(before, region, "start"), _offset(before, region, "end")
-                text = text[:start] + one.get("insertedContent", {"text": ""})["text"] + text[end:]
+                text = text[:start] + replacement.get("insertedContent", {"text": ""})["text"] + text[end:]
             assert text == apply(result.span.source.text, edits).removeprefix("\ufeff")
     assert fixable >= 5
 
@@ -353,15 +353,15 @@ def _commands(text: str) -> list[tuple[str, dict[str, str], str]]:
 
 def test_github_reads_every_command_back(report: Report, run: Run) -> None:
     commands = _commands(github.render(report, run))
-    said = [(level, properties.get("file"), data.partition("\n")[0]) for level, properties, data in commands]
+    messages = [(level, properties.get("file"), data.partition("\n")[0]) for level, properties, data in commands]
     levels = {"error": "error", "warning": "warning", "info": "notice"}
     results = [r for severity in SEVERITIES for r in report.results if r.severity == severity]
-    assert said[:3] == [
+    assert messages[:3] == [
         ("error", "clusters/sécret.yaml", "not read: permission denied"),
         ("error", "/etc/pools.yaml", "not read: no such file or directory"),
         ("error", None, "internal error, please report it: some-rule on NodePool/x: KeyError: 'a'"),
     ]
-    for (level, file, message), (_, properties, _), result in zip(said[3:], commands[3:], results, strict=True):
+    for (level, file, message), (_, properties, _), result in zip(messages[3:], commands[3:], results, strict=True):
         at = result.span.source.position(result.span.start)
         assert level == levels[result.severity] and result.finding.message in message
         if result.span.source.path == "-":
@@ -488,8 +488,8 @@ def test_markdown_tells_one_cause_once_with_its_places(
     for name in "abcdefg":
         pool = 'apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {weight: "1"}\n'
         (tmp_path / f"{name}-pool.yaml").write_text(pool, "utf-8")
-    said = nodelint("check", "--format", "markdown", "--select", "invalid-field").stdout
-    rows = [line for line in said.splitlines() if line.startswith("| error")]
+    output = nodelint("check", "--format", "markdown", "--select", "invalid-field").stdout
+    rows = [line for line in output.splitlines() if line.startswith("| error")]
     [row] = [row for row in rows if "`weight` must be" in row]
     assert row.count(".yaml:4`") == 5 and "<br>… and 2 more files |" in row and "(in 7 objects of 7 files)" in row
-    assert said.count("<details>") == 1 and "the same in 6 more places" in said
+    assert output.count("<details>") == 1 and "the same in 6 more places" in output

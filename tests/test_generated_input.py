@@ -300,9 +300,9 @@ def _hold(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None
     assert again.sources[0].text == new.text
     assert not again.applied
     summary_text(fixed.report, 1, None, True, fixed.applied, fixed.refused, True)
-    held = list(objects(source))
-    context = Context(held, aim)
-    pools = [o for o in held if isinstance(o, NodePool) and served(o, aim.karpenter)]
+    contents = list(objects(source))
+    context = Context(contents, aim)
+    pools = [o for o in contents if isinstance(o, NodePool) and served(o, aim.karpenter)]
     resolutions = [context.resolution(pool) for pool in pools]
     explain.explain_text(resolutions)
     json.dumps(explain.explain_json(resolutions))

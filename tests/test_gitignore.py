@@ -66,7 +66,7 @@ patterns = st.builds(
 lines = st.lists(patterns | st.sampled_from(["", "# a", "\\#a", "!", "/", "\\!a", "a\\", "[a"]), max_size=5)
 ignore_files = st.dictionaries(
     st.sampled_from([".gitignore", "a/.gitignore", "a/b/.gitignore", "build/.gitignore", ".git/info/exclude"]),
-    lines.map(lambda some: "".join(f"{line}\n" for line in some)),
+    lines.map(lambda names: "".join(f"{line}\n" for line in names)),
     max_size=3,
 )
 
@@ -77,8 +77,8 @@ ignore_files = st.dictionaries(
 @example({"a/b.yaml", "b.yaml"}, {".gitignore": "/b.yaml\r\n", "a/.gitignore": "!b.yaml\n"})
 def test_what_is_read_is_what_git_does_not_ignore(repository: Path, files: set[str], ignored: Tree) -> None:
     taken = lay(repository, files, ignored)
-    said = git(repository, "check-ignore", "--no-index", "-z", "--stdin", sent="\0".join(taken)).split("\0")
-    assert sorted(read(repository)) == sorted(set(taken) - set(said))
+    messages = git(repository, "check-ignore", "--no-index", "-z", "--stdin", sent="\0".join(taken)).split("\0")
+    assert sorted(read(repository)) == sorted(set(taken) - set(messages))
 
 
 def lay(repository: Path, files: set[str], ignored: Tree) -> list[str]:
@@ -88,7 +88,7 @@ def lay(repository: Path, files: set[str], ignored: Tree) -> list[str]:
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     (repository / ".git" / "info" / "exclude").write_text("", encoding="utf-8")
     folders = {path.rpartition("/")[0] for path in files}
-    tree = [path for path in sorted(files) if not any(f"{each}/".startswith(f"{path}/") for each in folders)]
+    tree = [path for path in sorted(files) if not any(f"{folder}/".startswith(f"{path}/") for folder in folders)]
     taken = [path for path in tree if path.endswith(".yaml")]
     write_tree(repository, dict.fromkeys(taken, POOL))
     folders = {folder for path in taken for folder in map(str, Path(path).parents)}
@@ -186,8 +186,8 @@ def test_what_is_read_beside_is_not_what_git_ignores(repository: Path, monkeypat
 
 def test_the_flag_and_the_setting(repository: Path, nodelint: Run) -> None:
     write_tree(repository, {".gitignore": "out\n", "out/a.yaml": POOL, "b.yaml": "respect-gitignore: false\n"})
-    said = "Nothing to check: no NodePool or EC2NodeClass in 1 file.\n"
-    assert nodelint("check", cwd=repository).stdout == said
+    message = "Nothing to check: no NodePool or EC2NodeClass in 1 file.\n"
+    assert nodelint("check", cwd=repository).stdout == message
     for flags in (["--no-ignore"], ["--config", "b.yaml"]):
         assert "out/a.yaml" in nodelint("check", *flags, cwd=repository).stdout
 
@@ -239,7 +239,7 @@ def test_patterns_match_what_git_says(repository: Path, pattern: str, tried: set
 
     write_tree(repository, {".gitignore": pattern + "\n"})
     level = gitignore._level(str(repository / ".gitignore"), "")
-    names = sorted("/".join(each) for each in tried)
+    names = sorted("/".join(value) for value in tried)
     sent = "".join(f"{name}\0" for name in names)
     fields = git(repository, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", sent=sent).split("\0")
     by_git = {fields[n + 3]: fields[n + 2] != "" and fields[n + 2][0] != "!" for n in range(0, len(fields) - 3, 4)}

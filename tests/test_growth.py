@@ -306,9 +306,9 @@ def test_pools_whose_pods_may_use_each_other(key: str, own: str, others: str) ->
         text = "---\n".join(pool(f"key: {key}, operator: In, values: [{own}]", n=n) for n in range(size))
         context = Context([*objects(Source.from_text("pool.yaml", text))], TARGET)
         pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
-        for each in pools:
-            context.resolution(each)
-        return lambda: [[*context.interchangeable_pools(each, others)] for each in pools]
+        for entry in pools:
+            context.resolution(entry)
+        return lambda: [[*context.interchangeable_pools(pool, others)] for pool in pools]
 
     assert growth(make, 20) < 1.2
 
@@ -611,11 +611,11 @@ def test_an_edit_asks_no_other_object_for_its_words(rules: dict[str, Rule], monk
     sources = [Source.from_text(f"p{n}.yaml", pool(n=n)) for n in range(9)]
     request, memory = LintRequest(TARGET, rules), ResultCaches()
     lint(sources, request, memory=memory)
-    asked: list[object] = []
-    monkeypatch.setattr(judging, "held_words", lambda obj, words: asked.append(obj) or held_words(obj, words))
+    requested: list[object] = []
+    monkeypatch.setattr(judging, "held_words", lambda obj, words: requested.append(obj) or held_words(obj, words))
     sources[4] = Source.from_text("p4.yaml", pool(n="other"))
     lint(sources, request, memory=memory)
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -623,15 +623,15 @@ def test_the_prices_of_a_pool_are_worked_out_once(monkeypatch: pytest.MonkeyPatc
     assert isinstance(its_pool, NodePool)
     resolution = Context([its_pool], TARGET).resolution(its_pool)
     twin = resolution.with_overlays((), {resolution.catalog.names_in(resolution.candidates)[0]: ("0.00001",)}, {}, ())
-    asked = []
+    requested = []
     price_in = Resolution.price_in
     monkeypatch.setattr(
-        Resolution, "price_in", lambda self, name, region: asked.append(name) or price_in(self, name, region)
+        Resolution, "price_in", lambda self, name, region: requested.append(name) or price_in(self, name, region)
     )
     for _ in range(10):
         assert len(resolution.cheapest(5)) >= 5
         assert len(twin.cheapest(1)) == 1, "an overlay changes what is cheapest"
-    assert len(asked) <= len(twin.catalog.names)
+    assert len(requested) <= len(twin.catalog.names)
     prices = {name: price for price, name in twin.list_prices(twin.candidates)}
     assert prices == {name: price_in(twin, name, "us-east-1") for name in twin.catalog.names_in(twin.candidates)}
 
@@ -650,15 +650,15 @@ def test_the_cheapest_type_is_found_without_a_look_at_all_prices(monkeypatch: py
         looks += 1
         return meet(left, right)
 
-    for each in (resolution, twin, resolution):
-        assert each.cheapest_type(each.catalog.types_of([])) is None
+    for entry in (resolution, twin, resolution):
+        assert entry.cheapest_type(entry.catalog.types_of([])) is None
         for start in range(0, len(names), 90):
-            types = each.catalog.types_of(names[start : start + 60])
-            priced = [(price, name) for price, name in each.list_prices(types) if price is not None]
+            types = entry.catalog.types_of(names[start : start + 60])
+            priced = [(price, name) for price, name in entry.list_prices(types) if price is not None]
             looks = 0
             with monkeypatch.context() as patched:
                 patched.setattr(TypeSet, "__and__", count)
-                assert each.cheapest_type(types) == min(priced, default=None)
+                assert entry.cheapest_type(types) == min(priced, default=None)
             assert looks < 90
 
 
@@ -674,13 +674,14 @@ def test_requests_are_not_held_against_each_type(monkeypatch: pytest.MonkeyPatch
     ]  # fmt: skip
     fewer = view.types_of(view.names_in(types)[::3])
     expected = [
-        view.types_of(name for name in view.names_in(types) if sizes.of_type(name).holds(asked)) for asked in requests
+        view.types_of(name for name in view.names_in(types) if sizes.of_type(name).holds(request))
+        for request in requests
     ]
     assert len({len(found) for found in expected}) > 3
-    assert [sizes.holding(asked, fewer) for asked in requests] == [found & fewer for found in expected]
-    assert [sizes.holding(asked, types) for asked in requests] == expected
+    assert [sizes.holding(request, fewer) for request in requests] == [found & fewer for found in expected]
+    assert [sizes.holding(request, types) for request in requests] == expected
     monkeypatch.setattr(NodeSizes, "of_type", None)
-    assert [sizes.holding(asked, fewer) for asked in requests] == [found & fewer for found in expected]
+    assert [sizes.holding(request, fewer) for request in requests] == [found & fewer for found in expected]
 
 
 ROOT_MODULE = """\

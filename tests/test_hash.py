@@ -60,9 +60,9 @@ def test_upstreams_fixed_values(tag: str, cases: dict[str, Any]) -> None:
 
 def test_upstreams_values_are_those_of_every_release() -> None:
     """Of every release whose own tests could be read."""
-    told = {tag for cases in UPSTREAM["sets"] for tag in cases["tags"]}
+    messages = {tag for cases in UPSTREAM["sets"] for tag in cases["tags"]}
     unread = {"1.9.3", "1.14.2", "1.14.3", "1.15.0", "1.15.1"}
-    assert {str(release) for release in RELEASES} - unread <= told
+    assert {str(release) for release in RELEASES} - unread <= messages
 
 
 REF = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: %s}"
@@ -120,7 +120,7 @@ P, C = pool, node_class
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("left", "other"),
     [
         (P(), P("expireAfter: 720h")),
         (P(), P("expireAfter: 43200m")),
@@ -150,12 +150,12 @@ P, C = pool, node_class
         (C("ipPrefixCount: 1"), C()),
     ],
 )
-def test_what_does_not_count(one: str, other: str) -> None:
-    assert value(one) == value(other)
+def test_what_does_not_count(left: str, other: str) -> None:
+    assert value(left) == value(other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("left", "other"),
     [
         (P(), P("taints: []")),
         (P(), P("startupTaints: []")),
@@ -176,8 +176,8 @@ def test_what_does_not_count(one: str, other: str) -> None:
         (C(), C("metadataOptions: {httpPutResponseHopLimit: 2}")),
     ],
 )
-def test_what_counts(one: str, other: str) -> None:
-    assert value(one) != value(other)
+def test_what_counts(left: str, other: str) -> None:
+    assert value(left) != value(other)
 
 
 @pytest.mark.parametrize(
@@ -218,9 +218,9 @@ def test_the_order_of_a_list_never_counts(taints: list[dict[str, str]], chance: 
 
 
 @given(st.dictionaries(NAMES, NAMES), st.dictionaries(NAMES, NAMES))
-def test_tags_hash_alike_only_where_they_are_the_same(one: dict[str, str], other: dict[str, str]) -> None:
-    hashes = [value(node_class(f"tags: {json.dumps(tags)}")) for tags in (one, other)]
-    assert (hashes[0] == hashes[1]) is (one == other)
+def test_tags_hash_alike_only_where_they_are_the_same(left: dict[str, str], other: dict[str, str]) -> None:
+    hashes = [value(node_class(f"tags: {json.dumps(tags)}")) for tags in (left, other)]
+    assert (hashes[0] == hashes[1]) is (left == other)
 
 
 @given(st.integers(1, 4000), st.integers(0, 3))
@@ -320,7 +320,7 @@ def test_a_field_whose_place_in_the_hash_is_not_known_has_no_hash(enclaves: dict
     with pytest.raises(Unhashable, match=r"spec\.enclaveOptions: it counts in the hash of Karpenter 1\.15\.1"):
         hash_stored("EC2NodeClass", stored, Version(1, 15, 1))
     without = {"spec": {"role": "nodes"}}
-    older = [hash_stored("EC2NodeClass", each, Version(1, 14, 3)).value for each in (stored, without)]
+    older = [hash_stored("EC2NodeClass", value, Version(1, 14, 3)).value for value in (stored, without)]
     assert older[0] == older[1]
 
 
@@ -330,10 +330,10 @@ def test_the_command_prints_each_object(nodelint: Run, tmp_path: Path, snapshot:
     done = nodelint("hash", "--karpenter-version", "1.0.8")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == snapshot
-    told = json.loads(nodelint("hash", "--format", "json").stdout)
+    report = json.loads(nodelint("hash", "--format", "json").stdout)
     schema = json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(schema).validate(told)
-    assert told == snapshot
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert report == snapshot
 
 
 def test_a_document_that_cannot_be_read_is_named_and_the_others_are_hashed(nodelint: Run, tmp_path: Path) -> None:
@@ -455,8 +455,8 @@ def test_live_gives_the_part_of_the_hash_that_is_the_clusters_own(nodelint: Run,
     put(tmp_path, node_class(), "class.yaml")
     put(tmp_path, live(str(NEWEST), "LS0t"), "cluster.json")
     done = nodelint("hash", "class.yaml", "--live", "cluster.json", "--format", "json")
-    (told,) = json.loads(done.stdout)["objects"]
-    assert {each["state"] for each in told["nodeClaims"]} == {"same"}
+    (report,) = json.loads(done.stdout)["objects"]
+    assert {claim["state"] for claim in report["nodeClaims"]} == {"same"}
     assert done.returncode == 0
 
 
@@ -502,16 +502,16 @@ def test_each_object_is_hashed_for_the_release_of_its_folder(nodelint: Run, tmp_
         put(tmp_path, CLASS, f"{name}/class.yaml")
         chart = f"apiVersion: v2\nname: x\ndependencies:\n- {{name: karpenter, version: {release}}}\n"
         put(tmp_path, chart, f"{name}/Chart.yaml")
-    told = json.loads(nodelint("hash", "--format", "json").stdout)
-    jsonschema.validate(told, json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8")))
+    report = json.loads(nodelint("hash", "--format", "json").stdout)
+    jsonschema.validate(report, json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8")))
     alone = {
         release: json.loads(nodelint("hash", "--format", "json", "--karpenter-version", release).stdout)["objects"][0]
         for release in ("1.0.8", "1.14.1")
     }
-    assert [each["karpenter"] for each in told["objects"]] == ["1.0.8", "1.14.1"]
+    assert [obj["karpenter"] for obj in report["objects"]] == ["1.0.8", "1.14.1"]
     same = ("hash", "hashVersion", "kubeletHash")
-    for each in told["objects"]:
-        assert {key: each.get(key) for key in same} == {key: alone[each["karpenter"]].get(key) for key in same}
+    for entry in report["objects"]:
+        assert {key: entry.get(key) for key in same} == {key: alone[entry["karpenter"]].get(key) for key in same}
     text = nodelint("hash").stdout
     assert text.endswith(
         "\n\nKarpenter 1.0.8, as dev/Chart.yaml:4 states it\nKarpenter 1.14.1, as prod/Chart.yaml:4 states it\n"

@@ -80,7 +80,7 @@ def test_values_of_a_chart_that_is_elsewhere(nodelint: Run, tmp_path: Path, snap
 @pytest.mark.parametrize("name", FILES)
 def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(FILES[name])
-    said = nodelint("check", "--profile", "strict", "--format", "concise", ".", cwd=tmp_path).stdout
+    output = nodelint("check", "--profile", "strict", "--format", "concise", ".", cwd=tmp_path).stdout
     rules = [
         "value-of-another-key",
         "no-instance-type",
@@ -89,8 +89,8 @@ def test_wherever_values_stand_the_same_is_said_and_mended(nodelint: Run, tmp_pa
         "unencrypted-volume",
         "one-zone",
     ]
-    assert [rule in said for rule in rules] == [True] * len(rules), said
-    assert [line.startswith(f"{name}:") for line in said.splitlines()].count(True) == len(rules)
+    assert [rule in output for rule in rules] == [True] * len(rules), output
+    assert [line.startswith(f"{name}:") for line in output.splitlines()].count(True) == len(rules)
     nodelint("check", "--fix", ".", cwd=tmp_path)
     after = (tmp_path / name).read_text()
     assert after == FILES[name].replace("instance-category", "instance-family")
@@ -137,9 +137,9 @@ spec:
     select = ("--select", "old-generations", "--format", "concise", ".")
     assert "old-generations" in nodelint("check", *select, cwd=tmp_path).stdout
     (tmp_path / "templates" / "pool.yaml").write_text(template)
-    said = nodelint("check", *select, cwd=tmp_path).stdout
-    assert "old-generations" not in said
-    assert "1 object " in said
+    output = nodelint("check", *select, cwd=tmp_path).stdout
+    assert "old-generations" not in output
+    assert "1 object " in output
 
 
 CHART_OF_BLUEPRINTS = """\
@@ -163,17 +163,17 @@ def _check_output(nodelint: Run, folder: Path, text: str, *options: str) -> str:
 
 def test_a_policy_of_disks_is_held_against_the_pool_beside_it(nodelint: Run, tmp_path: Path) -> None:
     only = ("--select", "instance-store-without-disks")
-    said = _check_output(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4), *only)
-    assert "`RAID0` has no effect: none of the" in said
-    said = _check_output(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5d"), 4), *only)
-    assert "RAID0" not in said
+    output = _check_output(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5"), 4), *only)
+    assert "`RAID0` has no effect: none of the" in output
+    output = _check_output(nodelint, tmp_path, indented(CHART_OF_BLUEPRINTS.replace("FAMILY", "m5d"), 4), *only)
+    assert "RAID0" not in output
     other = CHART_OF_BLUEPRINTS.replace("FAMILY", "m5") + "other:\n" + CHART_OF_BLUEPRINTS.partition("nodePool:\n")[2]
-    said = _check_output(nodelint, tmp_path, indented(other.replace("FAMILY", "m5d"), 4), *only)
-    assert "RAID0" not in said, "either pool may be the one of the class"
+    output = _check_output(nodelint, tmp_path, indented(other.replace("FAMILY", "m5d"), 4), *only)
+    assert "RAID0" not in output, "either pool may be the one of the class"
 
 
 @pytest.mark.parametrize(
-    ("family", "limits", "said"),
+    ("family", "limits", "expected"),
     [
         ("g5", "{cpu: 1000}", True),
         ("g5", "{cpu: 1000, nvidia.com/gpu: 8}", False),
@@ -182,10 +182,10 @@ def test_a_policy_of_disks_is_held_against_the_pool_beside_it(nodelint: Run, tmp
         ("m5", "{cpu: 1000}", False),
     ],
 )
-def test_limits_that_count_no_gpus(nodelint: Run, tmp_path: Path, family: str, limits: str, said: bool) -> None:
+def test_limits_that_count_no_gpus(nodelint: Run, tmp_path: Path, family: str, limits: str, expected: bool) -> None:
     text = CHART_OF_BLUEPRINTS.replace("FAMILY", family).replace("{cpu: 1000}", limits)
     found = _check_output(nodelint, tmp_path, indented(text, 4), "--select", "no-limits")
-    assert ("info[no-limits]: the limits do not count GPUs" in found) is said, found
+    assert ("info[no-limits]: the limits do not count GPUs" in found) is expected, found
 
 
 @pytest.mark.parametrize(
@@ -242,12 +242,12 @@ spec:
 """
 
     (tmp_path / "pools.yaml").write_text(pair("one", "a", "m5") + pair("two", subnet, families))
-    said = nodelint("check", "--select", "one-zone", "--format", "concise", ".", cwd=tmp_path).stdout
-    assert said.count("info[one-zone]") == said.count("(1 more alike)") == found, said
+    output = nodelint("check", "--select", "one-zone", "--format", "concise", ".", cwd=tmp_path).stdout
+    assert output.count("info[one-zone]") == output.count("(1 more alike)") == found, output
 
 
 @pytest.mark.parametrize(
-    ("subnet", "told"),
+    ("subnet", "expected"),
     [
         ("aws_subnet.public[0].id", True),
         ("aws_subnet.public_a.id", True),
@@ -257,7 +257,9 @@ spec:
         ("var.subnet", False),
     ],
 )
-def test_subnets_that_terraform_calls_public_are_told(nodelint: Run, tmp_path: Path, subnet: str, told: bool) -> None:
+def test_subnets_that_terraform_calls_public_are_told(
+    nodelint: Run, tmp_path: Path, subnet: str, expected: bool
+) -> None:
     text = f"""\
 resource "kubectl_manifest" "class" {{
   yaml_body = yamlencode({{
@@ -278,5 +280,5 @@ resource "kubectl_manifest" "class" {{
 }}
 """
     (tmp_path / "main.tf").write_text(text, encoding="utf-8")
-    said = nodelint("check", "--select", "public-nodes", "--format", "concise", "main.tf", cwd=tmp_path).stdout
-    assert ("[public-nodes]" in said) == told, said
+    output = nodelint("check", "--select", "public-nodes", "--format", "concise", "main.tf", cwd=tmp_path).stdout
+    assert ("[public-nodes]" in output) == expected, output

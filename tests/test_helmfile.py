@@ -41,7 +41,7 @@ def write(
 
 def places(nodelint: Run) -> list[tuple[str, int]]:
     found = json.loads(nodelint("check", ".", "--select", "invalid-field", "--format", "json").stdout)["findings"]
-    return [(each["path"], each["start"]["line"]) for each in found]
+    return [(finding["path"], finding["start"]["line"]) for finding in found]
 
 
 @pytest.mark.parametrize("title", GIVEN)

@@ -73,8 +73,8 @@ def test_no_value_breaks_a_function(name: str) -> None:
 
 @pytest.mark.parametrize("sign", ["+", "-", "*", "/", "%", "==", "!=", "<", ">=", "&&", "||", "?"])
 def test_no_value_breaks_an_operation(sign: str) -> None:
-    for one, other in itertools.product(VALUES, repeat=2):
-        work_out(f"({one}) ? ({one}) : ({other})" if sign == "?" else f"({one}) {sign} ({other})")
+    for first, other in itertools.product(VALUES, repeat=2):
+        work_out(f"({first}) ? ({first}) : ({other})" if sign == "?" else f"({first}) {sign} ({other})")
 
 
 @pytest.mark.parametrize("value", VALUES)

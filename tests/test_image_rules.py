@@ -41,7 +41,7 @@ def node_class(*terms: str, name: str = "default", more: str = "", version: str 
     """An EC2NodeClass; without an alias it has amiFamily AL2023. `more` is YAML of its spec."""
     if not any("alias" in term for term in terms) and "amiFamily" not in more:
         more += "  amiFamily: AL2023\n"
-    listed = "".join(f"\n    - {each}" for each in terms)
+    listed = "".join(f"\n    - {term}" for term in terms)
     selected = f"  amiSelectorTerms:{listed}\n" if terms else ""
     return f"""\
 apiVersion: karpenter.k8s.aws/{version}
@@ -107,11 +107,11 @@ def added(before: str, after: str) -> list[str]:
     rest = iter(old)
     wanted = next(rest, None)
     extra = []
-    for each in new:
-        if each == wanted:
+    for word in new:
+        if word == wanted:
             wanted = next(rest, None)
         else:
-            extra.append(each.strip())
+            extra.append(word.strip())
     assert wanted is None, f"lost: {wanted}"
     return extra
 
@@ -545,12 +545,12 @@ class TestGpuImageGap:
         families = line("karpenter.k8s.aws/instance-family", "g5g", "m7g")
         text = files(pool(families), node_class(term, more="  amiFamily: AL2023\n"))
         finding = only(check(text, select=[self.rule])).finding
-        after = [apply(text, each.edits) for each in finding.suggestions]
-        assert [line("karpenter.k8s.aws/instance-family", "m7g") in each for each in after][:1] == [True]
-        assert [expected in each for each in after[1:] if expected] == ([True] if expected else [])
+        after = [apply(text, suggestion.edits) for suggestion in finding.suggestions]
+        assert [line("karpenter.k8s.aws/instance-family", "m7g") in value for value in after][:1] == [True]
+        assert [expected in value for value in after[1:] if expected] == ([True] if expected else [])
         assert len(after) == 1 + (expected is not None)
-        for each in after:
-            assert check(each, select=[self.rule]).results == ()
+        for value in after:
+            assert check(value, select=[self.rule]).results == ()
 
     def test_a_too_old_image_version(self, fixed: Fixed) -> None:
         """A class that pins stays pinned."""
@@ -650,14 +650,14 @@ class TestGpuImageGap:
         assert not check(files(anything, node_class(f"name: {AMD64}")), select=[self.rule]).results
 
     @pytest.mark.parametrize(
-        ("script", "told"),
+        ("script", "expected"),
         [("dnf install -y nvidia-open", False), ("# dnf install -y nvidia-open", True), ("echo nvidia.com", True)],
     )
-    def test_user_data_may_install_the_driver(self, check: Check, script: str, told: bool) -> None:
+    def test_user_data_may_install_the_driver(self, check: Check, script: str, expected: bool) -> None:
         more = f"  amiFamily: AL2023\n  userData: |\n    #!/bin/bash\n    {script}\n"
         gpu = pool(line("karpenter.k8s.aws/instance-family", "g5"))
         report = check(files(gpu, node_class(f"name: {AMD64}", more=more)), select=[self.rule])
-        assert bool(report.results) is told
+        assert bool(report.results) is expected
 
     def test_a_gpu_image_by_name_is_fine(self, check: Check) -> None:
         text = files(
@@ -809,20 +809,20 @@ class TestLooseImageMatch:
         ]
 
     @pytest.mark.parametrize(
-        "said",
+        "expected",
         [
             line("karpenter.k8s.aws/instance-gpu-count", operator="DoesNotExist"),
             line("karpenter.k8s.aws/instance-gpu-manufacturer", "nvidia"),
             line("karpenter.k8s.aws/instance-accelerator-manufacturer", "aws"),
         ],
     )
-    def test_a_pool_that_says_whether_it_wants_gpus(self, check: Check, said: str) -> None:
-        report = check(files(pool(said), alias(self.bottlerocket)), karpenter="1.3.3", select=[self.rule])
+    def test_a_pool_that_says_whether_it_wants_gpus(self, check: Check, expected: str) -> None:
+        report = check(files(pool(expected), alias(self.bottlerocket)), karpenter="1.3.3", select=[self.rule])
         assert not report.results
 
-    @pytest.mark.parametrize("one", [alias("windows2022@latest"), node_class("id: ami-0123456789abcdef0")])
-    def test_a_class_of_one_image(self, check: Check, one: str) -> None:
-        assert not check(files(pool(), one), karpenter="1.3.3", select=[self.rule]).results
+    @pytest.mark.parametrize("first", [alias("windows2022@latest"), node_class("id: ami-0123456789abcdef0")])
+    def test_a_class_of_one_image(self, check: Check, first: str) -> None:
+        assert not check(files(pool(), first), karpenter="1.3.3", select=[self.rule]).results
 
     def test_a_placeholder_for_the_gpu_line(self, check: Check) -> None:
         text = files(pool(line("${KEY}", operator="DoesNotExist")), alias(self.bottlerocket))
@@ -990,14 +990,14 @@ def test_the_command_writes_only_what_it_must(nodelint: Run, tmp_path: Path) -> 
     file = tmp_path / "pool.yaml"
     file.write_text(text, encoding="utf-8", newline="")
     diff = nodelint("check", "--diff", "pool.yaml").stdout.splitlines()
-    changed = [each for each in diff if each[:1] in "+-" and each[:3] not in ("+++", "---")]
+    changed = [value for value in diff if value[:1] in "+-" and value[:3] not in ("+++", "---")]
     assert changed == ["+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}"]
     assert nodelint("check", "--fix", "pool.yaml").returncode == 0
     assert added(text, file.read_text(encoding="utf-8")) == [changed[0][1:].strip()]
 
 
 @pytest.mark.parametrize(
-    ("term", "said"),
+    ("term", "expected"),
     [
         ("name: '*amazon-eks-node-al2023*'", "finds images of all Kubernetes versions"),
         ("name: 'amazon-eks-node-al2023-x86_64-standard-1.*-v20260714', owner: amazon", "all Kubernetes versions"),
@@ -1014,14 +1014,14 @@ def test_the_command_writes_only_what_it_must(nodelint: Run, tmp_path: Path) -> 
         ("name: 'amazon-eks-node-al2023-*', tags: {tested: 'true'}", None),
     ],
 )
-def test_a_pattern_that_finds_images_for_different_nodes_is_told(term: str, said: str | None) -> None:
+def test_a_pattern_that_finds_images_for_different_nodes_is_told(term: str, expected: str | None) -> None:
     source = Source.from_text("a.yaml", nodeclass("amiFamily: AL2023", ami=term))
     report = lint(
         [source],
         LintRequest(Target(NEWEST), load(bundled()), Selection(select=frozenset({"image-of-any-kubernetes"}))),
     )
-    assert [said in r.finding.message for r in report.results if said] == ([True] if said else [])
-    assert bool(report.results) is (said is not None)
+    assert [expected in r.finding.message for r in report.results if expected] == ([True] if expected else [])
+    assert bool(report.results) is (expected is not None)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ class Judge:
     def _target(self, source: Source) -> Target:
         if self._account is None:
             return Target(self._version, K133)
-        classes = [each for each in objects(source) if isinstance(each, EC2NodeClass)]
+        classes = [obj for obj in objects(source) if isinstance(obj, EC2NodeClass)]
         facts = FakeAccount(self._account).facts(classes, self._version, K133)
         return Target(self._version, K133, facts=facts)
 
@@ -158,11 +158,11 @@ def test_an_id_that_is_pending_is_taken_before_1_2_2(judge: Callable[..., Judge]
 
 @pytest.mark.parametrize("version", ["1.2.2", "1.3.0", "1.14.1"])
 def test_an_id_that_is_pending_is_not_found_since_1_2_2(judge: Callable[..., Judge], version: str) -> None:
-    said = "`g-1` (ami-1) is pending: the term finds nothing to launch"
-    beside = judge(PENDING, "[{id: ami-1}, {id: ami-2}]", version)
-    assert beside.findings == [Row("no-image", "warning", said)]
+    expected = "`g-1` (ami-1) is pending: the term finds nothing to launch"
+    neighbours = judge(PENDING, "[{id: ami-1}, {id: ami-2}]", version)
+    assert neighbours.findings == [Row("no-image", "warning", expected)]
     alone = judge(PENDING, "[{id: ami-1}]", version)
-    assert alone.findings == [Row("no-image", "error", said)]
+    assert alone.findings == [Row("no-image", "error", expected)]
     assert alone.hints == ["wait until it is available, or choose another image"]
 
 
@@ -237,20 +237,20 @@ def test_no_tag_is_added_that_no_image_is_known_to_have(judge: Callable[..., Jud
     account = images("id: ami-1, name: w-1, tags: {t: a}")
     after = judge(account, "[{tags: {t: a}}]", "1.1.0").fixed(unsafe=True)
     assert after.terms == "[{tags: {t: a}}]"
-    assert [each.rule for each in after.findings] == ["pending-image"]
+    assert [finding.rule for finding in after.findings] == ["pending-image"]
 
 
 def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
     account = OVERLAP + "parameters: {/good: ami-2, /failed: ami-3, /bad: hello, /gone: ami-99}\n"
-    for alone, said in {
+    for alone, expected in {
         "/failed": "the parameter `/failed` holds `ami-3`, which is failed",
         "/bad": "the parameter `/bad` does not hold an image id",
         "/gone": "the parameter `/gone` holds `ami-99`, which does not exist",
         "/none": "the parameter `/none` does not exist",
     }.items():
-        assert judge(account, f"[{{ssmParameter: {alone}}}]").findings == [Row("no-image", "error", said)]
-        beside = judge(account, f"[{{ssmParameter: /good}}, {{ssmParameter: {alone}}}, {{id: ami-4}}]")
-        assert beside.findings == [Row("no-image", "warning", said)]
+        assert judge(account, f"[{{ssmParameter: {alone}}}]").findings == [Row("no-image", "error", expected)]
+        neighbours = judge(account, f"[{{ssmParameter: /good}}, {{ssmParameter: {alone}}}, {{id: ami-4}}]")
+        assert neighbours.findings == [Row("no-image", "warning", expected)]
     assert judge(account, "[{ssmParameter: /good}, {id: ami-4}, {tags: {t: a}}]").findings == []
     # A release without them refuses the field, which another rule says.
     assert judge(account, "[{ssmParameter: /none}]", "1.3.0").findings == []
@@ -278,8 +278,8 @@ def test_an_owner_that_is_asked_for_is_no_stranger(judge: Callable[..., Judge]) 
     assert judge(account, f"[{{tags: {{t: a}}, owner: '{STRANGER}'}}]").findings == []
     assert judge(account, "[{id: ami-1}]").findings == []
     # A name finds one's own images and Amazon's; somebody else's are not looked at.
-    (said,) = judge(account, "[{name: g-1}]").findings
-    assert (said.rule, said.severity) == ("no-image", "error")
+    (expected,) = judge(account, "[{name: g-1}]").findings
+    assert (expected.rule, expected.severity) == ("no-image", "error")
 
 
 @pytest.mark.parametrize(("public", "severity"), [("false", "info"), ("true", "warning")])
@@ -288,8 +288,8 @@ def test_images_of_one_other_account_are_likely_meant(
 ) -> None:
     account = images(f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, public: {public}")
     found = judge(account, "[{tags: {t: a}}]")
-    said = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
-    assert found.findings == [Row("untrusted-image-owner", severity, said)]
+    expected = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
+    assert found.findings == [Row("untrusted-image-owner", severity, expected)]
     # Whom to trust is for the user to say.
     assert not found.report.results[0].fixable
     assert found.hints == [f'name the owner that you mean: `owner: self` or `owner: "{STRANGER}"`']
@@ -299,8 +299,8 @@ def test_images_of_ones_own_beside_anothers(judge: Callable[..., Judge]) -> None
     own = "id: ami-3, name: g-3, tags: {t: a}"
     newer = f"id: ami-1, name: g-1, owner: '{STRANGER}', tags: {{t: a}}, created: 2026-11-10"
     found = judge(images(own, newer), "[{tags: {t: a}}]")
-    said = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
-    assert found.findings == [Row("untrusted-image-owner", "warning", said)]
+    expected = f"without `owner` the term selects `g-1` (ami-1) of account {STRANGER}"
+    assert found.findings == [Row("untrusted-image-owner", "warning", expected)]
     assert found.report.results[0].safety == "unsafe"
     after = found.fixed(unsafe=True)
     assert (after.terms, after.findings) == ("[{tags: {t: a}, owner: self}]", [])
@@ -322,7 +322,7 @@ def test_a_strangers_pending_image_is_told_of_once(judge: Callable[..., Judge]) 
         "id: ami-3, name: g-3, tags: {t: a}",
     )
     found = judge(account, "[{tags: {t: a}}]")
-    assert [each.rule for each in found.findings] == ["untrusted-image-owner"]
+    assert [finding.rule for finding in found.findings] == ["untrusted-image-owner"]
     assert found.report.results[0].finding.also[0].message.endswith(f"of {STRANGER}, 2026-11-10, pending")
     assert found.fixed().terms == "[{tags: {t: a}, owner: self}]"
 
@@ -344,8 +344,8 @@ def test_images_of_no_architecture_that_karpenter_launches(judge: Callable[..., 
         "id: ami-1, name: g-1, arch: x86_64_mac, tags: {t: a}", "id: ami-2, name: g-2, arch: i386, tags: {t: a}"
     )
     found = judge(account, "[{tags: {t: a}}]")
-    said = "`t: a` finds 2 images, none that can launch: `g-2` is for i386"
-    assert found.findings == [Row("no-image", "error", said)]
+    expected = "`t: a` finds 2 images, none that can launch: `g-2` is for i386"
+    assert found.findings == [Row("no-image", "error", expected)]
     assert found.hints == ["choose an image for amd64 or arm64"]
 
 
@@ -404,7 +404,7 @@ def test_an_alias_whose_images_the_release_does_not_find(judge: Callable[..., Ju
         )
     ]
     new = judge(ALIAS, "[{alias: bottlerocket@v1.30.0}]", "1.1.0", family=None)
-    assert [each.rule for each in new.findings] == ["deprecated-image"]
+    assert [finding.rule for finding in new.findings] == ["deprecated-image"]
     after = new.fixed(unsafe=True)
     assert (after.terms, after.findings) == ("[{alias: bottlerocket@v1.50.0}]", [])
 
@@ -418,7 +418,7 @@ def test_an_alias_whose_parameters_hold_images_that_are_gone(judge: Callable[...
     # Refused is not gone.
     hidden = account.replace("images: []", "denied: [images]")
     refused = judge(hidden, "[{alias: bottlerocket@latest}]", family=None, select=RULES)
-    assert [each.rule for each in refused.findings] == ["unpinned-image"]
+    assert [finding.rule for finding in refused.findings] == ["unpinned-image"]
 
 
 def test_no_version_is_named_that_is_known_not_to_be_published(
@@ -432,7 +432,7 @@ def test_no_version_is_named_that_is_known_not_to_be_published(
     assert not found.report.results[0].fixable
     whole = judge(ALIAS, "[{alias: bottlerocket@v1.2.3}]", family=None)
     assert whole.fixed().terms == "[{alias: bottlerocket@v1.50.0}]"
-    classes = [each for each in found.report.objects if isinstance(each, EC2NodeClass)]
+    classes = [obj for obj in found.report.objects if isinstance(obj, EC2NodeClass)]
     for text, version in ((account, None), (ALIAS, "v1.50.0")):
         facts = FakeAccount(text).facts(classes, target("1.14.1"), K133)
         assert latest_version("bottlerocket", target("1.14.1"), K133, facts) == version
@@ -442,7 +442,7 @@ def test_an_alias_that_a_family_stands_for_is_not_written_into_it(judge: Callabl
     text = judge(ALIAS, "[]", "1.0.8", family="Bottlerocket").text
     text = text.replace("/v1\n", "/v1beta1\n").replace("  amiSelectorTerms: []\n", "")
     found = Judge(judge(ALIAS, "[]")._rules, ALIAS, text, "1.0.8", RULES)
-    assert [each.rule for each in found.findings] == ["unpinned-image"]
+    assert [finding.rule for finding in found.findings] == ["unpinned-image"]
     assert not found.report.results[0].fixable
 
 
@@ -452,7 +452,7 @@ def test_anchors_are_left_whole(judge: Callable[..., Judge]) -> None:
         "id: ami-2, name: g-2, tags: {t: a}, state: pending, created: 2026-11-19",
     )
     twice = judge(account, "[&one {tags: {t: a}}, *one]", "1.1.0", select=("pending-image",))
-    assert [each.message for each in twice.findings] == ["`g-2` (ami-2) is pending: Karpenter 1.1.0 uses it"]
+    assert [finding.message for finding in twice.findings] == ["`g-2` (ami-2) is pending: Karpenter 1.1.0 uses it"]
     assert twice.fixed().terms == "[&one {tags: {t: a}}, *one]"
     once = judge(account, '[{"name": "g-*", "tags": {"t": "a"}}]', "1.1.0", select=("pending-image",)).fixed()
     assert (once.terms, once.findings) == ('[{"name": "g-1", "tags": {"t": "a"}}]', [])
@@ -484,8 +484,8 @@ def test_the_account_behind_a_number_is_not_guessed(judge: Callable[..., Judge],
     account = images("id: ami-1, name: g-1, owner: amazon, tags: {t: a}")
     found = judge(account, "[{tags: {t: a}}]", select=("no-image",))
     assert found.findings == []
-    asked = Source.from_text("c.yaml", found.text.replace("{t: a}", "{t: a}, owner: '602401143452'"))
-    report = lint([asked], LintRequest(found.report.target, rules, Selection(frozenset({"no-image"}))))
+    requested = Source.from_text("c.yaml", found.text.replace("{t: a}", "{t: a}, owner: '602401143452'"))
+    report = lint([requested], LintRequest(found.report.target, rules, Selection(frozenset({"no-image"}))))
     assert report.results == ()
     assert len([skip for skip in report.skipped if skip.object is not None]) == 1
 
@@ -501,8 +501,8 @@ status:
 def test_the_status_of_an_object_tells_its_images_where_nothing_else_does(judge: Callable[..., Judge]) -> None:
     select = ("image-arch-mismatch",)
     found = judge(None, "[{tags: {t: a}}]", more=STATUS + POOL, select=select)
-    (said,) = found.findings
-    assert said.message == "the class has no `arm64` image: 9 of 20 instance types left cannot launch"
+    (finding,) = found.findings
+    assert finding.message == "the class has no `arm64` image: 9 of 20 instance types left cannot launch"
     # Of an older spec it tells nothing, and facts know better.
     stale = judge(None, "[{tags: {t: a}}]", more=STATUS.replace("n: 4", "n: 3") + POOL, select=select)
     assert (stale.findings, len(stale.skips)) == ([], 1)
@@ -521,7 +521,7 @@ def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., 
         "id: ami-2, name: g-2, state: failed, arch: arm64, tags: {u: a}",
     )
     found = judge(account, "[{id: ami-1}, {name: 'g-*'}, {tags: {u: a}}]", "1.1.0", select=("pending-image",))
-    assert [each.message for each in found.findings] == [
+    assert [finding.message for finding in found.findings] == [
         "`g-1` (ami-1) is pending: Karpenter 1.1.0 uses it",
         "`g-2` (ami-2) is failed: Karpenter 1.1.0 uses it",
     ]

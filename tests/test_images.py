@@ -223,7 +223,7 @@ def test_known_and_unknown_images_side_by_side() -> None:
     terms = "[{id: ami-0123}, {name: 'amazon-eks-node-al2023-arm64-standard-1.33-*'}]"
     images = find(f"{{amiSelectorTerms: {terms}, amiFamily: AL2023}}")
     assert [(image.arch, image.known) for image in images.images] == [(None, False), ("arm64", True)]
-    assert [each.at.text for each in images.unknown] == ["ami-0123"]
+    assert [item.at.text for item in images.unknown] == ["ami-0123"]
     assert len(images.known) == 1
 
 
@@ -356,10 +356,10 @@ def test_a_glob_meets_a_text_as_fnmatch_says(glob: str, text: str) -> None:
 
 
 @given(GLOB, GLOB, st.text("ab", max_size=6))
-def test_globs_with_a_common_text_meet(one: str, other: str, text: str) -> None:
-    assert globs_meet(one, other) == globs_meet(other, one)
-    if fnmatch.fnmatchcase(text, one) and fnmatch.fnmatchcase(text, other):
-        assert globs_meet(one, other)
+def test_globs_with_a_common_text_meet(first: str, other: str, text: str) -> None:
+    assert globs_meet(first, other) == globs_meet(other, first)
+    if fnmatch.fnmatchcase(text, first) and fnmatch.fnmatchcase(text, other):
+        assert globs_meet(first, other)
 
 
 def test_facts_about_families() -> None:

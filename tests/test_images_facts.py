@@ -40,8 +40,8 @@ def ids(images: ImageSet) -> list[str | None]:
 
 def reasons(images: ImageSet) -> dict[str, tuple[str, str | None]]:
     """Why each image is passed over, and for which other."""
-    passed = [each for term in images.terms for each in term.passed]
-    return {each.image.id: (each.why, each.by.id if each.by else None) for each in passed}
+    passed = [value for term in images.terms for value in term.passed]
+    return {item.image.id: (item.why, item.by.id if item.by else None) for item in passed}
 
 
 PIPELINE = """
@@ -256,7 +256,7 @@ def eks(*, deprecated: bool = False, denied: str = "") -> str:
             fields += f", arch: {'amd64' if arch == 'x86_64' else arch}"
             images.append(f"  - {{{fields}{', deprecated: 2026-01-01' if deprecated else ''}}}")
             which = ["recommended"] if day == "20250807" else []
-            parameters += [f"  {FOLDER}/{kind}/{each}/image_id: {id}" for each in [*which, name]]
+            parameters += [f"  {FOLDER}/{kind}/{value}/image_id: {id}" for value in [*which, name]]
     return "\n".join(["images:", *images, "parameters:", *parameters, f"denied: [{denied}]"])
 
 
@@ -378,7 +378,7 @@ def test_variants_of_bottlerocket(version: str, amd64: list[tuple[str, ...]], ar
 
 def restated(images: list[MachineImage], version: Version, now: datetime) -> list[str]:
     """What amis() and Sort() of the AMI provider leave of images that one query finds, one after the other."""
-    kept: dict[str, MachineImage] = {}
+    remaining: dict[str, MachineImage] = {}
 
     def time(image: MachineImage) -> int:
         return int(datetime.fromisoformat(image.created).timestamp())
@@ -395,7 +395,7 @@ def restated(images: list[MachineImage], version: Version, now: datetime) -> lis
             continue
         if image.arch not in ("amd64", "arm64"):
             continue
-        existing = kept.get(image.arch)
+        existing = remaining.get(image.arch)
         if existing is not None and version < (1, 1, 0):
             if time(existing) == time(image) and image.name < existing.name:
                 continue
@@ -410,8 +410,8 @@ def restated(images: list[MachineImage], version: Version, now: datetime) -> lis
                 better = image.name > existing.name
             if not better:
                 continue
-        kept[image.arch] = image
-    return [image.id for image in sorted(kept.values(), key=lambda each: (-time(each), each.id))]
+        remaining[image.arch] = image
+    return [image.id for image in sorted(remaining.values(), key=lambda value: (-time(value), value.id))]
 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -454,7 +454,7 @@ def test_the_images_are_those_of_the_controllers_loop(
     found = images_of(node_class(f"{{amiFamily: AL2023, amiSelectorTerms: {terms}}}"), v(version), None, facts)
     assert ids(found) == restated([*lists[1], *lists[2]], v(version), NOW)
     for term, part in zip(found.terms, lists.values(), strict=True):
-        used, passed = {image.id for image in term.used}, {each.image.id for each in term.passed}
+        used, passed = {image.id for image in term.used}, {item.image.id for item in term.passed}
         assert used == {image.id for image in part} & set(ids(found))
         assert used | passed == {image.id for image in part}
         assert not used & passed
@@ -482,7 +482,7 @@ spec: %s
 
 def report(rules: dict[str, Rule], name: str, account: str, families: str, spec: str) -> Report:
     source = Source.from_text("a.yaml", POOL % (families, spec))
-    classes = [each for each in objects(source) if isinstance(each, EC2NodeClass)]
+    classes = [obj for obj in objects(source) if isinstance(obj, EC2NodeClass)]
     facts = FakeAccount(account).facts(classes, NEWEST, K133)
     return lint([source], LintRequest(Target(NEWEST, K133, facts=facts), {name: rules[name]}))
 

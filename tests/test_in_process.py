@@ -32,18 +32,18 @@ def test_a_call_says_what_a_process_of_its_own_says(tmp_path: Path, forked: Comm
     """Twice in one folder, whose files are others by then: nothing read at first is known still."""
     environment = {**os.environ, "NODELINT_NOW": NOW, "NODELINT_CACHE_DIR": str(tmp_path / "cache")}
     calls = [*FIRST_RUNS, ["check", "overlay"], ["check", "--karpenter-version", "1.99.0"], ["check", "--no-such"]]
-    said = []
+    messages = []
     for old, new in (("", ""), ("[spot, on-demand]", "[on-demand]")):
         for name, text in FILES.items():
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
-        environment["NODELINT_NOW"] = NOW if not said else "2027-09-20T12:00:00Z"
+        environment["NODELINT_NOW"] = NOW if not messages else "2027-09-20T12:00:00Z"
         for args in calls:
             here = in_process.run(args, tmp_path, environment)
             there = forked.run(tuple(args), tmp_path, environment)
             assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
-            said.append(here.stdout + here.stderr)
-    assert len(set(said)) > len(said) * 3 / 4, "files and time make a difference"
+            messages.append(here.stdout + here.stderr)
+    assert len(set(messages)) > len(messages) * 3 / 4, "files and time make a difference"
 
 
 def test_nothing_is_left_behind(nodelint: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,7 @@ def test_what_a_pin_says_counts_for_hash_plan_and_upgrade(nodelint: Run, tmp_pat
         (tmp_path / side / "pair.yaml").write_text(pair, encoding="utf-8")
 
     objects = json.loads(nodelint("hash", "--format", "json", "old").stdout)["objects"]
-    assert [(each["karpenter"], each["hashVersion"]) for each in objects] == [("1.15.1", "v3"), ("1.15.1", "v6")]
+    assert [(obj["karpenter"], obj["hashVersion"]) for obj in objects] == [("1.15.1", "v3"), ("1.15.1", "v6")]
 
     plan = json.loads(nodelint("plan", "--old", "old", "new", "--format", "json").stdout)
     assert [(pool["name"], pool["replaced"]) for pool in plan["nodePools"]] == [("default", "all")]
@@ -92,9 +92,9 @@ def test_what_a_pin_says_counts_for_hash_plan_and_upgrade(nodelint: Run, tmp_pat
     flags = ("--to", "1.15.1", "--kubernetes-version", "1.36", "--fail-on", "never", "--format", "json")
     done = nodelint("upgrade", *flags, "old")
     assert done.stdout, done.stderr
-    told = json.loads(done.stdout)
-    assert told["route"]["trouble"] == []
-    assert "hash-v6" in {each["id"] for each in told["changes"]}
+    report = json.loads(done.stdout)
+    assert report["route"]["trouble"] == []
+    assert "hash-v6" in {change["id"] for change in report["changes"]}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_change_of_enclaves_replaces_all_nodes_of_the_class(
     done = nodelint("plan", "--old", "old", "new", "--karpenter-version", "1.15.1", "--format", "json")
     (pool,) = json.loads(done.stdout)["nodePools"]
     assert pool["replaced"] == replaced
-    assert [each["field"].startswith("spec.enclaveOptions") for each in pool["reasons"]] == [True] * (
+    assert [reason["field"].startswith("spec.enclaveOptions") for reason in pool["reasons"]] == [True] * (
         replaced == "all"
     )
 
@@ -136,12 +136,12 @@ def test_the_hash_of_a_class_with_enclaves_cannot_be_known(nodelint: Run, tmp_pa
 def test_the_way_there_from_a_cluster_of_kubernetes_1_37(nodelint: Run, tmp_path: Path, old: str) -> None:
     (tmp_path / "pair.yaml").write_text(PAIR, encoding="utf-8")
     flags = ("upgrade", "--from", old, "--to", "1.15.1", "--kubernetes-version", "1.37", "--format", "json")
-    told = json.loads(nodelint(*flags, "--fail-on", "never", "pair.yaml").stdout)
-    assert told["route"]["kubernetes"]["to"] == {"min": "1.26", "max": "1.37"}
-    assert [line for line in told["route"]["trouble"] if "1.15.1" in line] == []
-    assert len(told["route"]["trouble"]) == 1  # the release that is left does not take it
-    assert "hash-v6" in {each["id"] for each in told["changes"]}
-    support = {each["minor"]: each["until"] for each in told["route"]["support"]}
+    report = json.loads(nodelint(*flags, "--fail-on", "never", "pair.yaml").stdout)
+    assert report["route"]["kubernetes"]["to"] == {"min": "1.26", "max": "1.37"}
+    assert [line for line in report["route"]["trouble"] if "1.15.1" in line] == []
+    assert len(report["route"]["trouble"]) == 1  # the release that is left does not take it
+    assert "hash-v6" in {change["id"] for change in report["changes"]}
+    support = {entry["minor"]: entry["until"] for entry in report["route"]["support"]}
     assert support["1.15"] is None
     assert support["1.14"] == "2027-07"
 
@@ -222,7 +222,7 @@ def test_an_image_that_is_older_than_the_clusters_kubernetes(
     (tmp_path / "pair.yaml").write_text(PAIR.replace("al2023@v20260610", alias), encoding="utf-8")
     flags = () if kubernetes is None else ("--kubernetes-version", kubernetes)
     done = nodelint("check", "--select", "unsupported-alias", "--format", "json", *flags)
-    assert [each["severity"] for each in json.loads(done.stdout)["findings"]] == ["error"] * found
+    assert [finding["severity"] for finding in json.loads(done.stdout)["findings"]] == ["error"] * found
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_volume_below_the_snapshot_of_the_image_never_starts(
     text = PAIR.replace("al2023@v20260610", alias) + f"  blockDeviceMappings: [{mapping}]\n"
     (tmp_path / "pair.yaml").write_text(text, encoding="utf-8")
     done = nodelint("check", "--select", "controller-check", "--format", "json")
-    assert [each["severity"] for each in json.loads(done.stdout)["findings"]] == ["error"] * found
+    assert [finding["severity"] for finding in json.loads(done.stdout)["findings"]] == ["error"] * found
     other = text.replace(f"[{{alias: {alias}}}]", "[{id: ami-0123456789abcdef0}]\n  amiFamily: AL2023")
     (tmp_path / "pair.yaml").write_text(other, encoding="utf-8")
     done = nodelint("check", "--select", "controller-check", "--format", "json")
@@ -272,16 +272,16 @@ def test_a_type_that_is_newer_than_the_catalogue_is_no_error(
     (tmp_path / "pair.yaml").write_text(text.replace("[amd64]", "[amd64, arm64]"), encoding="utf-8")
     done = nodelint("check", "--format", "json")
     found = json.loads(done.stdout)["findings"]
-    assert ("error" in {each["severity"] for each in found}) == error, found
+    assert ("error" in {entry["severity"] for entry in found}) == error, found
     if error:
         assert f"nodelint knows the types of {TYPES}" in found[0]["note"]
 
 
-@pytest.mark.parametrize(("enabled", "release", "said"), [("true", "1.15.1", True), ("false", "1.15.1", False)])
+@pytest.mark.parametrize(("enabled", "release", "expected"), [("true", "1.15.1", True), ("false", "1.15.1", False)])
 def test_which_types_have_enclaves_is_said_not_to_be_known(
-    nodelint: Run, tmp_path: Path, enabled: str, release: str, said: bool
+    nodelint: Run, tmp_path: Path, enabled: str, release: str, expected: bool
 ) -> None:
     text = PAIR.replace("  role: nodes\n", f"  role: nodes\n  enclaveOptions: {{enabled: {enabled}}}\n")
     (tmp_path / "pair.yaml").write_text(text, encoding="utf-8")
     done = nodelint("explain", "pair.yaml", "--karpenter-version", release)
-    assert ("which types support Nitro Enclaves is known to AWS only" in " ".join(done.stdout.split())) == said
+    assert ("which types support Nitro Enclaves is known to AWS only" in " ".join(done.stdout.split())) == expected

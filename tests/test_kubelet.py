@@ -116,7 +116,7 @@ def test_what_a_kubelet_takes_is_taken(check: Callable[..., Report], kubelet: st
 )
 def test_what_the_controller_refuses_is_told(check: Callable[..., Report], kubelet: str, message: str) -> None:
     found = judged(check, text(kubelet))
-    assert any(each.startswith(message) for each in found), found
+    assert any(text.startswith(message) for text in found), found
 
 
 SOFT = "evictionSoft: {memory.available: 10%}"
@@ -180,8 +180,10 @@ def test_an_older_release_is_judged_by_its_own_rules(check: Callable[..., Report
 
 def pods(found: EC2NodeClass, name: str, field: str = "maxPods") -> int | None:
     """The `max_pods` that an expression sees, read off the number that it fails with."""
-    told = [failure for failure in expressions.failures(found, [name], CATALOG) if failure.expression.field == field]
-    return int(told[0].what.removeprefix("is ")) + 1_000_000 if told else None
+    messages = [
+        failure for failure in expressions.failures(found, [name], CATALOG) if failure.expression.field == field
+    ]
+    return int(messages[0].what.removeprefix("is ")) + 1_000_000 if messages else None
 
 
 def test_max_pods_is_what_the_published_page_says() -> None:

@@ -72,7 +72,7 @@ def pool(limits: str, *types: str) -> str:
 )
 def test_limits_that_do_not_fit_the_types(check: Check, limits: str, types: list[str], expected: str | None) -> None:
     messages = [
-        each.finding.message for each in check(pool(limits, *types), select=["limit-out-of-proportion"]).results
+        result.finding.message for result in check(pool(limits, *types), select=["limit-out-of-proportion"]).results
     ]
     assert len(messages) >= (expected is not None)
     assert any(expected in message for message in messages) if expected is not None else messages == []
@@ -133,7 +133,7 @@ def test_limits_are_compared_with_what_a_node_of_the_class_has(
     check: Check, limits: str, spec: str, types: str, expected: str | None
 ) -> None:
     found = check(with_class(limits, spec, types), select=["limit-too-small"]).results
-    assert [expected in each.finding.message for each in found if expected] == ([True] if expected else [])
+    assert [expected in result.finding.message for result in found if expected] == ([True] if expected else [])
     assert bool(found) == bool(expected)
 
 
@@ -157,7 +157,7 @@ def test_a_limit_is_compared_with_what_each_type_has(resource: str, amount: str)
     source = Source.from_text(
         "pool.yaml", pool(f'"{resource}": "{amount}"', "m5.large", "p4d.24xlarge", "inf2.xlarge")
     )
-    [found] = [each for each in objects(source) if isinstance(each, NodePool)]
+    [found] = [obj for obj in objects(source) if isinstance(obj, NodePool)]
     resolution = Context([found], Target(NEWEST)).resolution(found)
     [limit] = limits(found)
     has = {

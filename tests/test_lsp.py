@@ -194,21 +194,21 @@ class Editor:
             assert change.text_document.version == self.versions[uri]
             text = self.texts[uri]
             places = [(self.offset(text, e.range.start), self.offset(text, e.range.end), e) for e in change.edits]
-            for start, end, each in sorted(places, key=lambda place: place[0], reverse=True):
-                assert isinstance(each, types.TextEdit)
-                self.edit(uri, start, end, each.new_text)
+            for start, end, entry in sorted(places, key=lambda place: place[0], reverse=True):
+                assert isinstance(entry, types.TextEdit)
+                self.edit(uri, start, end, entry.new_text)
 
     # What the server says
 
     def diagnostics(self, uri: str) -> list[types.Diagnostic]:
         """What it says of the newest version of a text, once it has said it."""
         version = self.versions[uri]
-        said = self.published.setdefault(uri, [])
-        self.wait(lambda: bool(said) and said[-1].version == version)
-        return list(said[-1].diagnostics)
+        reports = self.published.setdefault(uri, [])
+        self.wait(lambda: bool(reports) and reports[-1].version == version)
+        return list(reports[-1].diagnostics)
 
     def codes(self, uri: str) -> list[str]:
-        return [str(each.code) for each in self.diagnostics(uri)]
+        return [str(diagnostic.code) for diagnostic in self.diagnostics(uri)]
 
     def hover(self, uri: str, mark: str) -> str:
         """The Markdown over the first character of a text."""
@@ -271,10 +271,10 @@ class Editor:
             self.client.exit(None)
             server = self.client._server
             assert server is not None and server.stderr is not None
-            said = (await server.stderr.read()).decode()
+            output = (await server.stderr.read()).decode()
             await server.wait()
             await self.client.stop()
-            return server.returncode or 0, said
+            return server.returncode or 0, output
 
         try:
             return self.runner.run(self._ask(end()))
@@ -285,7 +285,9 @@ class Editor:
 def _brief(published: dict[str, list[types.PublishDiagnosticsParams]]) -> dict[str, list[str]]:
     """What was said last of each text."""
     return {
-        uri[-30:]: [f"{d.code}: {d.message}" for d in said[-1].diagnostics] for uri, said in published.items() if said
+        uri[-30:]: [f"{d.code}: {d.message}" for d in reports[-1].diagnostics]
+        for uri, reports in published.items()
+        if reports
     }
 
 
@@ -310,7 +312,7 @@ def test_of_very_many_findings_the_gravest_are_shown(editor: Editor, repository:
     path.write_text("---\n".join([many, many, CLASS]), encoding="utf-8")
     uri = editor.open(path)
     *shown, last = editor.diagnostics(uri)
-    assert [each.code for each in shown] == ["unknown-field"] * MOST
+    assert [diagnostic.code for diagnostic in shown] == ["unknown-field"] * MOST
     assert last.code is None and last.severity == types.DiagnosticSeverity.Information
     # One of these is that the name is there twice: a warning, and above most of the errors.
     more = 2 * (MOST - 10) + 1 - MOST
@@ -339,7 +341,7 @@ def test_a_template_is_judged_with_the_values_of_its_chart(editor: Editor, repos
     uri = editor.open(path)
     (found,) = editor.diagnostics(uri)
     assert (found.code, editor.at(uri, found.range)) == ("unknown-value", "{{ toJson .Values.families }}")
-    assert [each.message for each in found.related_information or ()] == ["the chart's default"]
+    assert [finding.message for finding in found.related_information or ()] == ["the chart's default"]
     # Where the values are open as well, the mistake is told there, and its fix is theirs.
     other = editor.open(values)
     (found,) = editor.diagnostics(other)
@@ -357,16 +359,16 @@ def test_a_finding_comes_as_one_types_and_goes_with_its_fix(editor: Editor, repo
     uri = editor.open(path)
     assert editor.codes(uri) == []
     editor.replace(uri, "operator: In", "operater: In")
-    found = next(each for each in editor.diagnostics(uri) if each.code == "unknown-field")
+    found = next(diagnostic for diagnostic in editor.diagnostics(uri) if diagnostic.code == "unknown-field")
     assert editor.at(uri, found.range) == "operater"
     assert found.severity == types.DiagnosticSeverity.Error and found.source == "nodelint"
     assert found.code_description is None, "the project has no address yet"
     assert isinstance(found.data, dict) and found.data["fix"] == "safe"
     assert re.fullmatch("[0-9a-f]{32}", found.data["fingerprint"])
-    action = next(each for each in editor.actions(uri, "operater") if each.title.startswith("Rename"))
+    action = next(action for action in editor.actions(uri, "operater") if action.title.startswith("Rename"))
     assert action.title == "Rename `operater` to `operator` (safe: running nodes stay)"
     assert action.kind == types.CodeActionKind.QuickFix and action.is_preferred
-    assert [each.code for each in action.diagnostics or ()] == ["unknown-field"]
+    assert [diagnostic.code for diagnostic in action.diagnostics or ()] == ["unknown-field"]
     editor.apply(action)
     assert editor.codes(uri) == []
     assert editor.texts[uri] == path.read_text(encoding="utf-8")
@@ -382,8 +384,12 @@ def test_a_suggestion_is_an_action_by_its_name_and_no_preferred_one(editor: Edit
         'requirements:\n        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7i-flex, "*"]}',
     )
     assert "flex-preference" in editor.codes(uri)
-    action = next(each for each in editor.actions(uri, "c7i-flex") if each.title.startswith("Allow every value"))
-    assert not action.is_preferred and [each.code for each in action.diagnostics or ()] == ["flex-preference"]
+    action = next(
+        action for action in editor.actions(uri, "c7i-flex") if action.title.startswith("Allow every value")
+    )
+    assert not action.is_preferred and [diagnostic.code for diagnostic in action.diagnostics or ()] == [
+        "flex-preference"
+    ]
     editor.apply(action)
     assert "instance-family, operator: Exists}" in editor.texts[uri]
     assert "flex-preference" not in editor.codes(uri)
@@ -394,7 +400,7 @@ def test_only_the_newest_version_is_spoken_of(editor: Editor, repository: Path) 
     for letter in "abcdefghijkl":
         editor.replace(uri, "  requirements:", f"  x{letter}: 1\n      requirements:")
     assert editor.codes(uri) == ["unknown-field"] * 12
-    versions = [said.version for said in editor.published[uri] if said.version is not None]
+    versions = [report.version for report in editor.published[uri] if report.version is not None]
     assert versions == sorted(versions)
 
 
@@ -406,17 +412,17 @@ def test_positions_count_what_the_client_counts(encoding: str, repository: Path)
     editor = Editor(repository, encoding)
     assert editor.encoding == encoding
     uri = editor.open(repository / "pool.yaml", text)
-    found = next(each for each in editor.diagnostics(uri) if "lables" in each.message)
+    found = next(diagnostic for diagnostic in editor.diagnostics(uri) if "lables" in diagnostic.message)
     assert editor.at(uri, found.range) == "lables"
     # typed behind the odd characters, one letter at a time
     at = text.index("lables") + len("lables")
     for letter in "🦊x":
         editor.edit(uri, at, at, letter)
         at += 1
-    found = next(each for each in editor.diagnostics(uri) if each.code == "unknown-field")
+    found = next(diagnostic for diagnostic in editor.diagnostics(uri) if diagnostic.code == "unknown-field")
     assert editor.at(uri, found.range) == "lables🦊x"
     editor.replace(uri, "lables🦊x", "lables")
-    editor.apply(next(each for each in editor.actions(uri, "lables") if each.is_preferred))
+    editor.apply(next(action for action in editor.actions(uri, "lables") if action.is_preferred))
     assert editor.texts[uri] == text.replace("lables", "labels")
     assert editor.codes(uri) == []
     assert editor.leave() == (0, "")
@@ -433,7 +439,7 @@ def test_a_class_in_another_buffer_counts_as_it_is_there(editor: Editor, reposit
     before = len(editor.published[pool])
     editor.replace(node_class, "al2023@v20250403", "al2@v20240807")
     editor.wait(lambda: len(editor.published[pool]) > before)
-    (found,) = [each for each in editor.diagnostics(pool) if each.code == "gpu-image-gap"]
+    (found,) = [diagnostic for diagnostic in editor.diagnostics(pool) if diagnostic.code == "gpu-image-gap"]
     (related,) = found.related_information or ()
     assert related.location.uri == node_class
     assert editor.at(node_class, related.location.range) == "al2@v20240807"
@@ -443,7 +449,9 @@ def test_a_class_in_another_buffer_counts_as_it_is_there(editor: Editor, reposit
     # and as it is on disk, once that has changed
     path.write_text("# moved\n" + CLASS.replace("al2023@v20250403", "al2@v20240807"), encoding="utf-8")
     editor.changed_on_disk(path)
-    editor.wait(lambda: [each.code for each in editor.published[pool][-1].diagnostics] == ["gpu-image-gap"])
+    editor.wait(
+        lambda: [diagnostic.code for diagnostic in editor.published[pool][-1].diagnostics] == ["gpu-image-gap"]
+    )
 
 
 def test_the_configuration_is_read_again_when_it_changes(editor: Editor, repository: Path) -> None:
@@ -458,24 +466,28 @@ def test_the_configuration_is_read_again_when_it_changes(editor: Editor, reposit
         editor.changed_on_disk(path)
 
     configure('karpenter-version: "1.8"\n')
-    editor.wait(lambda: [each.code for each in editor.published[uri][-1].diagnostics] == ["field-of-another-release"])
+    editor.wait(
+        lambda: (
+            [diagnostic.code for diagnostic in editor.published[uri][-1].diagnostics] == ["field-of-another-release"]
+        )
+    )
     configure("ignore: [field-of-another-release]\nkarpenter-versoin: x\n")
     config = path.as_uri()
     editor.wait(lambda: bool(editor.published.get(config)))
     (trouble,) = editor.published[config][-1].diagnostics
     assert trouble.range.start == types.Position(1, 0) and "did you mean `karpenter-version`" in trouble.message
-    assert [each.code for each in editor.published[uri][-1].diagnostics] == [
+    assert [diagnostic.code for diagnostic in editor.published[uri][-1].diagnostics] == [
         "field-of-another-release"
     ]  # as it was said last
-    said = [each for each in editor.messages if str(path) in each]
-    assert len(said) == 1
+    messages = [message for message in editor.messages if str(path) in message]
+    assert len(messages) == 1
     editor.replace(uri, "default", "dedicated")
     assert editor.codes(uri) == ["field-of-another-release"]
-    assert [each for each in editor.messages if str(path) in each] == said
+    assert [message for message in editor.messages if str(path) in message] == messages
     configure('ignore: [field-of-another-release]\nkarpenter-version: "1.8"\n')
     editor.wait(lambda: not editor.published[uri][-1].diagnostics and not editor.published[config][-1].diagnostics)
     configure("select: [no-such-rule]\n")
-    editor.wait(lambda: any("no rule `no-such-rule`" in each for each in editor.messages))
+    editor.wait(lambda: any("no rule `no-such-rule`" in message for message in editor.messages))
     configure("exclude: [pool.yaml]\n")
     editor.wait(lambda: editor.published[uri][-1].version is None)
     assert not editor.published[uri][-1].diagnostics
@@ -493,7 +505,7 @@ def test_fixes_are_those_of_the_command(path: Path, editor: Editor, repository: 
     text = path.read_text(encoding="utf-8").replace("\n", "\r\n")
     source = Source.from_text(str(repository / path.name), text)
     uri = editor.open(repository / path.name, text)
-    assert [(each.code, each.message.partition("\n")[0]) for each in editor.diagnostics(uri)] == [
+    assert [(diagnostic.code, diagnostic.message.partition("\n")[0]) for diagnostic in editor.diagnostics(uri)] == [
         (result.rule.name, result.finding.message)
         for result in lint([source], LintRequest(Target(NEWEST), rules)).results
     ]
@@ -508,7 +520,7 @@ def test_fixes_are_those_of_the_command(path: Path, editor: Editor, repository: 
         for r in lint([source], LintRequest(Target(NEWEST), rules)).results
         for choice in r.finding.suggestions
     }
-    offered = [each for each in editor.actions(uri) if each.kind == types.CodeActionKind.QuickFix]
+    offered = [action for action in editor.actions(uri) if action.kind == types.CodeActionKind.QuickFix]
     named = {choice: [a.title for a in offered if a.title.startswith(choice)] for choice in choices}
     assert all(named.values()), named
     given = set()
@@ -538,7 +550,7 @@ def test_a_comment_silences_the_rule_where_it_stands(editor: Editor, repository:
     text = POOL.replace("operator: In", "operater: In  # why not") + "---\n" + CLASS
     uri = editor.open(repository / "pool.yaml", text)
     while codes := editor.codes(uri):
-        ignore = [each for each in editor.actions(uri) if each.title == f"Ignore {codes[0]} here"]
+        ignore = [action for action in editor.actions(uri) if action.title == f"Ignore {codes[0]} here"]
         editor.apply(ignore[0])
         assert len(editor.codes(uri)) < len(codes)
     assert "operater: In  # why not  # nodelint: ignore[unknown-field]\n" in editor.texts[uri]
@@ -549,7 +561,7 @@ def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None
     pool["spec"]["wieght"] = 10
     uri = editor.open(repository / "pool.json", json.dumps(pool, indent=2))
     assert editor.codes(uri) == ["unknown-field"]
-    assert [each.title.partition(" (")[0] for each in editor.actions(uri) if each.kind == "quickfix"] == [
+    assert [action.title.partition(" (")[0] for action in editor.actions(uri) if action.kind == "quickfix"] == [
         "Rename `wieght` to `weight`"
     ]
 
@@ -573,32 +585,32 @@ def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) ->
     pool = next(obj for obj in found if isinstance(obj, NodePool))
     resolution = context.resolution(pool)
     line = resolution.lines[1]
-    said = editor.hover(uri, "operator: In, values: [amd64]")
-    assert said.startswith("**kubernetes.io/arch** In `amd64`")
-    assert f"alone it leaves **{len(line.kept):,}** of {len(resolution.catalog):,}" in said
-    assert f"{len(line.before):,} → {len(line.after):,} ({line.removed:,} removed)" in said
-    assert f"without this line {line.removed_alone:,} more" in said
-    assert f"at most **{len(resolution.launchable):,}**" in said  # a placeholder leaves it open
-    assert "holds a placeholder" in said and str(NEWEST) in said
+    page = editor.hover(uri, "operator: In, values: [amd64]")
+    assert page.startswith("**kubernetes.io/arch** In `amd64`")
+    assert f"alone it leaves **{len(line.kept):,}** of {len(resolution.catalog):,}" in page
+    assert f"{len(line.before):,} → {len(line.after):,} ({line.removed:,} removed)" in page
+    assert f"without this line {line.removed_alone:,} more" in page
+    assert f"at most **{len(resolution.launchable):,}**" in page  # a placeholder leaves it open
+    assert "holds a placeholder" in page and str(NEWEST) in page
     assert "The processor's architecture." in editor.hover(uri, "kubernetes.io/arch")
     assert (
         editor.hover(uri, "m7i.large")
         == "**m7i.large**: 2 vCPU, 8 GiB, amd64, 0.1008 USD an hour on demand in us-east-1"
     )
     assert "one of your own" in editor.hover(uri, 'operator: Exists}\n        - {key: "topo')
-    said = editor.hover(uri, "karpenter.sh/capacity-typ")  # as unknown-label has it
-    assert "has no such label, and refuses it" in said and "your own" not in said and "bear it" not in said
+    page = editor.hover(uri, "karpenter.sh/capacity-typ")  # as unknown-label has it
+    assert "has no such label, and refuses it" in page and "your own" not in page and "bear it" not in page
     assert "keeps it from being judged" in editor.hover(uri, "topology.kubernetes.io")
     assert "all of them hold together" in editor.hover(uri, "requirements")
     assert editor.hover(uri, "apiVersion: karp") != ""
-    said = editor.hover(uri, "main}")
-    assert said.startswith("**EC2NodeClass main** in `class.yaml:3`") and "`al2023@v20250403`" in said
+    page = editor.hover(uri, "main}")
+    assert page.startswith("**EC2NodeClass main** in `class.yaml:3`") and "`al2023@v20250403`" in page
     where = editor.definition(uri, "main}")
     assert where is not None and where.uri == (repository / "class.yaml").as_uri()
     assert where.range.start == types.Position(2, 17)
     node_class = editor.open(repository / "class.yaml")
-    said = editor.hover(node_class, "al2023@")
-    assert said.startswith("**Amazon Linux 2023**") and "types of `general`" in said
+    page = editor.hover(node_class, "al2023@")
+    assert page.startswith("**Amazon Linux 2023**") and "types of `general`" in page
     nothing = editor.hover(node_class, "KarpenterNodeRole")
     assert nothing == ""
 
@@ -609,7 +621,7 @@ def head(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "some", "none"),
+    ("text", "names", "none"),
     [
         (
             "        - key: kub|\n",
@@ -638,12 +650,12 @@ def head(text: str) -> str:
     ],
 )
 def test_completion_in_what_is_half_written(
-    text: str, some: list[str], none: list[str], editor: Editor, repository: Path
+    text: str, names: list[str], none: list[str], editor: Editor, repository: Path
 ) -> None:
     uri = editor.open(repository / "pool.yaml", "")
     offered = editor.offered(uri, head(text))
-    assert set(some) <= set(offered) and not set(none) & set(offered), offered
-    assert not some or len(offered) == len(set(offered))
+    assert set(names) <= set(offered) and not set(none) & set(offered), offered
+    assert not names or len(offered) == len(set(offered))
 
 
 def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repository: Path) -> None:
@@ -667,7 +679,7 @@ def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repo
     assert editor.offered(uri, POOL.replace("name: main}", "name: |}")) == ["main"]
     aliases = editor.offered(uri, CLASS.replace("al2023@v20250403", "al2|"))
     assert "al2023@latest" in aliases and "bottlerocket@latest" in aliases
-    assert not any(each.startswith("windows2025") for each in aliases)
+    assert not any(alias.startswith("windows2025") for alias in aliases)
     labels = POOL.replace("    spec:\n", "    metadata:\n      labels:\n        kubernetes.io/arch: |\n    spec:\n")
     assert editor.offered(uri, labels) == ["amd64", "arm64"]
 
@@ -709,22 +721,22 @@ def test_a_completion_replaces_the_word_that_is_begun(editor: Editor, repository
     ):
         whole = head(text)
         editor.edit(uri, 0, len(editor.texts[uri]), whole.replace("|", ""))
-        item = next(each for each in editor.complete(uri, whole.index("|")).items if each.label == word)
+        item = next(item for item in editor.complete(uri, whole.index("|")).items if item.label == word)
         assert isinstance(item.text_edit, types.TextEdit)
         now = editor.texts[uri]
-        start, end = (editor.offset(now, each) for each in (item.text_edit.range.start, item.text_edit.range.end))
+        start, end = (editor.offset(now, value) for value in (item.text_edit.range.start, item.text_edit.range.end))
         editor.edit(uri, start, end, item.text_edit.new_text)
         assert editor.texts[uri] == head(wanted)
 
 
 def test_a_completion_is_written_as_its_type_and_file_want_it(editor: Editor, repository: Path) -> None:
     uri = editor.open(repository / "class.yaml", CLASS + "  associatePublicIPAddress: \n")
-    (item,) = [each for each in editor.complete(uri, len(editor.texts[uri]) - 1).items if each.label == "true"]
+    (item,) = [item for item in editor.complete(uri, len(editor.texts[uri]) - 1).items if item.label == "true"]
     assert isinstance(item.text_edit, types.TextEdit) and item.text_edit.new_text == "true"
     head = '{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"template": {"spec": '
     text = head + '{"requirements": [{"key": '
     uri = editor.open(repository / "pool.json", text)
-    item = next(each for each in editor.complete(uri, len(text)).items if each.label == "kubernetes.io/arch")
+    item = next(item for item in editor.complete(uri, len(text)).items if item.label == "kubernetes.io/arch")
     assert isinstance(item.text_edit, types.TextEdit) and item.text_edit.new_text == '"kubernetes.io/arch"'
 
 
@@ -757,7 +769,7 @@ def test_what_the_baseline_knows_is_not_told(editor: Editor, repository: Path) -
     assert editor.codes(uri) == ["unknown-field"]
     written.write_text("{", encoding="utf-8")
     editor.changed_on_disk(written)
-    editor.wait(lambda: any(written.name in each and "no JSON" in each for each in editor.messages))
+    editor.wait(lambda: any(written.name in message and "no JSON" in message for message in editor.messages))
 
 
 def test_a_kustomization_that_changes_makes_a_part_of_a_whole(editor: Editor, repository: Path) -> None:
@@ -795,11 +807,11 @@ def test_what_is_asked_can_be_taken_back(editor: Editor, repository: Path) -> No
 
     async def take_back() -> None:
         params = types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(0, 0))
-        asked = [asyncio.ensure_future(editor.client.text_document_hover_async(params)) for _ in range(20)]
+        requested = [asyncio.ensure_future(editor.client.text_document_hover_async(params)) for _ in range(20)]
         await asyncio.sleep(0)
         for id in list(editor.client.protocol._request_futures):
             editor.client.protocol.notify("$/cancelRequest", types.CancelParams(id))
-        await asyncio.gather(*asked, return_exceptions=True)
+        await asyncio.gather(*requested, return_exceptions=True)
 
     editor.runner.run(take_back())
     assert "all of them hold together" in editor.hover(uri, "requirements")
@@ -855,10 +867,10 @@ def test_whatever_a_text_holds_there_is_an_answer(edits: list[tuple[int, int, st
     at = buffer.lines.offset(buffer.lines.position(at))
     for item in complete(view, buffer, at).items:
         assert isinstance(item.text_edit, types.TextEdit)
-        begun, end = (buffer.lines.offset(each) for each in (item.text_edit.range.start, item.text_edit.range.end))
+        begun, end = (buffer.lines.offset(value) for value in (item.text_edit.range.start, item.text_edit.range.end))
         assert begun <= at <= end and "\n" not in text[begun:end]
-    said = hover(view, buffer, at)
-    assert said is None or said.span.start <= at <= said.span.end
+    page = hover(view, buffer, at)
+    assert page is None or page.span.start <= at <= page.span.end
     for action in actions(view, buffer, 0, len(text), None, True):
         assert action.edit is not None and action.edit.document_changes
 
@@ -867,9 +879,8 @@ def test_whatever_a_text_holds_there_is_an_answer(edits: list[tuple[int, int, st
 @given(data=st.data())
 def test_any_text_is_borne_and_nothing_is_lost(data: st.DataObject, editor: Editor) -> None:
     """After any edits the server still has the client's text: it says of it what the engine says."""
-    base = editor.home / "any"
-    (base / ".git").mkdir(parents=True, exist_ok=True)
-    path = base / f"pool-{len(editor.texts)}.yaml"
+    path = editor.home / f"any-{len(editor.texts)}" / "pool.yaml"  # an example that is given up leaves its text open
+    (path.parent / ".git").mkdir(parents=True)
     uri = editor.open(path, data.draw(st.sampled_from([POOL + "---\n" + CLASS, "", "{[", POOL])))
     for _ in range(data.draw(st.integers(1, 6))):
         length = len(editor.texts[uri])
@@ -887,7 +898,9 @@ def test_any_text_is_borne_and_nothing_is_lost(data: st.DataObject, editor: Edit
     source = Source.from_text(str(path), editor.texts[uri])
     report = lint([source], LintRequest(Target(NEWEST), load(bundled())))
     wanted = [(result.rule.name, result.finding.message) for result in report.results]
-    assert [(each.code, each.message.partition("\n")[0]) for each in editor.diagnostics(uri)] == wanted
+    assert [
+        (diagnostic.code, diagnostic.message.partition("\n")[0]) for diagnostic in editor.diagnostics(uri)
+    ] == wanted
     editor.close(uri)
 
 

@@ -102,7 +102,7 @@ def visible_state(project: Project, state: State) -> dict[str, Any]:
                     result.rule.name,
                     result.span[1:],
                     edit_places(result.finding.edits),
-                    [(each.name, edit_places(each.edits)) for each in result.finding.suggestions],
+                    [(suggestion.name, edit_places(suggestion.edits)) for suggestion in result.finding.suggestions],
                 )
                 for result in view.results(buffer)
             ]
@@ -121,7 +121,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose configuration names facts about an account."""
     home = tmp_path_factory.mktemp("account")
     imagined = FakeAccount(ACCOUNT)
-    classes = [each for each in objects(Source.from_text("a.yaml", CLASS)) if isinstance(each, EC2NodeClass)]
+    classes = [obj for obj in objects(Source.from_text("a.yaml", CLASS)) if isinstance(obj, EC2NodeClass)]
     known = imagined.facts(classes, NEWEST).snapshot
     assert known is not None
     (home / "facts.json").write_text(snapshot_text(known), encoding="utf-8")
@@ -155,16 +155,16 @@ def test_diagnostics_after_edits_are_those_of_a_fresh_run(
 ) -> None:
     home = account if with_facts else account.parent / "texts"
     texts = {"pools.yaml": "---\n".join(documents), "classes.yaml": CLASS}
-    kept = Project(lambda: NOW)
+    remaining = Project(lambda: NOW)
     state = state_of(home, texts, 1)
-    assert visible_state(kept, state) == visible_state(Project(lambda: NOW), state_of(home, texts, 1))
+    assert visible_state(remaining, state) == visible_state(Project(lambda: NOW), state_of(home, texts, 1))
     for number, (other, change) in enumerate(edits, 2):
         name = "classes.yaml" if other else "pools.yaml"
         texts[name] = changed(texts[name], change)
         untouched = {uri: buffer for uri, buffer in state.buffers.items() if not uri.endswith(name)}
         new = state_of(home, texts, number)
         state = new._replace(buffers={**new.buffers, **untouched})
-        assert visible_state(kept, state) == visible_state(Project(lambda: NOW), new), texts
+        assert visible_state(remaining, state) == visible_state(Project(lambda: NOW), new), texts
 
 
 @pytest.mark.parametrize("typed", ["{{", "{%", "%{", "<%", "NodeOverlay", "kro.run/", "#"])
@@ -172,10 +172,10 @@ def test_a_word_that_comes_to_a_text_counts_in_its_other_documents(tmp_path: Pat
     first = CLASS.replace("karpenter.sh/discovery: main", "karpenter.sh/discovery: <<CLUSTER_NAME>>")
     pool = "kind: NodePool\napiVersion: karpenter.sh/v1\nmetadata: {name: a, annotations: {a: 'x'}}\nspec: {}\n"
     texts = [first + "---\n" + pool, first + "---\n" + pool.replace("'x'", f"'{typed}'"), first + "---\n" + pool]
-    kept, state, seen = Project(lambda: NOW), None, []
+    remaining, state, seen = Project(lambda: NOW), None, []
     for number, text in enumerate(texts, 1):
         state = state_of(tmp_path, {"pools.yaml": text}, number)
-        seen.append(visible_state(kept, state))
+        seen.append(visible_state(remaining, state))
         assert seen[-1] == visible_state(Project(lambda: NOW), state_of(tmp_path, {"pools.yaml": text}, number))
     assert seen[0] == seen[2]
 
@@ -192,7 +192,7 @@ def test_what_is_known_of_an_object_follows_its_text() -> None:
 
     def results(source: Source) -> list[tuple[str, tuple[int, int], list[tuple[str, int, int, str]]]]:
         report = lint([source], LintRequest(target, rules, selection))
-        return [(each.rule.name, each.span[1:], edit_places(each.finding.edits)) for each in report.results]
+        return [(result.rule.name, result.span[1:], edit_places(result.finding.edits)) for result in report.results]
 
     for example in EXAMPLES:
         source = Source.from_text("pools.yaml", POOL + "---\n" + example)

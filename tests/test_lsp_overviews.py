@@ -36,9 +36,9 @@ POOL = nodepool(
 
 def test_the_name_of_a_pool_explains_it_in_short(editor: Editor, repository: Path) -> None:
     uri = editor.open(repository / "pool.yaml", POOL)
-    said = editor.hover(uri, "web")
-    assert "**" in said and " types, from $" in said and "of 1,3" in said
-    assert "`karpenter.k8s.aws/instance-family In m7i, m7a`" in said
+    shown = editor.hover(uri, "web")
+    assert "**" in shown and " types, from $" in shown and "of 1,3" in shown
+    assert "`karpenter.k8s.aws/instance-family In m7i, m7a`" in shown
 
 
 def test_a_lens_and_a_symbol_say_what_a_pool_can_launch(editor: Editor, repository: Path) -> None:
@@ -101,10 +101,10 @@ def test_the_lens_counts_as_explain_does(nodelint: Nodelint, tmp_path: Path, rul
         lines = nodelint("explain", path.name, cwd=path.parent).stdout.splitlines()
         names = [line.split()[1] for line in lines if line.startswith("NodePool ")]
         counts = [re.sub(r"^=> (?:at most )?([\w,]+) .*", r"\1", line) for line in lines if line.startswith("=> ")]
-        said = dict(zip(names, counts, strict=False)) if len(names) == len(counts) == len({*names}) else {}
+        messages = dict(zip(names, counts, strict=False)) if len(names) == len(counts) == len({*names}) else {}
         for pool in view.objects(buffer):
             count = count_text(view, pool) if isinstance(pool, NodePool) else None
-            if count is not None and pool.name in said:
-                assert count.partition(" type")[0].replace("no instance", "none") == said[str(pool.name)], text
+            if count is not None and pool.name in messages:
+                assert count.partition(" type")[0].replace("no instance", "none") == messages[str(pool.name)], text
                 compared += 1
     assert compared > 20

@@ -45,8 +45,8 @@ class Wire:
             self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             self.process.stdin.flush()
         except BrokenPipeError:
-            said = self.process.stderr.read()
-            raise AssertionError(f"the server has ended: {said.decode()[-4000:]}") from None
+            output = self.process.stderr.read()
+            raise AssertionError(f"the server has ended: {output.decode()[-4000:]}") from None
 
     def notify(self, method: str, params: object) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
@@ -93,9 +93,9 @@ class Wire:
 
     def end(self) -> tuple[int, str]:
         """Close the server's input; its exit code, and what it has said on standard error."""
-        _, said = self.process.communicate()
+        _, output = self.process.communicate()
         assert self.process.returncode is not None
-        return self.process.returncode, said.decode()
+        return self.process.returncode, output.decode()
 
 
 @pytest.fixture
@@ -122,9 +122,12 @@ def test_requests_with_bad_params_are_answered_with_an_error(wire: Wire) -> None
     assert wire.ask("initialize", {"capabilities": {}})["error"]["code"] == -32600
     wire.notify("textDocument/didOpen", {"textDocument": {}})
     assert wire.ask("shutdown")["result"] is None
-    code, said = wire.end()
+    code, expected = wire.end()
     assert code == 0
-    assert said.startswith("nodelint lsp: textDocument/didOpen: required field missing") and said.count("\n") == 1
+    assert (
+        expected.startswith("nodelint lsp: textDocument/didOpen: required field missing")
+        and expected.count("\n") == 1
+    )
 
 
 def test_what_is_no_request_is_answered_as_such(wire: Wire) -> None:
@@ -187,9 +190,9 @@ def test_the_end_of_input_while_an_answer_is_made(wire: Wire, tmp_path: Path) ->
         params = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 8}}
         wire.send({"jsonrpc": "2.0", "id": number, "method": "textDocument/hover", "params": params})
     wire.process.stdin.write(b"Content-Length: 500\r\n\r\n{")
-    code, said = wire.end()
+    code, expected = wire.end()
     assert code == 1
-    assert "Traceback" not in said
+    assert "Traceback" not in expected
 
 
 def test_an_address_that_no_file_has_leaves_the_others_judged(wire: Wire, tmp_path: Path) -> None:
@@ -198,12 +201,12 @@ def test_an_address_that_no_file_has_leaves_the_others_judged(wire: Wire, tmp_pa
         good = (tmp_path / f"{n}.yaml").as_uri()
         wire.open(uri, BAD_CLASS)
         wire.open(good, BAD_CLASS)
-        assert [each["code"] for each in wire.diagnostics(good)]
+        assert [diagnostic["code"] for diagnostic in wire.diagnostics(good)]
         assert wire.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
     wire.ask("shutdown")
-    code, said = wire.end()
+    code, expected = wire.end()
     assert code == 0
-    assert "Traceback" not in said
+    assert "Traceback" not in expected
 
 
 def test_a_folder_that_no_file_system_has_is_none(wire: Wire, tmp_path: Path) -> None:
@@ -221,8 +224,8 @@ def test_what_is_wrong_with_crds_names_the_file_as_it_is_called(wire: Wire, tmp_
     (tmp_path / "nodelint.yaml").write_text("crds: CRDs.yaml\n", encoding="utf-8")
     wire.begin(tmp_path)
     wire.open((tmp_path / "a.yaml").as_uri(), BAD_CLASS)
-    (said,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
-    assert "CRDs.yaml is not YAML" in said["message"]
+    (expected,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
+    assert "CRDs.yaml is not YAML" in expected["message"]
 
 
 @pytest.mark.parametrize("key", ["snapshot", "baseline", "crds"])
@@ -230,8 +233,8 @@ def test_a_path_that_no_file_has_is_told_beside_the_configuration(wire: Wire, tm
     (tmp_path / "nodelint.yaml").write_text(f'{key}: "\\0"\n', encoding="utf-8")
     wire.begin(tmp_path)
     wire.open((tmp_path / "a.yaml").as_uri(), BAD_CLASS)
-    (said,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
-    assert "is not a path" in said["message"]
+    (expected,) = wire.diagnostics((tmp_path / "nodelint.yaml").as_uri())
+    assert "is not a path" in expected["message"]
 
 
 def test_a_socket_that_closes_in_the_middle_of_a_message_ends_the_server(tmp_path: Path) -> None:
@@ -250,11 +253,11 @@ def test_a_socket_that_closes_in_the_middle_of_a_message_ends_the_server(tmp_pat
                 time.sleep(0.05)
         client.sendall(b"Content-Length: 500\r\n\r\n{")
         client.close()
-        _, said = server.communicate(timeout=60)
+        _, output = server.communicate(timeout=60)
     finally:
         server.kill()
     assert server.returncode == 1
-    assert "Traceback" not in said
+    assert "Traceback" not in output
 
 
 def test_a_burst_of_changes_is_judged_at_its_end(wire: Wire, tmp_path: Path) -> None:
@@ -266,7 +269,7 @@ def test_a_burst_of_changes_is_judged_at_its_end(wire: Wire, tmp_path: Path) -> 
     at = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 8}}
     changes = 40
     numbers = {version: next(wire.ids) for version in range(2, changes + 2)}
-    asked = list(numbers.values())
+    requested = list(numbers.values())
 
     def burst() -> None:
         for version, number in numbers.items():
@@ -282,14 +285,14 @@ def test_a_burst_of_changes_is_judged_at_its_end(wire: Wire, tmp_path: Path) -> 
     writer.start()
     answers: dict[int, dict[str, Any]] = {}
     published: dict[int, list[object]] = {}
-    while len(answers) < len(asked) or changes + 1 not in published:
+    while len(answers) < len(requested) or changes + 1 not in published:
         message = wire.next()
-        if message.get("id") in asked:
+        if message.get("id") in requested:
             answers[message["id"]] = message
         elif message.get("method") == "textDocument/publishDiagnostics":
             published[message["params"]["version"]] = message["params"]["diagnostics"]
-    given_up = [number for number in asked if "error" in answers[number]]
+    given_up = [number for number in requested if "error" in answers[number]]
     assert {answers[number]["error"]["code"] for number in given_up} == {-32801}  # ContentModified
     assert len(given_up) > changes / 2
-    assert answers[asked[-1]]["result"]
+    assert answers[requested[-1]]["result"]
     assert len(published[changes + 1]) >= 40

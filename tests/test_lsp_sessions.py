@@ -159,9 +159,9 @@ def test_editor_shows_what_check_says(editor: Editor, nodelint: Nodelint, tmp_pa
             at, new = at + size, new[size:]
         shown = _shown_findings(editor, uri)
         place.write_text(editor.texts[uri], encoding="utf-8")
-        said = _checked_findings(nodelint, tmp_path).get(edited, [])
-        assert shown == said, editor.texts[uri]
-        seen.update(said)
+        messages = _checked_findings(nodelint, tmp_path).get(edited, [])
+        assert shown == messages, editor.texts[uri]
+        seen.update(messages)
     assert seen
     editor.close(uri)
 
@@ -237,11 +237,11 @@ def test_whatever_happens_to_files_editor_shows_what_check_says(
         shutil.copytree(here, there)
         for uri, path in opened.items():
             (there / path.relative_to(here)).write_bytes(editor.texts[uri].encode())
-        said = _checked_findings(nodelint, there)
+        messages = _checked_findings(nodelint, there)
 
-        def differ(said: dict[str, list[tuple[int, int, str, str]]] = said) -> list[str]:
+        def differ(expected: dict[str, list[tuple[int, int, str, str]]] = messages) -> list[str]:
             names = {str(path.relative_to(here)): uri for uri, path in opened.items()}
-            return [name for name, uri in names.items() if _shown_findings(editor, uri) != said.get(name, [])]
+            return [name for name, uri in names.items() if _shown_findings(editor, uri) != expected.get(name, [])]
 
         for _ in range(50):  # what another text or the disk changes is said a moment later
             if not differ():
@@ -249,6 +249,6 @@ def test_whatever_happens_to_files_editor_shows_what_check_says(
             editor.runner.run(asyncio.sleep(0.1))
         for name in differ():
             uri = next(uri for uri, path in opened.items() if str(path.relative_to(here)) == name)
-            assert _shown_findings(editor, uri) == said.get(name, []), name
+            assert _shown_findings(editor, uri) == messages.get(name, []), name
     for uri in opened:
         editor.close(uri)

@@ -101,7 +101,7 @@ def test_a_patch_that_adds_nothing_completes_nothing(here: Path, rules: dict[str
         spec: {template: {spec: {requirements: []}}}
         """
     write(here, {**BASE, **COMPLETED, "prod/pool.yaml": limits})
-    assert [each.partition(":")[0] for each in finding_texts(judged(rules))] == ["base/pool.yaml invalid-field"]
+    assert [text.partition(":")[0] for text in finding_texts(judged(rules))] == ["base/pool.yaml invalid-field"]
 
 
 def test_what_no_overlay_brings_is_one_finding_at_the_base(here: Path, rules: dict[str, Rule]) -> None:
@@ -163,8 +163,8 @@ def test_a_name_that_a_script_fills_in_is_no_finding_and_one_that_a_person_does_
     assert finding_texts(judged(rules)) == []
     by_hand = CLASS.replace("KarpenterNodeRole-main", "KarpenterNodeRole-my-cluster-name-here")
     write(here, {"class.yaml": by_hand})
-    (told,) = finding_texts(judged(rules))
-    assert told.startswith("class.yaml placeholder-left")
+    (message,) = finding_texts(judged(rules))
+    assert message.startswith("class.yaml placeholder-left")
 
 
 def test_placeholders_are_not_judged(here: Path, rules: dict[str, Rule]) -> None:
@@ -173,7 +173,7 @@ def test_placeholders_are_not_judged(here: Path, rules: dict[str, Rule]) -> None
         "[{tags: {karpenter.sh/discovery: main}}]", "[{id: subnet-XXXX}]", 1
     )
     write(here, {"class.yaml": text, "pool.yaml": POOL + "  limits: {cpu: __CPU_LIMIT__}\n"})
-    assert [each for each in finding_texts(judged(rules)) if "placeholder-left" not in each] == []
+    assert [text for text in finding_texts(judged(rules)) if "placeholder-left" not in text] == []
 
 
 # -- instance types that no region of the catalogue offers
@@ -289,7 +289,11 @@ def test_where_the_kubelet_settings_of_a_pool_belong(
     here: Path, rules: dict[str, Rule], name: str, classes: tuple[str, ...], why: str
 ) -> None:
     write(
-        here, {"pools/pool.yaml": SETTINGS.replace("NAME", name), **{f"{each}/class.yaml": CLASS for each in classes}}
+        here,
+        {
+            "pools/pool.yaml": SETTINGS.replace("NAME", name),
+            **{f"{node_class}/class.yaml": CLASS for node_class in classes},
+        },
     )
     helps = [result.finding.help for result in judged(rules).results if result.rule.name == "removed-api"]
     assert helps == [f"no fix converts it: its kubelet settings belong in its EC2NodeClass, {why}"]

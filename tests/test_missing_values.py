@@ -202,8 +202,8 @@ def test_a_value_that_nobody_gives_is_no_null(nodelint: Run, tmp_path: Path, sha
         folder.mkdir()
         write(folder, shape, name, empty)
     lines = finding_lines(nodelint)
-    told = {cases[int(line.split("/")[0])]: line for line in lines}
-    assert not told
+    found = {cases[int(line.split("/")[0])]: line for line in lines}
+    assert not found
 
 
 @pytest.mark.parametrize("shape", SHAPES)

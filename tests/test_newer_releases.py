@@ -60,14 +60,14 @@ AFTER = str(target("next"))
 def severities(nodelint: Run, folder: Path, text: str, karpenter: str) -> tuple[list[str], str]:
     (folder / "pair.yaml").write_text(text, encoding="utf-8")
     done = nodelint("check", "--karpenter-version", karpenter, "--format", "json", "pair.yaml")
-    return [each["severity"] for each in json.loads(done.stdout)["findings"]], done.stderr
+    return [finding["severity"] for finding in json.loads(done.stdout)["findings"]], done.stderr
 
 
 @pytest.mark.parametrize("karpenter", [AFTER, "2.0.0", f">={AFTER}", "next"])
 def test_of_a_newer_release_nothing_is_refused_for_certain(nodelint: Run, tmp_path: Path, karpenter: str) -> None:
-    found, said = severities(nodelint, tmp_path, PAIR, karpenter)
+    found, message = severities(nodelint, tmp_path, PAIR, karpenter)
     assert found == []
-    first, *more = said.splitlines()
+    first, *more = message.splitlines()
     assert f"is newer than the releases known here (to {NEWEST}, of " in first
     assert "day" in first and first.endswith("`pipx upgrade nodelint` brings newer facts")
     assert more == []
@@ -108,8 +108,8 @@ def test_a_range_holds_known_releases_or_newer_ones_and_no_others(sign: str, a: 
 
 
 def test_a_patch_that_never_was_is_said_not_to_be_known(nodelint: Run, tmp_path: Path) -> None:
-    found, said = severities(nodelint, tmp_path, PAIR, "1.13.7")
-    assert (found, said) == (
+    found, message = severities(nodelint, tmp_path, PAIR, "1.13.7")
+    assert (found, message) == (
         [],
         "nodelint: Karpenter 1.13.7 is not a release known here; it is judged as 1.13.1, the nearest older release"
         " known here\n",
@@ -138,18 +138,18 @@ def test_no_range_of_kubernetes_is_claimed(nodelint: Run, tmp_path: Path) -> Non
     assert route(NEWEST, target("next"), None).new is None
     flags = ("upgrade", "--from", "1.14.1", "--to", AFTER, "pair.yaml")
     assert f"what {AFTER} supports is not known here" in " ".join(nodelint(*flags).stdout.split())
-    told = json.loads(nodelint(*flags, "--format", "json", "--fail-on", "never").stdout)
-    jsonschema.validate(told, json.loads((ROOT / "schemas" / "upgrade.schema.json").read_text(encoding="utf-8")))
-    assert told["route"]["kubernetes"]["to"] is None
+    report = json.loads(nodelint(*flags, "--format", "json", "--fail-on", "never").stdout)
+    jsonschema.validate(report, json.loads((ROOT / "schemas" / "upgrade.schema.json").read_text(encoding="utf-8")))
+    assert report["route"]["kubernetes"]["to"] is None
 
 
 def test_a_field_that_is_not_known_is_left_out_of_the_hash_and_said(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL.replace("      expireAfter", "      mood: 3\n      expireAfter"))
     done = nodelint("hash", "pool.yaml", "--karpenter-version", AFTER)
     assert "without spec.template.spec.mood: not known here" in done.stdout
-    told = json.loads(nodelint("hash", "pool.yaml", "--karpenter-version", AFTER, "--format", "json").stdout)
-    jsonschema.validate(told, json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8")))
-    assert told["objects"][0]["leftOut"] == ["spec.template.spec.mood"]
+    report = json.loads(nodelint("hash", "pool.yaml", "--karpenter-version", AFTER, "--format", "json").stdout)
+    jsonschema.validate(report, json.loads((ROOT / "schemas" / "hash.schema.json").read_text(encoding="utf-8")))
+    assert report["objects"][0]["leftOut"] == ["spec.template.spec.mood"]
     assert "leftOut" not in nodelint("hash", "pool.yaml", "--format", "json").stdout
 
 

@@ -35,8 +35,8 @@ def test_a_line_is_whole_by_itself(nodelint: Run, tmp_path: Path) -> None:
     named = {"GITHUB_REPOSITORY": "acme/web", "GITHUB_SHA": "fedc", "NODELINT_COMMIT": "0123abc"}
     put(tmp_path, "pool.yaml", "bad/custom-image.yaml")
     records = lines(nodelint("check", "--format", "jsonl", "pool.yaml", env=named).stdout)
-    assert [each["record"] for each in records] == ["run", "object", "object", "finding"]
-    assert {(each["repository"], each["commit"]) for each in records} == {("acme/web", "0123abc")}
+    assert [record["record"] for record in records] == ["run", "object", "object", "finding"]
+    assert {(record["repository"], record["commit"]) for record in records} == {("acme/web", "0123abc")}
     report = json.loads(nodelint("check", "--format", "json", "pool.yaml").stdout)
     (finding,) = report["findings"]
     assert (records[3]["rule"], records[3]["message"]) == (finding["rule"], finding["message"])
@@ -77,7 +77,7 @@ def test_what_is_to_be_copied_is_yaml_and_names_real_options() -> None:
     workflow = yaml.safe_load(called)
     assert set(workflow[True]["workflow_call"]["inputs"]) == {"paths", "fail-on"}
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
-    (step,) = [each for each in workflow["jobs"]["nodelint"]["steps"] if "nodelint@" in each["uses"]]
+    (step,) = [step for step in workflow["jobs"]["nodelint"]["steps"] if "nodelint@" in step["uses"]]
     assert set(step["with"]) <= set(action["inputs"])
     assert yaml.safe_load(caller)["jobs"]["nodelint"]["uses"].endswith("/.github/workflows/nodelint.yml@main")
     inputs, jobs = yaml.safe_load_all(component)

@@ -44,7 +44,7 @@ def test_a_file_holds_what_standard_output_would(nodelint: Run, manifest: Path, 
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--format", "xml"], "`xml` is not one of text, concise, json, jsonl, sarif"),
         (["--format", "sarif="], "`sarif=` names no file"),
@@ -55,10 +55,10 @@ def test_a_file_holds_what_standard_output_would(nodelint: Run, manifest: Path, 
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_written_is_said(nodelint: Run, manifest: Path, flags: list[str], said: str) -> None:
+def test_what_cannot_be_written_is_said(nodelint: Run, manifest: Path, flags: list[str], message: str) -> None:
     done = nodelint("check", *flags, "class.yaml")
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_every_format_of_a_run_without_manifests(nodelint: Run, tmp_path: Path) -> None:
@@ -89,8 +89,8 @@ def test_a_baseline_keeps_old_findings_out(nodelint: Run, manifest: Path) -> Non
 def test_what_is_fixed_drops_out_of_the_baseline(nodelint: Run, manifest: Path) -> None:
     nodelint("baseline", "class.yaml")
     manifest.write_text(CLASS.replace("Monitorin:", "Monitoring:"), encoding="utf-8")
-    told = nodelint("check", "--baseline", "nodelint.baseline.json", "class.yaml")
-    assert "1 no longer there; `nodelint baseline --prune` removes them" in told.stdout
+    messages = nodelint("check", "--baseline", "nodelint.baseline.json", "class.yaml")
+    assert "1 no longer there; `nodelint baseline --prune` removes them" in messages.stdout
     again = nodelint("baseline", "class.yaml")
     assert "0 findings (0 new, 1 gone)" in again.stdout
     data = json.loads((manifest.parent / "nodelint.baseline.json").read_text(encoding="utf-8"))
@@ -108,19 +108,19 @@ def test_pruning_drops_what_is_fixed_and_adds_nothing(nodelint: Run, manifest: P
     assert "1 finding (1 gone)" in pruned.stdout
     data = json.loads((manifest.parent / "nodelint.baseline.json").read_text(encoding="utf-8"))
     assert ["detailedMonitorin" in row["message"] for row in data["findings"]] == [True]
-    told = nodelint("check", "--baseline", "nodelint.baseline.json", "class.yaml")
-    assert "`rollle`" in told.stdout and "Baseline: 1 known." in told.stdout
+    messages = nodelint("check", "--baseline", "nodelint.baseline.json", "class.yaml")
+    assert "`rollle`" in messages.stdout and "Baseline: 1 known." in messages.stdout
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("{", "no JSON"), ("{}", "no baseline of nodelint"), (None, "no such file")]
+    ("text", "message"), [("{", "no JSON"), ("{}", "no baseline of nodelint"), (None, "no such file")]
 )
-def test_a_baseline_that_cannot_be_read(nodelint: Run, manifest: Path, text: str | None, said: str) -> None:
+def test_a_baseline_that_cannot_be_read(nodelint: Run, manifest: Path, text: str | None, message: str) -> None:
     if text is not None:
         (manifest.parent / "old.json").write_text(text)
     done = nodelint("check", "--baseline", "old.json", "class.yaml")
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_a_baseline_is_not_written_over_files_that_were_not_read(nodelint: Run, manifest: Path) -> None:
@@ -231,5 +231,5 @@ def test_reviews_show_places_of_the_repository_and_people_what_they_can_open(
     folder = tmp_path / "clusters" / "prod"
     folder.mkdir(parents=True)
     (folder / "pool.yaml").write_text(POOL, encoding="utf-8")
-    said = nodelint("check", "--format", form, "pool.yaml", cwd=folder).stdout
-    assert ("clusters/prod/pool.yaml" in said) == (form not in ("text", "json"))
+    output = nodelint("check", "--format", form, "pool.yaml", cwd=folder).stdout
+    assert ("clusters/prod/pool.yaml" in output) == (form not in ("text", "json"))

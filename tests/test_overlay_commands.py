@@ -104,7 +104,7 @@ def requirements(*keys: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "said"),
+    ("kind", "body", "message"),
     [
         (
             "NodePool",
@@ -129,12 +129,12 @@ def requirements(*keys: str) -> str:
         ("EC2NodeClass", "  amiSelectorTerms: [{alias: al2023@v20250501}]\n", None),
     ],
 )
-def test_entries_that_a_patch_drops_are_named(nodelint: Run, kind: str, body: str, said: str | None) -> None:
+def test_entries_that_a_patch_drops_are_named(nodelint: Run, kind: str, body: str, message: str | None) -> None:
     name = "general" if kind == "NodePool" else "default"
     write(overlay("patches: [{path: patches/own.yaml}]\n", patches__own=patch(body, kind, name)))
     found = [line for line in concise(nodelint) if "replaced-list" in line]
-    assert len(found) == (said is not None)
-    assert said is None or (said in found[0] and found[0].startswith("prod/patches/own.yaml:"))
+    assert len(found) == (message is not None)
+    assert message is None or (message in found[0] and found[0].startswith("prod/patches/own.yaml:"))
 
 
 def test_a_patch_that_overlays_share_is_spoken_of_once(nodelint: Run) -> None:
@@ -161,7 +161,7 @@ OPERATION = "  patch: |-\n    - {op: add, path: /spec/weight, value: 3}\n"
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "message"),
     [
         ("{kind: NodePool, name: generel}", "no object has kind `NodePool`, name `generel`, did you mean `general`?"),
         ("{kind: Nodepool}", "no object has kind `Nodepool`"),
@@ -172,11 +172,11 @@ OPERATION = "  patch: |-\n    - {op: add, path: /spec/weight, value: 3}\n"
         ("{kind: Deployment, name: karpenter}", None),
     ],
 )
-def test_a_patch_that_meets_nothing_is_named(nodelint: Run, target: str, said: str | None) -> None:
+def test_a_patch_that_meets_nothing_is_named(nodelint: Run, target: str, message: str | None) -> None:
     write(overlay(f"patches:\n- target: {target}\n{OPERATION}"))
     found = [line for line in concise(nodelint) if "unmatched-patch" in line]
-    assert len(found) == (said is not None)
-    assert said is None or (said in found[0] and found[0].startswith("prod/kustomization.yaml:3:"))
+    assert len(found) == (message is not None)
+    assert message is None or (message in found[0] and found[0].startswith("prod/kustomization.yaml:3:"))
 
 
 @pytest.mark.parametrize("meets", [True, False])
@@ -205,17 +205,17 @@ def test_an_overlay_that_is_refused_is_not_judged(nodelint: Run) -> None:
     assert (place["path"], place["line"]) == ("prod/own.yaml", 3)
 
 
-@pytest.mark.parametrize("asked", [".", "prod"])
-def test_an_overlay_that_only_kustomize_builds_is_not_judged(nodelint: Run, asked: str) -> None:
+@pytest.mark.parametrize("message", [".", "prod"])
+def test_an_overlay_that_only_kustomize_builds_is_not_judged(nodelint: Run, message: str) -> None:
     write(overlay("transformers: [own.yaml]\n"))
-    done = nodelint("check", asked)
+    done = nodelint("check", message)
     assert done.returncode == 0
     assert (
         "Skipped: prod/kustomization.yaml:2: the overlay prod is not built: `transformers` is not read" in done.stdout
     )
     assert "--kustomize runs kustomize itself" in done.stdout
     assert "1 file not judged" in done.stdout or "Nothing judged: " in done.stdout
-    assert nodelint("check", asked, "--fail-on-unjudged").returncode == 1
+    assert nodelint("check", message, "--fail-on-unjudged").returncode == 1
 
 
 def test_an_overlay_alone_is_judged_with_the_base_beside_it(nodelint: Run) -> None:
@@ -296,11 +296,11 @@ def find_mistake(files: dict[str, str]) -> tuple[str, int]:
 
 
 def test_check_says_a_mistake_once_and_where_it_is_written(nodelint: Run, shape: dict[str, str]) -> None:
-    (line,) = [each for each in concise(nodelint) if "unknown-node-class" not in each]
+    (line,) = [line for line in concise(nodelint) if "unknown-node-class" not in line]
     path, number = find_mistake(shape)
     assert line.startswith(f"{path}:{number}:") and "`weight` is 300, the maximum is 100" in line
     mend(shape)
-    assert not [each for each in concise(nodelint) if "unknown-node-class" not in each]
+    assert not [line for line in concise(nodelint) if "unknown-node-class" not in line]
 
 
 def test_an_editor_shows_the_mistake_where_it_is_written(shape: dict[str, str], tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_an_editor_shows_the_mistake_where_it_is_written(shape: dict[str, str], 
     project = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC))
     found = project.view_of(State({buffer.uri: buffer}, (str(tmp_path),), 1, 1), buffer.uri)
     assert found is not None
-    (result,) = [each for each in found[0].results(buffer) if each.rule.name == "invalid-field"]
+    (result,) = [result for result in found[0].results(buffer) if result.rule.name == "invalid-field"]
     assert (buffer.source.position(result.span.start).line, "300" in result.message) == (number, True)
 
 
@@ -374,8 +374,8 @@ def test_an_overlay_without_karpenter_is_none_of_its_business(nodelint: Run) -> 
 def test_the_first_line_counts_what_is_written_and_coverage_what_clusters_get(nodelint: Run) -> None:
     other = {path.replace("prod/", "test/"): text for path, text in overlay("namePrefix: a-\n").items()}
     write({**overlay("namePrefix: a-\n"), **other})
-    told = json.loads(nodelint("check", "--format", "json").stdout)
-    assert told["coverage"]["objects"] == 2 * told["summary"]["objects"] > 0
+    report = json.loads(nodelint("check", "--format", "json").stdout)
+    assert report["coverage"]["objects"] == 2 * report["summary"]["objects"] > 0
 
 
 @pytest.mark.parametrize(("command", "key"), [("explain", "nodePools"), ("hash", "objects")])

@@ -30,9 +30,9 @@ Asked = dict[str, Any]
 
 
 def on_values(key: str, values: list[str]) -> st.SearchStrategy[Asked]:
-    some = st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True)
+    sample = st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True)
     of_values = st.builds(
-        lambda op, vs: {"key": key, "operator": op, "values": vs}, st.sampled_from(["In", "NotIn"]), some
+        lambda op, vs: {"key": key, "operator": op, "values": vs}, st.sampled_from(["In", "NotIn"]), sample
     )
     return of_values | st.sampled_from(["Exists", "DoesNotExist"]).map(lambda op: {"key": key, "operator": op})
 
@@ -46,7 +46,7 @@ def on_number(key: str, values: list[str]) -> st.SearchStrategy[Asked]:
     return on_values(key, values) | bounds
 
 
-asked = st.one_of(
+requested = st.one_of(
     on_values("node.kubernetes.io/instance-type", TYPES),
     on_values(f"{K}instance-family", ["m5", "g5", "nothing"]),
     on_number(f"{K}instance-gpu-count", ["0", "1"]),
@@ -69,7 +69,7 @@ effect = st.sampled_from(
 )
 overlay_specs = st.builds(
     lambda requirements, weight, what: {"requirements": requirements, **weight, **what},
-    st.lists(asked, max_size=1) | st.lists(asked, min_size=2, max_size=2),
+    st.lists(requested, max_size=1) | st.lists(requested, min_size=2, max_size=2),
     st.sampled_from([{}, {}, {"weight": 1}]),
     effect,
 )
@@ -106,29 +106,30 @@ class Model:
         self.brought: dict[tuple[str, str], tuple[int, set[str]]] = {}
 
     def run(self, overlays: list[dict[str, Any]]) -> dict[str, bool]:
-        ordered = sorted(overlays, key=lambda each: each["metadata"]["name"], reverse=True)
-        ordered.sort(key=lambda each: -each["spec"].get("weight", 0))
-        return {each["metadata"]["name"]: self.accept(each["spec"]) for each in ordered}
+        ordered = sorted(overlays, key=lambda value: value["metadata"]["name"], reverse=True)
+        ordered.sort(key=lambda value: -value["spec"].get("weight", 0))
+        return {obj["metadata"]["name"]: self.accept(obj["spec"]) for obj in ordered}
 
     def accept(self, spec: dict[str, Any]) -> bool:
         weight, met = spec.get("weight", 0), list(self.count_meant(spec))
         priced = "price" in spec or "priceAdjustment" in spec
         for pool, name, offerings in met:
-            if priced and any(self.weights.get((pool, name, each)) == weight for each in offerings):
+            if priced and any(self.weights.get((pool, name, offering)) == weight for offering in offerings):
                 return False
             before = self.brought.get((pool, name))
             if before is not None and before[0] == weight and before[1] & set(spec.get("capacity", ())):
                 return False
         for pool, name, offerings in met:
             if priced:
-                self.weights.update({(pool, name, each): weight for each in offerings})
+                self.weights.update({(pool, name, offering): weight for offering in offerings})
             if "capacity" in spec:
                 self.brought[pool, name] = weight, set(spec["capacity"])
         return True
 
     def count_meant(self, spec: dict[str, Any]) -> Any:
         wanted = Requirements(
-            Requirement.parse(each["key"], each["operator"], each.get("values", ())) for each in spec["requirements"]
+            Requirement.parse(requirement["key"], requirement["operator"], requirement.get("values", ()))
+            for requirement in spec["requirements"]
         )
         for pool, name in product(self.pools, TYPES):
             own = Requirements.from_labels({"karpenter.sh/nodepool": pool["metadata"]["name"]})
@@ -160,7 +161,7 @@ def test_overlays_are_accepted_as_by_the_controller(
     names = [f"overlay-{n}" for n in range(len(specs))]
     random.shuffle(names)
     overlays = [overlay_of(name, spec) for name, spec in zip(names, specs, strict=True)]
-    pools = [pool_of(name, each) for name, each in zip(("first", "second"), labels, strict=False)]
+    pools = [pool_of(name, value) for name, value in zip(("first", "second"), labels, strict=False)]
     class_ = {
         "apiVersion": "karpenter.k8s.aws/v1",
         "kind": "EC2NodeClass",
@@ -168,17 +169,17 @@ def test_overlays_are_accepted_as_by_the_controller(
         "spec": {"role": "r", "amiSelectorTerms": [{"alias": "al2023@v20250403"}]},
     }
     source = Source.from_text("all.yaml", yaml.safe_dump_all([*overlays, *pools, class_]))
-    held = list(objects(source, more=True))
-    read = [each for each in held if isinstance(each, NodeOverlay)]
-    context = Context(held, Target(RELEASE))
+    contents = list(objects(source, more=True))
+    read = [obj for obj in contents if isinstance(obj, NodeOverlay)]
+    context = Context(contents, Target(RELEASE))
     zones = named_values(read, ZONE)
-    views = [view_pool(context.resolution(each), zones) for each in held if isinstance(each, NodePool)]
+    views = [view_pool(context.resolution(obj), zones) for obj in contents if isinstance(obj, NodePool)]
     for view in views:
         view.types = CATALOG.types_of(TYPES)
     verdicts = decide(read, views, RELEASE, lambda _: False)
-    assert {each.overlay.name: each.standing for each in verdicts} == {
+    assert {verdict.overlay.name: verdict.standing for verdict in verdicts} == {
         name: "accepted" if accepted else "conflict"
         for name, accepted in Model(pools, [*sorted(zones), UNNAMED]).run(overlays).items()
     }
-    for each in verdicts:
-        assert (each.other is not None) == (each.standing == "conflict") == bool(each.shared)
+    for verdict in verdicts:
+        assert (verdict.other is not None) == (verdict.standing == "conflict") == bool(verdict.shared)

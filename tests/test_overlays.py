@@ -36,7 +36,7 @@ spec:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("", "", None),
         ('"+45%"', '"45%"', "`45%` is not a change with its sign"),
@@ -51,10 +51,10 @@ spec:
         ("  name: dearer\n", "  name: dearer\n  namespace: karpenter\n", "NodeOverlay is cluster-scoped"),
     ],
 )
-def test_what_the_api_server_says(check: Check, old: str, new: str, said: str | None) -> None:
+def test_what_the_api_server_says(check: Check, old: str, new: str, message: str | None) -> None:
     messages = [r.finding.message for r in check(OVERLAY.replace(old, new)).results]
-    assert len(messages) == (said is not None)
-    assert said is None or said in messages[0]
+    assert len(messages) == (message is not None)
+    assert message is None or message in messages[0]
 
 
 def test_releases_without_overlays(check: Check) -> None:
@@ -132,7 +132,7 @@ def test_exactly_the_rejected_ones_are_named(
         nodepool(name=team).replace("    spec:", f"    metadata: {{labels: {{team: {team}}}}}\n    spec:", 1)
         for team in ("red", "blue")
     ]
-    text = "---\n".join([*(overlay(*each) for each in overlays), *pools, nodeclass()])
+    text = "---\n".join([*(overlay(*value) for value in overlays), *pools, nodeclass()])
     found = check(text, select=["overlay-conflict"]).results
     assert [(r.finding.at.text, r.severity) for r in found] == [(name, "warning") for name in rejected]
 
@@ -148,7 +148,7 @@ ARM = "{key: kubernetes.io/arch, operator: In, values: [arm64]}"
 
 
 @pytest.mark.parametrize(
-    ("requirements", "marked", "said"),
+    ("requirements", "marked", "message"),
     [
         ("", None, None),
         (FAMILY % "m5", None, None),
@@ -163,7 +163,7 @@ ARM = "{key: kubernetes.io/arch, operator: In, values: [arm64]}"
         ("{key: owner, operator: In, values: ['${OWNER}']}", None, None),
     ],
 )
-def test_overlays_that_mean_nothing(check: Check, requirements: str, marked: str | None, said: str | None) -> None:
+def test_overlays_that_mean_nothing(check: Check, requirements: str, marked: str | None, message: str | None) -> None:
     pools = [
         nodepool(name=team).replace("    spec:", f"    metadata: {{labels: {{team: {team}}}}}\n    spec:", 1)
         for team in ("red", "blue")
@@ -171,7 +171,7 @@ def test_overlays_that_mean_nothing(check: Check, requirements: str, marked: str
     text = "---\n".join([overlay("a", requirements, PRICE), *pools, nodeclass()])
     found = check(text, select=["unmatched-overlay"]).results
     assert [(r.finding.at.text, r.severity) for r in found] == ([(marked, "warning")] if marked else [])
-    assert all(str(said) in r.finding.message for r in found)
+    assert all(str(message) in r.finding.message for r in found)
 
 
 @pytest.mark.parametrize("requirements", [POOL % "green", TEAM % "green"])
@@ -193,7 +193,7 @@ def explained(here: Path, nodelint: Run, *overlays: str) -> dict[str, Any]:
 
 
 def prices(pool: dict[str, Any]) -> dict[str, float]:
-    return {each["name"]: each["pricePerHour"] for each in pool["instanceTypes"]}
+    return {instance_type["name"]: instance_type["pricePerHour"] for instance_type in pool["instanceTypes"]}
 
 
 def test_explain_applies_accepted_overlays(tmp_path: Path, nodelint: Run) -> None:
@@ -205,7 +205,7 @@ def test_explain_applies_accepted_overlays(tmp_path: Path, nodelint: Run) -> Non
     pool = explained(tmp_path, nodelint, heavy, rejected, light)
     assert pool["nodeOverlays"] == ["heavy", "light"]
     assert prices(pool) == pytest.approx({name: price * 1.5 for name, price in plain.items()} | {"m5.large": 0.01})
-    assert {each["allocatable"]["smarter-devices/fuse"] for each in pool["instanceTypes"]} == {"20"}
+    assert {instance_type["allocatable"]["smarter-devices/fuse"] for instance_type in pool["instanceTypes"]} == {"20"}
     text = nodelint("explain", "all.yaml", cwd=tmp_path).stdout
     assert "heavy, light: applied to prices and capacity" in text
     assert "smarter-devices/fuse: 20 on 9 of the types" in text

@@ -106,10 +106,10 @@ def test_neither_changes_where_one_cannot(pool: str, node: str, why: str, repo: 
 def test_a_class_that_is_nowhere_is_said_and_the_pool_alone_is_only_suggested(repo: Path, nodelint: Run) -> None:
     write_pair(repo, pool=POOL)
     done = nodelint("check", ".", cwd=repo)
-    said = " ".join(done.stdout.split())
-    assert "the AWSNodeTemplate batch that it names is not among the files" in said
-    assert "suggestion: convert this object alone" in said
-    assert "fixable" not in said
+    output = " ".join(done.stdout.split())
+    assert "the AWSNodeTemplate batch that it names is not among the files" in output
+    assert "suggestion: convert this object alone" in output
+    assert "fixable" not in output
 
 
 def test_a_class_that_is_v1_already_holds_nothing_up(repo: Path, nodelint: Run) -> None:
@@ -139,8 +139,8 @@ def test_the_class_of_the_pools_folder_is_meant(repo: Path, nodelint: Run) -> No
 
 
 def test_a_name_that_is_filled_in_later_pairs_within_a_folder(repo: Path, nodelint: Run) -> None:
-    held = [text.replace("name: batch", "name: ${NAME}") for text in (POOL, CLASS)]
-    write_pair(repo, pool=held[0], node=held[1])
+    contents = [text.replace("name: batch", "name: ${NAME}") for text in (POOL, CLASS)]
+    write_pair(repo, pool=contents[0], node=contents[1])
     nodelint("check", "--fix", ".", cwd=repo)
     assert kinds(repo) == ["EC2NodeClass", "NodePool"]
 
@@ -180,9 +180,9 @@ def test_a_pool_with_its_class_inside_is_judged_without_it(repo: Path, nodelint:
 
 def test_pools_that_lack_different_things_are_told_apart(repo: Path, nodelint: Run) -> None:
     write_pair(repo, a=INLINE, b=INLINE.replace("    subnetSelector: {discovery: main}\n", ""))
-    said = " ".join(by_place(nodelint("check", ".", cwd=repo).stdout).split())
-    assert "b.yaml:1:13: error[removed-api]" in said
-    assert "no fix converts it: `spec.provider` has no subnetSelector: add what every release requires" in said
+    output = " ".join(by_place(nodelint("check", ".", cwd=repo).stdout).split())
+    assert "b.yaml:1:13: error[removed-api]" in output
+    assert "no fix converts it: `spec.provider` has no subnetSelector: add what every release requires" in output
 
 
 def test_a_class_without_a_role_is_judged_as_far_as_it_goes(repo: Path, nodelint: Run) -> None:
@@ -215,7 +215,7 @@ def test_what_holds_for_the_old_object_is_not_said_again_of_the_new_one(repo: Pa
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ("  ttlSecondsAfterEmpty: 30\n", "pool.yaml:12:3: info[default-disruption]"),
         ("  consolidation: {enabled: false}\n", "pool.yaml:12:28: info[late-consolidation]"),
@@ -223,18 +223,18 @@ def test_what_holds_for_the_old_object_is_not_said_again_of_the_new_one(repo: Pa
     ],
 )
 def test_what_a_provisioner_says_of_consolidation_is_told_where_it_says_it(
-    repo: Path, nodelint: Run, written: str, told: str
+    repo: Path, nodelint: Run, written: str, message: str
 ) -> None:
     (repo / "pool.yaml").write_text(POOL + written, encoding="utf-8")
-    rule = told.partition("[")[2].rstrip("]")  # beside `removed-api` such a reminder waits
-    assert told in nodelint("check", "--format", "concise", "--select", rule, ".", cwd=repo).stdout
+    rule = message.partition("[")[2].rstrip("]")  # beside `removed-api` such a reminder waits
+    assert message in nodelint("check", "--format", "concise", "--select", rule, ".", cwd=repo).stdout
 
 
 def test_a_class_that_names_no_family_is_told_what_it_takes(repo: Path, nodelint: Run) -> None:
     write_pair(repo, node=CLASS)
-    said = nodelint("check", ".", cwd=repo).stdout
-    assert "node.yaml:4:9: warning[unsupported-alias]: `al2` has no image on Kubernetes 1.33" in by_place(said)
-    assert "  note: an AWSNodeTemplate without amiFamily takes AL2\n" in said
+    output = nodelint("check", ".", cwd=repo).stdout
+    assert "node.yaml:4:9: warning[unsupported-alias]: `al2` has no image on Kubernetes 1.33" in by_place(output)
+    assert "  note: an AWSNodeTemplate without amiFamily takes AL2\n" in output
     write_pair(repo, node=CLASS + "  amiSelector: {aws-ids: ami-0123456789abcdef0}\n")
     assert "ended-family" in nodelint("check", ".", cwd=repo).stdout, "AL2 user data, whatever the image is"
     write_pair(repo, node=CLASS + "  amiFamily: Bottlerocket\n")

@@ -189,10 +189,10 @@ def test_live_and_snapshot_say_the_same(folder: Path) -> None:
     for release in ("1.1.0", "1.14.1"):
         for form in ("text", "json"):
             flags = ["--karpenter-version", release, "--format", form, "golden.yaml"]
-            kept = run("check", "--snapshot", "facts.json", *flags)
+            remaining = run("check", "--snapshot", "facts.json", *flags)
             live = run("check", "--live", *flags)
-            assert _findings(live, form) == _findings(kept, form)
-            assert live.exit_code == kept.exit_code
+            assert _findings(live, form) == _findings(remaining, form)
+            assert live.exit_code == remaining.exit_code
 
 
 def _findings(done: Result, form: str) -> str:

@@ -54,7 +54,7 @@ def test_pair(case: str, tmp_path: Path, nodelint: Nodelint) -> None:
             (chart / "values.yaml").write_text("some: value\n")
     answer = json.loads(nodelint("check", "--format", "json", ".").stdout)
     found = {finding["rule"] for finding in answer["findings"]}
-    unknown = [each["field"] for each in answer["coverage"]["unknown"] if each["decides"]]
+    unknown = [entry["field"] for entry in answer["coverage"]["unknown"] if entry["decides"]]
     assert ("image-arch-mismatch" in found or "no-instance-type" in found) == is_pair, found
     assert ("spec.template.spec.nodeClassRef.name" in unknown) != is_pair
 

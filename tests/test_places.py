@@ -103,7 +103,7 @@ def test_what_a_line_keeps(requirement: dict[str, Any], left: set[str]) -> None:
 def test_lines_on_zone_and_zone_id_are_met_by_one_offer_or_none() -> None:
     """Each by itself keeps types; no zone has both."""
     found = run(line(ZONE, "In", "us-east-1a"), line(ZONE_ID, "In", "use1-az2"), spec=SPEC, facts=ACCOUNT)
-    assert all(each.kept for each in found.lines)
+    assert all(line.kept for line in found.lines)
     assert not found.candidates
     assert found.clash is not None
     assert found.left_without(found.lines[0]) == found.lines[0].without
@@ -128,14 +128,14 @@ def test_offerings_that_are_not_known_leave_the_zones_of_the_subnets() -> None:
     denied = f"{ACCOUNT}denied: [offerings]\n"
     found = run(line(ZONE, "In", "us-east-1a"), spec=SPEC, facts=denied)
     assert found.candidates == CATALOG.all_types
-    assert [each.missing.kind for each in found.unknown if each.missing] == ["offerings"]
+    assert [item.missing.kind for item in found.unknown if item.missing] == ["offerings"]
     assert zones_of(found, "m5.large") is None
     assert not run(line(ZONE, "In", "us-east-1c"), spec=SPEC, facts=denied).candidates
 
 
 @pytest.mark.parametrize("what", ["denied: [offerings, subnets]\n", "denied: [subnets]\nabsent: {'*': ['*']}\n"])
 def test_nothing_known_is_as_without_facts(what: str) -> None:
-    nothing = "\n".join(each for each in ACCOUNT.splitlines() if not each.startswith("absent")) + f"\n{what}"
+    nothing = "\n".join(line for line in ACCOUNT.splitlines() if not line.startswith("absent")) + f"\n{what}"
     for requirement in (
         line(ZONE, "In", "us-east-1x"),
         line(CAPACITY, "In", "spot"),
@@ -209,11 +209,11 @@ def test_reserved_capacity_is_where_the_reservations_are(lines: list[dict[str, A
 
 
 def test_a_type_with_reservations_has_to_meet_what_is_asked_of_them_whatever_is_taken() -> None:
-    asked = line(RESERVATION_ID, "DoesNotExist")
-    found = run(asked, line(FAMILY, "In", "m5"), spec=RESERVING, facts=ACCOUNT + RESERVATIONS)
+    requested = line(RESERVATION_ID, "DoesNotExist")
+    found = run(requested, line(FAMILY, "In", "m5"), spec=RESERVING, facts=ACCOUNT + RESERVATIONS)
     assert found.candidates == CATALOG.values(FAMILY)["m5"] - CATALOG.types_of(["m5.large", "m5.xlarge"])
     # Before 1.3.0 the label is one like any other.
-    found = run(asked, line(FAMILY, "In", "m5"), spec=RESERVING, facts=ACCOUNT + RESERVATIONS, version="1.2.2")
+    found = run(requested, line(FAMILY, "In", "m5"), spec=RESERVING, facts=ACCOUNT + RESERVATIONS, version="1.2.2")
     assert found.candidates == CATALOG.values(FAMILY)["m5"]
 
 
@@ -224,11 +224,11 @@ def test_reservations_that_are_not_known_may_be_anywhere() -> None:
 
 
 def test_whether_a_reservation_can_be_interrupted_is_not_known() -> None:
-    asked = line(K + "capacity-reservation-interruptible", "In", "true")
-    found = run(asked, spec=RESERVING, facts=ACCOUNT + RESERVATIONS)
+    requested = line(K + "capacity-reservation-interruptible", "In", "true")
+    found = run(requested, spec=RESERVING, facts=ACCOUNT + RESERVATIONS)
     assert found.catalog.names_in(found.candidates) == ["m5.large", "p5.48xlarge"]
     assert not found.complete
-    assert run(asked, spec=SPEC, facts=ACCOUNT).complete
+    assert run(requested, spec=SPEC, facts=ACCOUNT).complete
 
 
 def test_the_feature_gate_of_reserved_capacity_is_said_where_it_is_off_by_default() -> None:
@@ -335,7 +335,7 @@ def known(sold: Sold, served: list[str], reservations: tuple[CapacityReservation
     now = "2026-11-20T12:00:00Z"
     subnets = {f"subnet-{zone}": Subnet(f"subnet-{zone}", zone, ZONES[zone], "vpc-1", 9) for zone in served}
     tags = [(f"tag:{key}", value) for key, value in TAGS.items()]
-    asked = {
+    requested = {
         Question("instance-types"): Answer(now),
         Question("offerings"): Answer(now),
         Question.make("subnets", *tags): Answer(now, tuple(subnets), len(subnets)),
@@ -344,9 +344,9 @@ def known(sold: Sold, served: list[str], reservations: tuple[CapacityReservation
     region = Region(
         "us-east-1",
         None,
-        asked,
+        requested,
         subnets=subnets,
-        reservations={each.id: each for each in reservations},
+        reservations={reservation.id: reservation for reservation in reservations},
         offerings={name: Offering(name, *where) for name, where in sold.items()},
     )
     return AwsFacts(Snapshot("a test", "2026-11-20", regions=(region,)), region)
@@ -372,10 +372,10 @@ def markets(draw: st.DrawFn) -> Sold:
 
 @st.composite
 def reserved(draw: st.DrawFn) -> tuple[CapacityReservation, ...]:
-    each = st.tuples(
+    text = st.tuples(
         st.sampled_from(TYPES), st.sampled_from(sorted(ZONES)), st.sampled_from(VALUES[RESERVATION_TYPE])
     )
-    found = draw(st.lists(each, max_size=3))
+    found = draw(st.lists(text, max_size=3))
     return tuple(
         CapacityReservation(f"cr-{index}", name, zone, "active", 1, "self", kind)
         for index, (name, zone, kind) in enumerate(found)
@@ -420,7 +420,7 @@ def launched(
             offering.add(Requirement.parse(RESERVATION_TYPE, "In", [reservation.kind] if reservation else []))
         available.append(offering)
     fits = it.intersects(wanted) is None
-    return fits and any(wanted.compatible(each, well_known(release)) is None for each in available)
+    return fits and any(wanted.compatible(value, well_known(release)) is None for value in available)
 
 
 @given(
@@ -440,7 +440,7 @@ def test_what_is_left_is_what_the_controllers_own_loop_leaves(
     found = run(*lines, spec=RESERVING, version=version, facts=known(sold, served, reservations))
     release = Version.parse(version)
     wanted = Requirements(
-        Requirement.parse(each["key"], each["operator"], each.get("values", ()), release=release) for each in lines
+        Requirement.parse(line["key"], line["operator"], line.get("values", ()), release=release) for line in lines
     )
     expected = [name for name in sorted(TYPES) if launched(name, sold, served, reservations, wanted, release)]
     assert found.catalog.names_in(found.candidates) == expected
@@ -454,10 +454,10 @@ def test_effects_add_up_with_offers(
     facts = known(sold, ["us-east-1a", "us-east-1b"], reservations)
     found = run(*lines, spec=RESERVING, facts=facts)
     left_out = sum(len(bits) for bits, _ in found.class_removed)
-    assert len(CATALOG) - left_out - sum(each.removed for each in found.lines) == len(found.candidates)
-    for index, each in enumerate(found.lines):
+    assert len(CATALOG) - left_out - sum(line.removed for line in found.lines) == len(found.candidates)
+    for index, entry in enumerate(found.lines):
         rest = run(*lines[:index], *lines[index + 1 :], spec=RESERVING, facts=facts)
-        assert rest.candidates == each.without == found.left_without(each)
+        assert rest.candidates == entry.without == found.left_without(entry)
 
 
 @pytest.mark.parametrize(
@@ -476,5 +476,5 @@ def test_fields_of_the_wrong_type_do_not_raise(value: Any) -> None:
 
 
 def test_a_line_on_the_region_tells_which_one_it_is() -> None:
-    (told,) = run(line(REGION, "In", "eu-west-1"), spec=SPEC, facts=ACCOUNT).lines
-    assert told.note == "the region is us-east-1"
+    (message,) = run(line(REGION, "In", "eu-west-1"), spec=SPEC, facts=ACCOUNT).lines
+    assert message.note == "the region is us-east-1"

@@ -60,9 +60,9 @@ def planned(old: str, new: str, release: str = "1.14.1") -> list[PoolPlan]:
     return list(make(*sides, aim).pools)
 
 
-def verdict_and_reasons(each: PoolPlan) -> tuple[str, ...]:
+def verdict_and_reasons(value: PoolPlan) -> tuple[str, ...]:
     """The verdict in short: `all`, then its reasons."""
-    return (each.verdict.replaced, *dict.fromkeys(reason.reason for reason in each.verdict.reasons))
+    return (value.verdict.replaced, *dict.fromkeys(reason.reason for reason in value.verdict.reasons))
 
 
 def edited(text: str, *edits: tuple[str, str]) -> str:
@@ -185,8 +185,8 @@ def test_what_a_change_replaces(name: str) -> None:
     edits, expected = SAME_IN_ALL[name]
     found = {}
     for release in RELEASES:
-        (each,) = planned(BOTH, edited(BOTH, *edits), release)
-        found[release] = verdict_and_reasons(each)
+        (change,) = planned(BOTH, edited(BOTH, *edits), release)
+        found[release] = verdict_and_reasons(change)
     assert found == dict.fromkeys(RELEASES, expected)
 
 
@@ -263,23 +263,23 @@ def test_what_a_change_replaces_depends_on_the_release(
     ],
 )
 def test_what_the_api_server_refuses_changes_nothing(edit: tuple[str, str], release: str, field: str) -> None:
-    (each,) = planned(BOTH, edited(BOTH, edit, ("{team: web}\n    spec", "{team: web}\n    spec")), release)
-    assert verdict_and_reasons(each) == NOT
-    assert [refusal.field.endswith(field) for refusal in each.refused] == [True]
+    (change,) = planned(BOTH, edited(BOTH, edit, ("{team: web}\n    spec", "{team: web}\n    spec")), release)
+    assert verdict_and_reasons(change) == NOT
+    assert [refusal.field.endswith(field) for refusal in change.refused] == [True]
 
 
 def test_a_refused_pool_keeps_its_requirements_and_gets_the_class_that_is_not_refused() -> None:
     new = edited(
         BOTH, ("kind: EC2NodeClass, name", "kind: NodeClass, name"), ("[c, m]", "[r]"), ("cost: web", "cost: b")
     )
-    (each,) = planned(BOTH, new)
-    assert verdict_and_reasons(each) == CLASS_ALL
-    assert each.launch.lost == ()
+    (change,) = planned(BOTH, new)
+    assert verdict_and_reasons(change) == CLASS_ALL
+    assert change.launch.lost == ()
 
 
 def test_a_renamed_pool_takes_its_nodes_with_it() -> None:
-    (each,) = planned(BOTH, edited(BOTH, ("  name: web\n", "  name: site\n")))
-    assert (each.change, each.renamed_from, each.pool.name, verdict_and_reasons(each)) == (
+    (change,) = planned(BOTH, edited(BOTH, ("  name: web\n", "  name: site\n")))
+    assert (change.change, change.renamed_from, change.pool.name, verdict_and_reasons(change)) == (
         "renamed",
         "web",
         "site",
@@ -296,8 +296,8 @@ def test_pools_come_and_go() -> None:
 
 
 def test_a_class_that_is_gone_replaces_nothing() -> None:
-    (each,) = planned(BOTH, POOL)
-    assert (each.change, verdict_and_reasons(each)) == ("unchanged", NOT)
+    (change,) = planned(BOTH, POOL)
+    assert (change.change, verdict_and_reasons(change)) == ("unchanged", NOT)
 
 
 def test_a_class_under_another_name_is_another_class() -> None:
@@ -306,36 +306,36 @@ def test_a_class_under_another_name_is_another_class() -> None:
         ("kind: EC2NodeClass, name: default", "kind: EC2NodeClass, name: next"),
         ("  name: default\n", "  name: next\n"),
     )
-    (each,) = planned(BOTH, new)
-    assert verdict_and_reasons(each) == POOL_ALL
+    (change,) = planned(BOTH, new)
+    assert verdict_and_reasons(change) == POOL_ALL
 
 
 def test_a_pool_without_possible_nodes_has_none_to_replace() -> None:
     none = edited(BOTH, ("[c, m]", "[nothing]"))
-    (each,) = planned(none, edited(BOTH, ("key: fast", "key: slow")))
-    assert verdict_and_reasons(each) == NOT
+    (change,) = planned(none, edited(BOTH, ("key: fast", "key: slow")))
+    assert verdict_and_reasons(change) == NOT
 
 
 def test_a_placeholder_is_not_judged() -> None:
-    (each,) = planned(BOTH, edited(BOTH, ("key: fast", "key: ${KEY}")))
-    assert each.verdict.replaced == "unknown"
-    assert "spec.template.spec.taints[1].key" in str(each.verdict.unknown)
+    (change,) = planned(BOTH, edited(BOTH, ("key: fast", "key: ${KEY}")))
+    assert change.verdict.replaced == "unknown"
+    assert "spec.template.spec.taints[1].key" in str(change.verdict.unknown)
 
 
 def test_a_spec_that_is_a_placeholder_is_not_judged() -> None:
     hidden = POOL[: POOL.index("spec:\n")] + "spec: ${SPEC}\n---\n" + CLASS
-    (each,) = planned(BOTH, hidden)
-    assert each.verdict.replaced == "unknown"
+    (change,) = planned(BOTH, hidden)
+    assert change.verdict.replaced == "unknown"
 
 
 def test_a_placeholder_that_stays_is_no_difference() -> None:
     before = edited(
         BOTH, ("key: fast", "key: ${KEY}"), ("cost: web", "cost: '{{ cost }}'"), ("[c, m]", "[c, '${X}']")
     )
-    (each,) = planned(before, edited(before, ("weight: 10", "weight: 20"), ("role: nodes", "role: nodes # same")))
-    assert verdict_and_reasons(each) == NOT
-    (each,) = planned(before, edited(before, ("{team: web}\n    spec", "{team: app}\n    spec")))
-    assert verdict_and_reasons(each) == POOL_ALL
+    (change,) = planned(before, edited(before, ("weight: 10", "weight: 20"), ("role: nodes", "role: nodes # same")))
+    assert verdict_and_reasons(change) == NOT
+    (change,) = planned(before, edited(before, ("{team: web}\n    spec", "{team: app}\n    spec")))
+    assert verdict_and_reasons(change) == POOL_ALL
 
 
 @pytest.mark.parametrize(
@@ -350,8 +350,8 @@ def test_a_placeholder_that_stays_is_no_difference() -> None:
     ],
 )
 def test_the_line_to_blame_is_named(edit: tuple[str, str], line: int, field: str) -> None:
-    (each,) = planned(BOTH, edited(BOTH, edit))
-    (reason,) = each.verdict.reasons
+    (change,) = planned(BOTH, edited(BOTH, edit))
+    (reason,) = change.verdict.reasons
     assert (reason.at.source.position(reason.at.start).line, reason.field) == (line, field)
 
 
@@ -414,5 +414,5 @@ def test_facts_decide_what_the_files_leave_open(
     release = Version(1, 14, 1)
     facts = FakeAccount(ACCOUNT).facts(classes, release)
     aim = PlanOptions(release, None, Schemas.bundled(), facts, facts)
-    (each,) = make(Side(Inventory(sources[:1])), Side(Inventory(sources[1:])), aim).pools
-    assert verdict_and_reasons(each) == expected
+    (pool,) = make(Side(Inventory(sources[:1])), Side(Inventory(sources[1:])), aim).pools
+    assert verdict_and_reasons(pool) == expected

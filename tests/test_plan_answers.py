@@ -129,7 +129,7 @@ def test_the_order_of_a_list_with_placeholders_does_not_count() -> None:
 
 def test_every_cause_is_there_and_says_whether_it_is_recorded() -> None:
     pool = plan_pool(BOTH, edited(BOTH, ("cost: web", "cost: app"), ("v20250403", "v20250501")))
-    assert [(each.reason, str(each.change), each.recorded) for each in pool.verdict.reasons] == [
+    assert [(reason.reason, str(reason.change), reason.recorded) for reason in pool.verdict.reasons] == [
         ("NodeClassDrift", "web -> app", True),
         ("AMIDrift", "alias: al2023@v20250403 -> alias: al2023@v20250501", False),
     ]
@@ -137,7 +137,7 @@ def test_every_cause_is_there_and_says_whether_it_is_recorded() -> None:
 
 def test_two_places_of_the_recorded_reason_are_both_recorded() -> None:
     pool = plan_pool(BOTH, edited(BOTH, ("team: web, cost: web", "team: app, cost: app")))
-    assert [(each.field, each.recorded) for each in pool.verdict.reasons] == [
+    assert [(reason.field, reason.recorded) for reason in pool.verdict.reasons] == [
         ("spec.tags.team", True),
         ("spec.tags.cost", True),
     ]
@@ -337,8 +337,8 @@ def test_another_release_of_karpenter_is_named(folders: Path) -> None:
 
 
 def test_budgets_of_zero_hold_what_drifts(folders: Path) -> None:
-    held = edited(BOTH, ("nodes: 10%", "nodes: '0'"))
-    code, text = run_plan(folders, {"a.yaml": held}, {"a.yaml": edited(held, ("cost: web", "cost: app"))})
+    contents = edited(BOTH, ("nodes: 10%", "nodes: '0'"))
+    code, text = run_plan(folders, {"a.yaml": contents}, {"a.yaml": edited(contents, ("cost: web", "cost: app"))})
     assert code == 1
     assert "all nodes drift, and a budget lets none of them go: NodeClassDrift" in text
     assert "1 held by budgets" in text
@@ -392,7 +392,7 @@ CHART = {
 
 
 @pytest.mark.parametrize(
-    ("name", "edit", "replaced", "told"),
+    ("name", "edit", "replaced", "message"),
     [
         ("values.yaml", ("v20250403", "v20250501"), ["all", "all"], "AMIDrift"),
         ("values.yaml", ("cpu: 100", "cpu: 50"), ["none", "none"], "chart/values.yaml:2"),
@@ -404,7 +404,7 @@ CHART = {
     ],
 )
 def test_a_chart_is_compared_as_its_values_make_it(
-    folders: Path, name: str, edit: tuple[str, str], replaced: list[str], told: str
+    folders: Path, name: str, edit: tuple[str, str], replaced: list[str], message: str
 ) -> None:
     old = {f"chart/{path}": text for path, text in CHART.items()}
     new = old | {f"chart/{name}": edited(CHART[name], edit)}
@@ -412,7 +412,7 @@ def test_a_chart_is_compared_as_its_values_make_it(
     pools = json.loads(text)["nodePools"]
     assert [pool["replaced"] for pool in pools] == replaced
     code, text = run_plan(folders, old, new)
-    assert told in text
+    assert message in text
     assert code == (1 if replaced[0] != "none" else 0)
 
 
@@ -452,7 +452,7 @@ GIVEN = {"image": "al2023@v20250403", "zones": '["eu-west-1a", "eu-west-1b"]', "
 
 
 @pytest.mark.parametrize(
-    ("change", "replaced", "told"),
+    ("change", "replaced", "message"),
     [
         ({}, "none", "not changed"),
         ({"image": "al2023@v20250501"}, "all", "AMIDrift"),
@@ -462,13 +462,13 @@ GIVEN = {"image": "al2023@v20250403", "zones": '["eu-west-1a", "eu-west-1b"]', "
     ],
 )
 def test_terraform_is_compared_as_its_variables_make_it(
-    folders: Path, change: dict[str, str], replaced: str, told: str
+    folders: Path, change: dict[str, str], replaced: str, message: str
 ) -> None:
     old, new = TERRAFORM.format(**GIVEN), TERRAFORM.format(**(GIVEN | change))
     _, text = run_plan(folders, {"main.tf": old}, {"main.tf": new}, "--format", "json")
     (pool,) = json.loads(text)["nodePools"]
     assert pool["replaced"] == replaced
-    assert told in run_plan(folders, {"main.tf": old}, {"main.tf": new})[1]
+    assert message in run_plan(folders, {"main.tf": old}, {"main.tf": new})[1]
 
 
 def test_a_document_that_cannot_be_judged_is_not_compared(folders: Path) -> None:

@@ -84,10 +84,10 @@ def test_a_branch_is_compared_with_where_it_began(nodelint: Run, repository: Pat
     put(repository / "scratch.yaml", "a: b\n")
     before = git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD")
     done = nodelint("plan", "--format", "json", cwd=repository)
-    (told,) = json.loads(done.stdout)["nodePools"]
+    (answer,) = json.loads(done.stdout)["nodePools"]
     assert (done.returncode, done.stderr) == (1, "")
-    assert (told["path"], told["change"], told["replaced"]) == ("clusters/prod/pool.yaml", "changed", "all")
-    (reason,) = told["reasons"]
+    assert (answer["path"], answer["change"], answer["replaced"]) == ("clusters/prod/pool.yaml", "changed", "all")
+    (reason,) = answer["reasons"]
     assert (reason["path"], reason["line"]) == ("clusters/prod/pool.yaml", 13)
     assert before == (git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD"))
 
@@ -97,8 +97,8 @@ def test_a_revision_is_named_and_the_class_is_found_beside_the_paths(nodelint: R
     git(repository, "commit", "-qam", "a tag")
     here = repository / "clusters" / "prod"
     done = nodelint("plan", "pool.yaml", "--against", "HEAD~1", "--format", "json", cwd=here)
-    (told,) = json.loads(done.stdout)["nodePools"]
-    assert [(r["reason"], r["path"]) for r in told["reasons"]] == [("NodeClassDrift", "class.yaml")]
+    (answer,) = json.loads(done.stdout)["nodePools"]
+    assert [(r["reason"], r["path"]) for r in answer["reasons"]] == [("NodeClassDrift", "class.yaml")]
     assert nodelint("plan", "--against", "HEAD", cwd=here).returncode == 0
 
 
@@ -124,12 +124,12 @@ def test_names_of_files_are_no_options_and_links_stay_inside(nodelint: Run, repo
     (repository / "leads-in.yaml").symlink_to("clusters/prod/pool.yaml")
     git(repository, "add", ".")
     git(repository, "commit", "-qm", "odd names")
-    for each in ("leads-out.yaml", "leads-in.yaml"):
-        (repository / each).unlink()
+    for value in ("leads-out.yaml", "leads-in.yaml"):
+        (repository / value).unlink()
     done = nodelint("plan", "--against", "HEAD", "--format", "json", cwd=repository)
-    told = {(each["name"], each["change"]) for each in json.loads(done.stdout)["nodePools"]}
-    assert ("dashes", "unchanged") in told
-    assert "outside" not in {name for name, _ in told}
+    answer = {(pool["name"], pool["change"]) for pool in json.loads(done.stdout)["nodePools"]}
+    assert ("dashes", "unchanged") in answer
+    assert "outside" not in {name for name, _ in answer}
 
 
 @pytest.mark.parametrize(
@@ -205,17 +205,17 @@ def test_live_counts_nodes_and_tells_the_pace(nodelint: Run, tmp_path: Path, sna
     done = nodelint(*arguments, env=NOW)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout == snapshot
-    (told,) = json.loads(nodelint(*arguments, "--format", "json", env=NOW).stdout)["nodePools"]
-    assert {key: told["nodes"][key] for key in ("total", "replaced", "unknown", "drifted")} == {
+    (answer,) = json.loads(nodelint(*arguments, "--format", "json", env=NOW).stdout)["nodePools"]
+    assert {key: answer["nodes"][key] for key in ("total", "replaced", "unknown", "drifted")} == {
         "total": 40,
         "replaced": 26,
         "unknown": 0,
         "drifted": 1,
     }
-    assert {node["reason"] for node in told["nodes"]["claims"] if node["fate"] == "replaced"} == {
+    assert {node["reason"] for node in answer["nodes"]["claims"] if node["fate"] == "replaced"} == {
         "RequirementsDrifted"
     }
-    assert [(each["from"][8:16], each["allowed"]) for each in told["pace"]][:3] == [
+    assert [(entry["from"][8:16], entry["allowed"]) for entry in answer["pace"]][:3] == [
         ("21T12:00", 4),
         ("23T09:00", 0),
         ("23T17:00", 4),
@@ -235,8 +235,8 @@ def test_a_class_that_the_new_folder_lacks_is_gone(nodelint: Run, repository: Pa
     put(repository / "old" / "a.yaml", BOTH)
     put(repository / "new" / "a.yaml", POOL)
     done = nodelint("plan", "--old", "old", "new", "--format", "json", cwd=repository)
-    (told,) = json.loads(done.stdout)["nodePools"]
-    assert (told["change"], told["replaced"], told["instanceTypes"]["after"]) == ("unchanged", "none", 0)
+    (answer,) = json.loads(done.stdout)["nodePools"]
+    assert (answer["change"], answer["replaced"], answer["instanceTypes"]["after"]) == ("unchanged", "none", 0)
     text = nodelint("plan", "--old", "old", "new", "--fail-on", "launch", cwd=repository)
     assert text.returncode == 1
     assert "none can be launched: its EC2NodeClass is gone" in text.stdout
@@ -284,9 +284,9 @@ def test_an_overlay_is_compared_as_it_is_built(nodelint: Run, repository: Path, 
     git(repository, "commit", "-qm", "an overlay")
     put(repository / "clusters" / "prod" / "label.yaml", patch % "site")
     done = nodelint("plan", "--against", "HEAD", *flags, "--format", "json", cwd=repository)
-    (told,) = json.loads(done.stdout)["nodePools"]
-    (reason,) = told["reasons"]
-    assert (told["name"], told["path"], told["replaced"]) == ("web", "clusters/prod/pool.yaml", "all")
+    (answer,) = json.loads(done.stdout)["nodePools"]
+    (reason,) = answer["reasons"]
+    assert (answer["name"], answer["path"], answer["replaced"]) == ("web", "clusters/prod/pool.yaml", "all")
     assert (reason["reason"], reason["path"], reason["line"]) == ("NodePoolDrifted", "clusters/prod/label.yaml", 1)
 
 
@@ -313,9 +313,9 @@ def test_a_value_of_a_chart_is_the_line_that_replaces_nodes(
     )
     paths = {"PATH": f"{os.environ['PATH']}{os.pathsep}{path}"}
     done = nodelint("plan", "--against", "HEAD", "--helm", "--format", "json", "chart", cwd=repository, env=paths)
-    (told,) = json.loads(done.stdout)["nodePools"]
-    (reason,) = told["reasons"]
-    assert (told["name"], told["replaced"]) == ("web", "all")
+    (answer,) = json.loads(done.stdout)["nodePools"]
+    (reason,) = answer["reasons"]
+    assert (answer["name"], answer["replaced"]) == ("web", "all")
     assert (reason["reason"], reason["path"], reason["line"]) == ("NodePoolDrifted", "chart/values.yaml", 2)
 
 
@@ -333,7 +333,7 @@ def test_a_class_that_changes_with_the_hash_version(
     put(release, f"KARPENTER_VERSION := {to}\n")
     put(repository / "clusters" / "prod" / "class.yaml", CLASS.replace("cost: web", "cost: site"))
     done = nodelint("plan", "--against", "HEAD", "--format", "json", cwd=repository)
-    assert [{**each, "name": "web"} for each in json.loads(done.stdout)["absorbed"]] == absorbed
+    assert [{**value, "name": "web"} for value in json.loads(done.stdout)["absorbed"]] == absorbed
     text = nodelint("plan", "--against", "HEAD", cwd=repository).stdout
     assert ("may never reach the nodes that run" in " ".join(text.split())) == bool(absorbed)
     named = nodelint("plan", "--against", "HEAD", "--karpenter-version", to, cwd=repository).stdout
@@ -353,16 +353,16 @@ def test_each_pool_is_planned_for_the_release_of_its_cluster(repository: Path, n
     git(repository, "commit", "-qm", "clusters")
     for name in ("prod", "dev"):
         put(repository / "clusters" / name / "pool.yaml", POOL.replace("[c, m]", "[m]"))
-    told = {}
+    messages = {}
     for words in ((), ("--karpenter-version", "1.2.1"), ("--karpenter-version", "1.14.1")):
         done = nodelint("plan", "--against", "HEAD", "--format", "json", *words, cwd=repository, env=NOW)
-        told[words[1:]] = {each["path"]: each for each in json.loads(done.stdout)["nodePools"]}
-    own = told[()]
+        messages[words[1:]] = {pool["path"]: pool for pool in json.loads(done.stdout)["nodePools"]}
+    own = messages[()]
     assert own == {
-        "clusters/dev/pool.yaml": told["1.2.1",]["clusters/dev/pool.yaml"],
-        "clusters/prod/pool.yaml": told["1.14.1",]["clusters/prod/pool.yaml"],
+        "clusters/dev/pool.yaml": messages["1.2.1",]["clusters/dev/pool.yaml"],
+        "clusters/prod/pool.yaml": messages["1.14.1",]["clusters/prod/pool.yaml"],
     }
-    assert {each["karpenter"] for each in own.values()} == {"1.2.1", "1.14.1"}
+    assert {entry["karpenter"] for entry in own.values()} == {"1.2.1", "1.14.1"}
     text = nodelint("plan", "--against", "HEAD", cwd=repository, env=NOW).stdout
     assert text.endswith("Karpenter 1.2.1 and 1.14.1, each pool for its own\n")
 
@@ -410,7 +410,7 @@ def test_findings_of_each_side_are_those_for_its_own_release(repository: Path, n
     put(repository / "clusters" / "prod" / "Chart.yaml", chart("1.8.1"))
     words = ("plan", "--against", "HEAD", "--format", "json")
     found = json.loads(nodelint(*words, cwd=repository, env=NOW).stdout)["findings"]
-    assert "undiscovered-memory" in [each["rule"] for each in found["gone"]]
+    assert "undiscovered-memory" in [finding["rule"] for finding in found["gone"]]
     named = json.loads(nodelint(*words, "--karpenter-version", "1.8.1", cwd=repository, env=NOW).stdout)["findings"]
     assert named["gone"] == []
 
@@ -453,8 +453,8 @@ def rolled(
     report = json.loads(nodelint(*arguments, env=NOW).stdout)
     schema = json.loads((ROOT / "schemas" / "plan.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(report)
-    (told,) = report["nodePools"]
-    found: dict[str, Any] = told["roll"]
+    (message,) = report["nodePools"]
+    found: dict[str, Any] = message["roll"]
     return found
 
 

@@ -148,16 +148,19 @@ def own(text: str, name: str) -> str:
 def test_twenty_changes(nodelint: Run, repository: Path, release: str) -> None:
     done = nodelint("plan", "--against", "HEAD", "--format", "json", "--karpenter-version", release, cwd=repository)
     assert done.stderr == ""
-    pools: dict[str, Any] = {Path(each["path"]).parent.name: each for each in json.loads(done.stdout)["nodePools"]}
+    pools: dict[str, Any] = {Path(pool["path"]).parent.name: pool for pool in json.loads(done.stdout)["nodePools"]}
     assert set(pools) == {*CHANGES, "gone"}
     assert pools["gone"]["replaced"] == "none"
     for name, change in CHANGES.items():
-        told = pools[name]
+        found = pools[name]
         expected = change.by_release.get(release, change.verdict)
-        reasons = told["reasons"]
-        assert (told["replaced"], *dict.fromkeys(each["reason"] for each in reasons)) == expected, (name, change.why)
+        reasons = found["reasons"]
+        assert (found["replaced"], *dict.fromkeys(reason["reason"] for reason in reasons)) == expected, (
+            name,
+            change.why,
+        )
         if len(expected) > 1 and change.line is not None:
             assert reasons[0]["line"] == change.line, name
             assert reasons[0]["path"] == f"{name}/{change.file}.yaml"
-    assert [each["field"] for each in pools["role"]["refused"]] == (["spec.role"] if release != "1.14.1" else [])
+    assert [entry["field"] for entry in pools["role"]["refused"]] == (["spec.role"] if release != "1.14.1" else [])
     assert (pools["renamed"]["change"], pools["renamed"]["from"]) == ("renamed", "renamed")

@@ -99,12 +99,12 @@ def test_a_rule_is_told_of_a_change_in_another_object() -> None:
 
 
 def test_what_is_the_same_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = 0
+    judged = 0
     run_rule = judging.ReleaseRun._run_rule
 
     def count(self: Any, *arguments: Any) -> None:
-        nonlocal asked
-        asked += 1
+        nonlocal judged
+        judged += 1
         run_rule(self, *arguments)
 
     monkeypatch.setattr(judging.ReleaseRun, "_run_rule", count)
@@ -117,9 +117,9 @@ def test_what_is_the_same_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> Non
     twins, memory = match_twins(was, now), ResultCaches()
     assert twins is not None and len(twins) == 20
     lint(now[0].files, REQUEST, memory=memory)
-    first = asked
+    first = judged
     lint(was[0].files, REQUEST, memory=memory.carry_over(twins))
-    assert asked - first < first / 3
+    assert judged - first < first / 3
 
 
 @pytest.mark.parametrize(

@@ -89,19 +89,19 @@ def test_nothing_is_known_of_what_a_side_cannot_read(
         write(folder / other, files)
         write(folder / side, files, path, damage)
         done = nodelint("plan", "--old", "old", "new", "--format", "json", cwd=folder)
-        told = f"{path}: {damage}: {done.stdout}"
-        assert done.returncode == 1, told
+        output = f"{path}: {damage}: {done.stdout}"
+        assert done.returncode == 1, output
         report = json.loads(done.stdout)
         gaps = [place for place in report["notCompared"] if place["changed"]]
-        assert gaps, told
-        assert all(f"the {side} side cannot be read" in place["reason"] and place["line"] for place in gaps), told
-        assert {pool["change"] for pool in report["nodePools"]} <= {"unchanged"}, told
+        assert gaps, output
+        assert all(f"the {side} side cannot be read" in place["reason"] and place["line"] for place in gaps), output
+        assert {pool["change"] for pool in report["nodePools"]} <= {"unchanged"}, output
         compared = [pool for pool in report["nodePools"] if pool["replaced"] == "none"]
         alone = (form is base_of_two and not path.startswith("base/")) or path == "values-prod.yaml"
-        assert len(compared) == (1 if alone else 0), told
-        assert not report["nodeClasses"], told
-        assert {finding["rule"] for finding in report["findings"]["new"]} <= {"yaml-syntax"}, told
-        assert {finding["rule"] for finding in report["findings"]["gone"]} <= {"yaml-syntax"}, told
+        assert len(compared) == (1 if alone else 0), output
+        assert not report["nodeClasses"], output
+        assert {finding["rule"] for finding in report["findings"]["new"]} <= {"yaml-syntax"}, output
+        assert {finding["rule"] for finding in report["findings"]["gone"]} <= {"yaml-syntax"}, output
 
 
 def test_an_example_of_karpenters_with_an_open_list(nodelint: Run, tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def test_a_workload_that_loses_its_only_pool_is_stranded(tmp_path: Path, nodelin
     (change,) = planned(tmp_path, nodelint, pools(TEAM), after)
     assert (change["kind"], change["name"], change["stranded"]) == ("Deployment", "web", True)
     assert why in change["lost"][0]["message"]
-    said = nodelint("plan", "new", "--old", "old", cwd=tmp_path).stdout
-    assert "no NodePool takes its pods any more" in said
+    output = nodelint("plan", "new", "--old", "old", cwd=tmp_path).stdout
+    assert "no NodePool takes its pods any more" in output
 
 
 def test_a_workload_that_another_pool_takes_is_not_stranded(tmp_path: Path, nodelint: Run) -> None:

@@ -67,7 +67,7 @@ def findings_of(nodelint: Run, *flags: str) -> list[tuple[str, int, str]]:
     done = nodelint("check", "--format", "json", *flags)
     assert done.stderr == ""
     findings = json.loads(done.stdout)["findings"]
-    return [(each["rule"], each["start"]["line"], each["message"]) for each in findings]
+    return [(finding["rule"], finding["start"]["line"], finding["message"]) for finding in findings]
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_placeholder_that_a_policy_does_not_read_is_no_matter(
     (tmp_path / "pool.yaml").write_text(pool, encoding="utf-8")
     done = nodelint("check", "--format", "json", "--select", "ours", "pool.yaml")
     found = json.loads(done.stdout)
-    assert [each["message"] for each in found["findings"]] == ["not as we do it"] * (1 - skipped)
-    assert len([each for each in found["skipped"] if "placeholder" in each["reason"]]) == skipped
+    assert [finding["message"] for finding in found["findings"]] == ["not as we do it"] * (1 - skipped)
+    assert len([entry for entry in found["skipped"] if "placeholder" in entry["reason"]]) == skipped
 
 
 def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("expr", "said"),
+    ("expr", "expected"),
     [
         (
             "self.spec.wieght < 5",
@@ -150,9 +150,9 @@ def test_what_a_placeholder_hides_is_not_judged(nodelint: Run, tmp_path: Path) -
         ("self.metadata.name", "the policy's expression yields neither true nor false"),
     ],
 )
-def test_an_expression_that_fails_says_why(nodelint: Run, tmp_path: Path, expr: str, said: str) -> None:
+def test_an_expression_that_fails_says_why(nodelint: Run, tmp_path: Path, expr: str, expected: str) -> None:
     put(tmp_path, policy(expr))
-    assert [message for *_, message in findings_of(nodelint)] == [said]
+    assert [message for *_, message in findings_of(nodelint)] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_rules_that_cannot_be_tried_end_with_2(nodelint: Run, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("expr", "code", "said"),
+    ("expr", "code", "expected"),
     [
         ("self.metadata.name.startsWith('team-')", 0, "All good: 1 rule, 1 pair of examples."),
         ("self.metadata.name.startsWith('t')", 0, "All good"),
@@ -382,11 +382,13 @@ def test_rules_that_cannot_be_tried_end_with_2(nodelint: Run, tmp_path: Path) ->
         ),
     ],
 )
-def test_a_policy_is_tried_over_its_examples(nodelint: Run, tmp_path: Path, expr: str, code: int, said: str) -> None:
+def test_a_policy_is_tried_over_its_examples(
+    nodelint: Run, tmp_path: Path, expr: str, code: int, expected: str
+) -> None:
     put(tmp_path, policy(expr, bad=BAD % ("batch", GOOD), good=BAD % ("team-batch", GOOD)))
     done = nodelint("test-rules")
     assert (done.returncode, done.stderr) == (code, "")
-    assert said in done.stdout
+    assert expected in done.stdout
 
 
 def test_a_policy_has_both_examples_or_none(nodelint: Run, tmp_path: Path) -> None:

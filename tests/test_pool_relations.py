@@ -136,7 +136,7 @@ def test_spot_nodes_for_pods_that_did_not_ask(
 
 
 @pytest.mark.parametrize(
-    ("spot", "other", "told"),
+    ("spot", "other", "expected"),
     [
         ("spot.yaml", "other.yaml", 0),
         ("spot.sh", "other.sh", 1),
@@ -145,7 +145,7 @@ def test_spot_nodes_for_pods_that_did_not_ask(
     ],
 )
 def test_pools_of_other_scripts_and_other_versions_of_a_pool_are_no_fallback(
-    rules: dict[str, Rule], spot: str, other: str, told: int
+    rules: dict[str, Rule], spot: str, other: str, expected: int
 ) -> None:
     def source(path: str, text: str) -> Source:
         return Source.from_text(path, f"kubectl apply -f - <<EOF\n{text}EOF\n" if path.endswith(".sh") else text)
@@ -153,11 +153,11 @@ def test_pools_of_other_scripts_and_other_versions_of_a_pool_are_no_fallback(
     name = "a" if other.startswith("same") else "b"
     sources = [source(spot, pool("a", lines=[SPOT])), source(other, pool(name))]
     report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(select=frozenset(["spot-only"]))))
-    assert len(report.results) == told
+    assert len(report.results) == expected
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "expected"),
     [
         ([asking("karpenter.k8s.aws/instance-family", "t3", "m5"), ON_DEMAND], True),
         ([asking("karpenter.k8s.aws/instance-family", "t3", "m5"), SPOT], False),
@@ -167,9 +167,9 @@ def test_pools_of_other_scripts_and_other_versions_of_a_pool_are_no_fallback(
         ([asking("karpenter.k8s.aws/instance-family", "t3", "g5"), ON_DEMAND], False),
     ],
 )
-def test_burstable_types_that_come_first(check: Check, lines: list[str], told: bool) -> None:
+def test_burstable_types_that_come_first(check: Check, lines: list[str], expected: bool) -> None:
     assert rules_said(check(pool("a", lines=lines), select=["burstable-first"])) == (
-        ["burstable-first"] if told else []
+        ["burstable-first"] if expected else []
     )
 
 
@@ -252,8 +252,8 @@ def test_two_of_a_name_in_a_folder_are_only_mentioned(rules: dict[str, Rule]) ->
 def test_a_name_is_counted(rules: dict[str, Rule]) -> None:
     sources = [Source.from_text(f"p/{name}.yaml", pool("a")) for name in ("a", "b", "c")]
     report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"duplicate-name"}))))
-    said = "NodePool `a` is defined 3 times, also in 2 other files of this folder: the one applied last wins"
-    assert [r.finding.message for r in report.results] == [said] * 2
+    message = "NodePool `a` is defined 3 times, also in 2 other files of this folder: the one applied last wins"
+    assert [r.finding.message for r in report.results] == [message] * 2
     assert [[also.span.source.path for also in r.finding.also] for r in report.results] == [
         ["p/a.yaml", "p/c.yaml"],
         ["p/a.yaml", "p/b.yaml"],

@@ -83,7 +83,7 @@ def test_package_and_extension_name_the_address_or_none() -> None:
     addresses = re.findall(r"^\w+ = \"(https://[^\"]+)\"$", package.partition("[project.urls]")[2], re.MULTILINE)
     if "repository" in extension:
         addresses.append(extension["repository"]["url"])
-    assert [each for each in addresses if project.HOME is None or not each.startswith(project.HOME)] == []
+    assert [address for address in addresses if project.HOME is None or not address.startswith(project.HOME)] == []
 
 
 def direct(url: str, **more: Any) -> str:
@@ -91,7 +91,7 @@ def direct(url: str, **more: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("said", "place"),
+    ("message", "place"),
     [
         (direct("https://example.com/a/b.git"), ("https://example.com/a/b.git", COMMIT)),
         (direct("ssh://git@example.com/a/b"), ("ssh://git@example.com/a/b", COMMIT)),
@@ -112,8 +112,8 @@ def direct(url: str, **more: Any) -> str:
         ("{", None),
     ],
 )
-def test_where_the_package_was_installed_from(said: str, place: tuple[str, str] | None) -> None:
-    assert installed_from(said) == place
+def test_where_the_package_was_installed_from(message: str, place: tuple[str, str] | None) -> None:
+    assert installed_from(message) == place
 
 
 class Package:

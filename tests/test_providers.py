@@ -200,9 +200,9 @@ class TestAutoMode:
 
     def test_its_pools_see_each_other(self, check: Check) -> None:
         spot = pool(AUTO, line("karpenter.sh/capacity-type", "spot"))
-        beside = pool(AUTO, line("karpenter.sh/capacity-type", "on-demand")).replace("name: apps", "name: steady")
-        assert names(check(f"{spot}---\n{beside}", select=["spot-only"])) == []
-        others = beside.replace(AUTO, "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}")
+        neighbours = pool(AUTO, line("karpenter.sh/capacity-type", "on-demand")).replace("name: apps", "name: steady")
+        assert names(check(f"{spot}---\n{neighbours}", select=["spot-only"])) == []
+        others = neighbours.replace(AUTO, "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}")
         assert names(check(f"{spot}---\n{others}", select=["spot-only"])) == ["spot-only"]
 
     def test_pools_of_one_weight_for_the_same_pods(self, check: Check) -> None:
@@ -250,9 +250,11 @@ def test_the_summary_counts_all_that_was_seen(tmp_path: Path, nodelint: Run) -> 
     (tmp_path / "auto.yaml").write_text(
         pool(AUTO) + "---\n" + CLASS.format("eks.amazonaws.com/v1", "NodeClass"), encoding="utf-8"
     )
-    said = "o findings; 1 class not judged, 1 pool not judged in full: 1 of 2 objects in 1 file, for Karpenter 1.15.1"
-    assert nodelint("check", ".").stdout.splitlines()[-1] == f"N{said} (newest known)."
-    assert f"n{said}\n" in nodelint("check", "--format", "markdown", ".").stdout
+    message = (
+        "o findings; 1 class not judged, 1 pool not judged in full: 1 of 2 objects in 1 file, for Karpenter 1.15.1"
+    )
+    assert nodelint("check", ".").stdout.splitlines()[-1] == f"N{message} (newest known)."
+    assert f"n{message}\n" in nodelint("check", "--format", "markdown", ".").stdout
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_capacity_reservations() -> None:
     )
     by_id = q("capacity-reservations", capacity_reservation_id="cr-1")
     by_match = q("capacity-reservations", instance_match_criteria="open")
-    assert [each.question for each in found] == [by_id, tagged, by_match, None]
+    assert [item.question for item in found] == [by_id, tagged, by_match, None]
     assert found[1].node.text.startswith("{tags: {team: ml")
     assert questions_of(RESERVATIONS) == [by_id, tagged, by_match]
     assert questions_of(RESERVATIONS, v("1.7.6")) == [by_id, tagged]
@@ -100,7 +100,7 @@ def test_capacity_reservations() -> None:
 def test_placement_group_profile_and_role() -> None:
     named = node_class("{placementGroupSelector: {name: hpc}, instanceProfile: nodes}")
     found = placement_question(named), profile_question(named)
-    assert [each and (each.node.text, each.question) for each in found] == [
+    assert [item and (item.node.text, item.question) for item in found] == [
         ("hpc", q("placement-groups", group_name="hpc")),
         ("nodes", q("instance-profiles", name="nodes")),
     ]
@@ -193,8 +193,8 @@ def test_what_is_no_alias_asks_nothing(alias: Alias, version: Version, kubernete
 
 def test_an_alias_is_asked_at_its_version_and_at_latest() -> None:
     found = questions_of("{amiSelectorTerms: [{alias: bottlerocket@v1.46.0}]}")
-    names = [each.value("name") or "" for each in found]
-    assert {each.kind for each in found} == {"parameters"}
+    names = [item.value("name") or "" for item in found]
+    assert {item.kind for item in found} == {"parameters"}
     assert len(names) == 8
     assert [("/1.46.0/" in name, "/latest/" in name) for name in names] == [(True, False)] * 4 + [(False, True)] * 4
 
@@ -265,9 +265,9 @@ def test_rounds_go_from_parameters_to_images_to_the_version_behind_latest() -> N
     terms = "[{ssmParameter: /golden/amd64}, {ssmParameter: /golden/broken}]"
     latest = node_class("{amiSelectorTerms: [{alias: al2023@latest}]}")
     reply, rounds = run(latest, node_class(f"{{amiFamily: AL2, amiSelectorTerms: {terms}}}"), latest)
-    every = [question for each in rounds for question in each]
+    every = [question for value in rounds for question in value]
     assert len(every) == len(set(every))
-    assert [len(each) for each in rounds] == [2 + 5 + 2, 2, 5]
+    assert [len(value) for value in rounds] == [2 + 5 + 2, 2, 5]
     assert set(rounds[1]) == {q("images", image_id="ami-new"), q("images", image_id="ami-own")}
     assert q("parameters", name=f"{FOLDER}/{NAME}-v20250807/image_id") in rounds[2]
     assert set(reply.region.images) == {"ami-new", "ami-own"}
@@ -281,7 +281,7 @@ def test_a_class_that_is_pinned_later_is_judged_from_the_same_snapshot() -> None
 
 
 def test_what_is_known_is_not_asked_again() -> None:
-    one = node_class("{amiSelectorTerms: [{alias: al2023@v20250101}]}")
-    reply, _ = run(one)
-    again = gather(lambda _: pytest.fail("asked again"), "us-east-1", [one], NEWEST, K133, reply.region)
+    first = node_class("{amiSelectorTerms: [{alias: al2023@v20250101}]}")
+    reply, _ = run(first)
+    again = gather(lambda _: pytest.fail("asked again"), "us-east-1", [first], NEWEST, K133, reply.region)
     assert again.region == reply.region

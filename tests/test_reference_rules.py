@@ -84,8 +84,8 @@ def test_an_empty_group_or_kind_is_no_other_provider(written: str, fixed: str | 
     """The API server takes neither; a fix is offered unless the class looks like another provider's."""
     chosen = Selection(frozenset({"node-class-ref"}))
     report = lint([Source.from_text("a.yaml", POOL.format(written))], LintRequest(Target(NEWEST), rules, chosen))
-    said = [(result.rule.name, result.severity, result.fixable) for result in report.results]
-    assert said == [("node-class-ref", "error", fixed is not None)]
+    found = [(result.rule.name, result.severity, result.fixable) for result in report.results]
+    assert found == [("node-class-ref", "error", fixed is not None)]
     assert report.skipped == ()
     assert mended(POOL.format(written), rules)[0] == POOL.format(fixed or written)
 
@@ -141,9 +141,9 @@ def test_a_class_without_a_name_is_one_finding(karpenter: str, rules: dict[str, 
 @pytest.mark.parametrize("group", ["karpenter.k8s.aws", "karpenter.sh"])
 def test_an_old_pool_in_the_wrong_group_ends_as_v1(group: str, rules: dict[str, Rule]) -> None:
     old = POOL.format("name: a").replace("karpenter.sh/v1", f"{group}/v1beta1")
-    new, said = mended(old, rules)
+    new, message = mended(old, rules)
     assert new == POOL.format("name: a\n        group: karpenter.k8s.aws\n        kind: EC2NodeClass")
-    assert set(said) == {"removed-api"}
+    assert set(message) == {"removed-api"}
 
 
 def test_where_v1beta1_is_served_only_its_group_is_put_right(rules: dict[str, Rule]) -> None:
@@ -266,12 +266,12 @@ spec:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_an_object_of_an_old_api_is_judged_as_what_it_becomes(newline: str, rules: dict[str, Rule]) -> None:
-    said = marked_by_rule(OLD.replace("\n", newline), rules)
-    assert said["removed-api"] == "karpenter.k8s.aws/v1beta1"
-    assert said["unknown-value"] == "m99"
-    assert said["never-expires"] == "Never", "a line that conversion moves is found again"
-    assert said["unsupported-alias"] == "AL2", "an alias that conversion adds stands for the family"
-    assert said["repeated-bootstrap"].strip() == "/etc/eks/bootstrap.sh main"
+    found = marked_by_rule(OLD.replace("\n", newline), rules)
+    assert found["removed-api"] == "karpenter.k8s.aws/v1beta1"
+    assert found["unknown-value"] == "m99"
+    assert found["never-expires"] == "Never", "a line that conversion moves is found again"
+    assert found["unsupported-alias"] == "AL2", "an alias that conversion adds stands for the family"
+    assert found["repeated-bootstrap"].strip() == "/etc/eks/bootstrap.sh main"
 
 
 def test_a_kubelet_setting_that_moves_to_the_class_is_judged_where_it_stands(rules: dict[str, Rule]) -> None:
@@ -294,8 +294,8 @@ def test_a_provisioner_is_judged_at_its_lines(rules: dict[str, Rule]) -> None:
 
 def test_a_comment_in_an_old_object_silences_what_is_said_of_the_new_one(rules: dict[str, Rule]) -> None:
     silenced = PROVISIONER.replace("m99]}", "m99]}  # nodelint: ignore[unknown-value] a plan")
-    said = marked_by_rule(silenced, rules)
-    assert "unknown-value" not in said and "unused-suppression" not in said
+    found = marked_by_rule(silenced, rules)
+    assert "unknown-value" not in found and "unused-suppression" not in found
 
 
 BLOCKED = """\
@@ -314,8 +314,8 @@ spec:
 
 
 def test_a_pool_whose_kubelet_settings_find_no_class_is_judged_without_them(rules: dict[str, Rule]) -> None:
-    said = marked_by_rule(BLOCKED, rules)
-    assert said["unknown-value"] == "m99" and said["never-expires"] == "Never"
+    found = marked_by_rule(BLOCKED, rules)
+    assert found["unknown-value"] == "m99" and found["never-expires"] == "Never"
     report = lint([Source.from_text("a.yaml", BLOCKED)], LintRequest(Target(target(str(NEWEST))), rules))
     assert not any(r.fixable for r in report.results), "no edit drops the settings from the file"
 

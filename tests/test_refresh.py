@@ -183,8 +183,8 @@ def test_ctrl_c_ends_the_run_at_once_and_is_no_finding(project: Path, front: Fro
     while not front.counted()["ec2:DescribeSubnets"] and time.monotonic() < until:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=30)
-    assert (running.returncode, said) == (130, "nodelint: interrupted\n")
+    _, output = running.communicate(timeout=30)
+    assert (running.returncode, output) == (130, "nodelint: interrupted\n")
     assert not (project / ".cache").exists()
 
 
@@ -302,5 +302,5 @@ def test_each_class_is_asked_about_for_the_releases_of_its_folder(
     facts = (project / "facts.json").read_text(encoding="utf-8")
     assert all(f"optimized-ami/{version}/amazon-linux-2023" in facts for version in ("1.30", "1.33"))
     check = nodelint("check", "--snapshot", "facts.json", "--format", "json")
-    skipped = [each["reason"] for each in json.loads(check.stdout)["skipped"]]
+    skipped = [entry["reason"] for entry in json.loads(check.stdout)["skipped"]]
     assert not [reason for reason in skipped if "was not asked" in reason or "nodelint refresh" in reason], skipped

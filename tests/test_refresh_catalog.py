@@ -64,7 +64,7 @@ def test_a_type_brought_yesterday_is_known_today(nodelint: Run, tmp_path: Path, 
         .startswith("All good")
     )
     (found,) = json.loads(nodelint("explain", "--format", "json", env=later).stdout)["nodePools"]
-    assert [each["name"] for each in found["instanceTypes"]] == ["t9.small"]
+    assert [instance_type["name"] for instance_type in found["instanceTypes"]] == ["t9.small"]
 
 
 def test_what_came_over_the_wire_is_what_karpenters_page_says(nodelint: Run, tmp_path: Path, front: Front) -> None:
@@ -110,8 +110,8 @@ def test_the_day_of_the_types_is_that_of_the_newest_answer(nodelint: Run, tmp_pa
 def test_no_manifest_is_read_and_nothing_else_is_asked(nodelint: Run, tmp_path: Path, region: Front) -> None:
     output = tmp_path / "types.json"
     assert nodelint("refresh", "--catalog", "--output", str(output), env=env(region)).returncode == 0
-    asked = {operation for operation, count in region.counted().items() if count}
-    assert asked == {"sts:GetCallerIdentity", "ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings"}
+    requested = {operation for operation, count in region.counted().items() if count}
+    assert requested == {"sts:GetCallerIdentity", "ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings"}
     (row,) = parse_snapshot(output.read_bytes()).rows
     assert row[0] == "t9.small"
     shown = nodelint("snapshot", "show", str(output), env=env(region)).stdout

@@ -113,23 +113,23 @@ FAULTS: list[tuple[str, str, str, aws.Step, str, int]] = [
 
 
 @pytest.mark.parametrize(
-    ("operation", "kind", "step", "said", "code"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS]
+    ("operation", "kind", "step", "message", "code"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS]
 )
 def test_a_fault_costs_the_facts_behind_it_and_no_others(
-    run: Run, front: aws.Front, operation: str, kind: str, step: aws.Step, said: str, code: int
+    run: Run, front: aws.Front, operation: str, kind: str, step: aws.Step, message: str, code: int
 ) -> None:
     front.on(operation, step)
     done = run("refresh", "--timeout", "3", "--output", "facts.json")
     assert done.exit_code == code, done.output
     (line,) = [line for line in done.stdout.splitlines() if "not answered" in line]
-    assert said in line and ("which may pass" in line) == (code == 4)
+    assert message in line and ("which may pass" in line) == (code == 4)
     assert "; will be skipped: " in line
     assert OWN not in done.output and "arn:" not in done.output
     # Where types are offered is nothing that can be used without them, and is not said to be nowhere.
     assert ("of no use without the instance types" in done.stdout) == (kind == "instance-types")
     ((failed, (why, transient)),) = failures().items()
     assert (failed, transient) == (kind, code == 4)
-    assert said in why
+    assert message in why
     checked = run("check", "--snapshot", "facts.json", "--require-facts")
     assert checked.exit_code == code, checked.output
     assert {line.split()[2].rstrip(":") for line in checked.stderr.splitlines()} == {kind}
@@ -182,14 +182,14 @@ def test_of_what_passes_and_what_stays_the_latter_decides(run: Run, front: aws.F
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "said"),
+    ("code", "status", "message"),
     [
         ("ExpiredToken", 400, "the credentials have expired (ExpiredToken); log in"),
         ("RequestExpired", 400, "the credentials have expired (RequestExpired); log in"),
     ],
 )
 def test_expired_credentials_are_said_once_and_nothing_is_written(
-    run: Run, front: aws.Front, code: str, status: int, said: str
+    run: Run, front: aws.Front, code: str, status: int, message: str
 ) -> None:
     front.on("*", aws.error(code, status))
     for operation in ("GetCallerIdentity", "GetRole", *OF_EC2):
@@ -197,7 +197,7 @@ def test_expired_credentials_are_said_once_and_nothing_is_written(
     for command in (["refresh"], ["refresh", "--output", "facts.json"], ["check", "--live", "--require-facts"]):
         done = run(*command)
         assert done.exit_code == 5, done.output
-        assert done.stderr.startswith(f"nodelint: AWS cannot be asked: {said}")
+        assert done.stderr.startswith(f"nodelint: AWS cannot be asked: {message}")
     assert not Path("facts.json").exists() and not Path("cache").exists()
 
 
@@ -278,8 +278,8 @@ def test_runs_side_by_side_lose_no_region(
     front.on("DescribeSubnets", wait)
     started = [forked.start(["refresh", *flags, "--region", name], tmp_path, dict(os.environ)) for name in regions]
     for process in started:
-        said = process.communicate()
-        assert process.returncode == 0, said
+        output = process.communicate()
+        assert process.returncode == 0, output
     (path,) = (tmp_path / "cache").iterdir()
     names = [region.name for region in parse_snapshot(path.read_bytes()).regions]
     assert names == sorted([*regions, *([] if flags else ["sa-east-1"])])
@@ -301,10 +301,10 @@ def test_images_of_an_alias_that_cannot_be_asked_for_are_named(run: Run, front: 
     Path("golden.yaml").write_text(alias, encoding="utf-8")
     done = run("refresh")
     assert done.exit_code == 0
-    said = (
+    message = (
         "Not asked: the images of `al2023@latest`, which depend on the Kubernetes version; pass --kubernetes-version"
     )
-    assert said in done.stdout
+    assert message in done.stdout
     assert "Not asked" not in run("refresh", "--kubernetes-version", "1.32").stdout
 
 
@@ -342,8 +342,8 @@ def test_an_old_answer_that_stays_as_nobody_answers_is_said(
     live = run("check", "--live", "--require-facts")
     assert live.exit_code == 4
     throttled = "`ec2:DescribeSubnets` is throttled (RequestLimitExceeded)"
-    said = f"nodelint: AWS was asked again about subnets: {throttled}; the older answer stays"
-    assert live.stderr.splitlines()[0] == said
+    message = f"nodelint: AWS was asked again about subnets: {throttled}; the older answer stays"
+    assert live.stderr.splitlines()[0] == message
     assert "AWS was asked 2 h ago, which is more than 5 min" in live.stdout
     offline = run("check", "--snapshot", str(cached), "--max-age", "5m", "--require-facts", "--select", "no-image")
     assert (offline.exit_code, offline.stderr) == (0, "")
@@ -368,8 +368,8 @@ def test_live_fixes_what_it_finds_and_leaves_nothing_to_fix(run: Run, front: aws
 @pytest.mark.parametrize("command", [["refresh"], ["refresh", "--output", "facts.json"], ["check", "--live"]])
 def test_a_full_disk(run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     assert run("refresh").exit_code == run("refresh", "--output", "facts.json").exit_code == 0
-    kept = [Path("facts.json"), *Path("cache").iterdir()]
-    before = [path.read_bytes() for path in kept]
+    remaining = [Path("facts.json"), *Path("cache").iterdir()]
+    before = [path.read_bytes() for path in remaining]
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -379,7 +379,7 @@ def test_a_full_disk(run: Run, monkeypatch: pytest.MonkeyPatch, command: list[st
     done = run(*command)
     assert done.exit_code == (0 if command[0] == "check" else 2), done.output
     assert "not written: no space left on device" in done.stderr
-    assert [path.read_bytes() for path in kept] == before
+    assert [path.read_bytes() for path in remaining] == before
     assert sorted(path.name for path in Path().iterdir()) == [".git", "cache", "facts.json", "golden.yaml"]
     assert len(list(Path("cache").iterdir())) == 1
 
@@ -407,9 +407,9 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("broken", "said"), [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
+@pytest.mark.parametrize(("broken", "message"), [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
 def test_a_file_that_is_broken_is_named_and_never_passed_over(
-    run: Run, broken: Callable[[str], str], said: str
+    run: Run, broken: Callable[[str], str], message: str
 ) -> None:
     assert run("refresh").exit_code == run("refresh", "--output", "facts.json").exit_code == 0
     (cached,) = Path("cache").iterdir()
@@ -418,7 +418,7 @@ def test_a_file_that_is_broken_is_named_and_never_passed_over(
     for command in (["check", "--snapshot", "facts.json"], ["check"], ["check", "--live"], ["refresh"], ["explain"]):
         done = run(*command)
         assert (done.exit_code, done.stdout) == (2, ""), command
-        assert said in done.stderr
+        assert message in done.stderr
         if "--snapshot" not in command:
             assert "; `nodelint refresh --fresh` makes it anew" in done.stderr
     assert run("refresh", "--fresh").exit_code == 0

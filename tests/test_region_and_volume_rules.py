@@ -17,8 +17,8 @@ ZONE = "topology.kubernetes.io/zone"
 
 def pool(name: str, *requirements: str, node_class: str = "default") -> str:
     lines = (requirement.split("=") for requirement in requirements)
-    asked = [f"key: {key}, operator: In, values: [{values}]" for key, values in lines]
-    return nodepool(*asked, name=name, node_class=node_class) + "---\n"
+    requested = [f"key: {key}, operator: In, values: [{values}]" for key, values in lines]
+    return nodepool(*requested, name=name, node_class=node_class) + "---\n"
 
 
 def node_class(name: str = "default", cluster: str = "main", spec: str = "") -> str:
@@ -39,7 +39,7 @@ TOKYO, SEOUL = f"{ZONE}=ap-northeast-1a, ap-northeast-1c", f"{ZONE}=ap-northeast
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (pool("a", TOKYO) + pool("b", SEOUL) + node_class(), ["zones of ap-northeast-1, while `b`"]),
         (pool("a", TOKYO) + pool("b", TOKYO, node_class="b") + node_class() + node_class("b"), []),
@@ -49,16 +49,16 @@ TOKYO, SEOUL = f"{ZONE}=ap-northeast-1a, ap-northeast-1c", f"{ZONE}=ap-northeast
         (pool("a", TOKYO) + pool("b", SEOUL), []),
     ],
 )
-def test_pools_of_two_regions(check: Check, text: str, told: list[str]) -> None:
+def test_pools_of_two_regions(check: Check, text: str, expected: list[str]) -> None:
     found = [r.finding.message for r in check(text, select=["no-instance-type"]).results]
-    assert [message[: len(said)] for message, said in zip(found, told, strict=True)] == told
+    assert [message[: len(text)] for message, text in zip(found, expected, strict=True)] == expected
 
 
 GPUS = pool("gpu", "karpenter.k8s.aws/instance-family=g6")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (GPUS + node_class(), True),
         (GPUS + node_class(spec="  instanceStorePolicy: RAID0\n"), False),
@@ -68,10 +68,10 @@ GPUS = pool("gpu", "karpenter.k8s.aws/instance-family=g6")
         (node_class(), False),
     ],
 )
-def test_gpus_on_the_default_volume(check: Check, text: str, told: bool) -> None:
+def test_gpus_on_the_default_volume(check: Check, text: str, expected: bool) -> None:
     results = check(text, select=["small-volume"]).results
     assert [r.finding.note for r in results if "GPU" in r.finding.message] == (
-        ["8 of 8 instance types have local disks, which stay unused"] if told else []
+        ["8 of 8 instance types have local disks, which stay unused"] if expected else []
     )
 
 
@@ -100,7 +100,7 @@ def test_subnets_by_what_others_have_or_the_internet_reaches(check: Check, tags:
 
 
 @pytest.mark.parametrize(
-    ("ebs", "told"),
+    ("ebs", "expected"),
     [
         ("volumeType: gp3, iops: 16000", "16,000 IOPS of `gp3` cost about $65 a month on each node"),
         ("volumeType: gp3, throughput: 1000", "1,000 MiB/s of `gp3` cost about $35 a month on each node"),
@@ -111,7 +111,7 @@ def test_subnets_by_what_others_have_or_the_internet_reaches(check: Check, tags:
         ('volumeType: gp3, iops: "${IOPS}"', None),
     ],
 )
-def test_what_performance_costs(check: Check, ebs: str, told: str | None) -> None:
+def test_what_performance_costs(check: Check, ebs: str, expected: str | None) -> None:
     spec = f"  blockDeviceMappings: [{{deviceName: /dev/xvda, ebs: {{volumeSize: 100Gi, encrypted: true, {ebs}}}}}]\n"
     results = check(node_class(spec=spec), select=["costly-volume"]).results
-    assert [r.finding.message for r in results] == ([told] if told else [])
+    assert [r.finding.message for r in results] == ([expected] if expected else [])

@@ -140,18 +140,18 @@ def test_values_of_a_chart_that_is_elsewhere_are_named(nodelint: Run, tmp_path: 
     files, path, chart = FORMS[form]
     write(tmp_path, files)
     done = nodelint("check", "--format", "json", "--fail-on-unjudged", ".")
-    told = json.loads(done.stdout)["coverage"]["notJudged"]
+    report = json.loads(done.stdout)["coverage"]["notJudged"]
     line = 1 + next(
         number
         for number, text in enumerate(files[path].splitlines())
         if re.match(r"\s*(?:nodePools|ec2NodeClass|node_pools)(?::$| =)", text)
     )
-    assert [(entry["path"], entry["line"]) for entry in told] == [(path, line)]
-    assert chart in told[0]["reason"]
+    assert [(entry["path"], entry["line"]) for entry in report] == [(path, line)]
+    assert chart in report[0]["reason"]
     assert done.returncode == 1
     first = nodelint("check", ".").stdout
     assert "All good" not in first and "Nothing to check" not in first
-    assert told[0]["reason"] in nodelint("explain", ".").stderr
+    assert report[0]["reason"] in nodelint("explain", ".").stderr
 
 
 HERE = {"charts/pools/Chart.yaml": CHART, "charts/pools/templates/pools.yaml": TEMPLATE}
@@ -186,13 +186,13 @@ KNOWN = {
 @pytest.mark.parametrize("form", KNOWN)
 def test_values_that_are_judged_or_make_nothing_are_not_named(nodelint: Run, tmp_path: Path, form: str) -> None:
     write(tmp_path, KNOWN[form])
-    told = json.loads(nodelint("check", "--format", "json", ".").stdout)["coverage"]["notJudged"]
-    assert not [entry for entry in told if re.search("values|goes to", entry["reason"])]
+    report = json.loads(nodelint("check", "--format", "json", ".").stdout)["coverage"]["notJudged"]
+    assert not [entry for entry in report if re.search("values|goes to", entry["reason"])]
 
 
 def test_values_in_a_secret_are_named(nodelint: Run, tmp_path: Path) -> None:
     more = "  valuesFrom:\n    - {kind: Secret, name: hidden}\n"
     write(tmp_path, {**HERE, "a.yaml": release("./charts/pools", more=more)})
-    told = json.loads(nodelint("check", "--format", "json", ".").stdout)["coverage"]["notJudged"]
-    assert [(entry["path"], entry["line"]) for entry in told] == [("a.yaml", 7)]
-    assert "the values in the Secret `hidden` are not known" in told[0]["reason"]
+    report = json.loads(nodelint("check", "--format", "json", ".").stdout)["coverage"]["notJudged"]
+    assert [(entry["path"], entry["line"]) for entry in report] == [("a.yaml", 7)]
+    assert "the values in the Secret `hidden` are not known" in report[0]["reason"]

@@ -228,7 +228,7 @@ def test_a_mistake_of_a_template_is_told_once_whatever_it_counts(
     documents = [pool.replace("[c]", f"[{category}]") for category in "cm"]
     result.write_text("".join(f"---\n# Source: pools/templates/pools.yaml\n{d}" for d in documents), encoding="utf-8")
     stand_in("helm", printing(result))
-    found = [each for each in finding_places(judged()) if each[0] == "too-few-values"]
+    found = [place for place in finding_places(judged()) if place[0] == "too-few-values"]
     assert len(found) == 1
 
 
@@ -255,15 +255,15 @@ def test_what_could_not_be_judged_is_told_of_the_file_and_once(
     result.write_text(text, encoding="utf-8")
     stand_in("kustomize", printing(result))
     report = judged()
-    told = [(skip.path, skip.object and skip.object.source.path) for skip in report.skipped if not skip.fact]
-    assert told == [("base/pool.yaml", "base/pool.yaml")]
+    messages = [(skip.path, skip.object and skip.object.source.path) for skip in report.skipped if not skip.fact]
+    assert messages == [("base/pool.yaml", "base/pool.yaml")]
     assert {skip.path for skip in report.skipped if skip.fact} == {""}
     assert len(set(report.skipped)) == len(report.skipped)
     assert [obj.label for obj in report.objects] == ["NodePool/default"]
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ("sys.stderr.write('Error: accumulating resources: no such file\\nmore\\n'); sys.exit(1)", "no such file"),
         ("sys.stderr.write('W1121 10:00:00.1 1 x.go:1] old\\nerror: bad\\n'); sys.exit(1)", "kustomize: bad"),
@@ -280,14 +280,14 @@ def test_what_could_not_be_judged_is_told_of_the_file_and_once(
     ],
 )
 def test_what_a_tool_says_is_told_in_a_line(
-    here: Path, stand_in: Callable[[str, str], Path], body: str, told: str
+    here: Path, stand_in: Callable[[str, str], Path], body: str, message: str
 ) -> None:
     write(here, OVERLAY)
     stand_in("kustomize", body)
     rendering = render(["."], kustomize=True, helm=False)
     ((path, why),) = rendering.problems
     assert path == "prod/kustomization.yaml"
-    assert why.startswith("not rendered: ") and told in why and "\n" not in why
+    assert why.startswith("not rendered: ") and message in why and "\n" not in why
     assert rendering.builds == ()
 
 
@@ -313,8 +313,8 @@ def test_a_tool_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None
 def test_without_a_tool_it_is_said_once(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(here, {**OVERLAY, "test/kustomization.yaml": "resources: [../base]\n", **CHART})
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = [why for _, why in render(["."], kustomize=True, helm=True).problems]
-    assert sorted(told) == [
+    messages = [why for _, why in render(["."], kustomize=True, helm=True).problems]
+    assert sorted(messages) == [
         "not rendered: helm is not on the path",
         "not rendered: neither kustomize nor kubectl is on the path",
     ]
@@ -398,8 +398,8 @@ def test_files_that_do_not_mention_karpenter_are_there_to_be_fixed(here: Path, h
     assert [source.path for source in sources] == ["chart/templates/off.yaml", "chart/templates/pool.yaml"]
     more = [source.path for source in parts(render(["."], kustomize=False, helm=True), sources)]
     assert more == ["chart/Chart.yaml", "chart/values.yaml", "chart/templates/_helpers.tpl", "chart/values-prod.yaml"]
-    asked = ["chart/values-prod.yaml"]
-    assert [source.path for source in parts(render(asked, kustomize=False, helm=True), [])] == asked
+    requested = ["chart/values-prod.yaml"]
+    assert [source.path for source in parts(render(requested, kustomize=False, helm=True), [])] == requested
 
 
 def test_what_is_excluded_is_not_rendered(here: Path, stand_in: Callable[[str, str], Path]) -> None:

@@ -232,10 +232,10 @@ class TestNotInMeetsDoesNotExist:
 class TestKeys:
     def test_well_known_keys_may_be_undefined_but_not_absent(self) -> None:
         zone = "topology.kubernetes.io/zone"
-        asked = parse(f"{zone} In a")
-        assert Requirements().compatible(asked) == zone
-        assert Requirements().compatible(asked, well_known()) is None
-        assert parse(f"{zone} DoesNotExist").compatible(asked, well_known()) == zone
+        requested = parse(f"{zone} In a")
+        assert Requirements().compatible(requested) == zone
+        assert Requirements().compatible(requested, well_known()) is None
+        assert parse(f"{zone} DoesNotExist").compatible(requested, well_known()) == zone
 
     def test_membership_is_by_the_exact_key(self) -> None:
         for key in (

@@ -209,12 +209,12 @@ def test_funnel() -> None:
     )
     m5 = len(CATALOG.values(FAMILY)["m5"])
     m6g = len(CATALOG.values(FAMILY)["m6g"])
-    assert [each.removed for each in found.lines] == [len(CATALOG) - m5 - m6g, m5, 1]
+    assert [line.removed for line in found.lines] == [len(CATALOG) - m5 - m6g, m5, 1]
     # Without the second line m5.metal would still be kept out.
-    assert [each.removed_alone for each in found.lines][1:] == [m5 - 1, 1]
+    assert [line.removed_alone for line in found.lines][1:] == [m5 - 1, 1]
     assert len(found.candidates) == m6g - 1
-    for each in found.lines:
-        assert len(found.left_without(each)) - len(found.candidates) == each.removed_alone
+    for item in found.lines:
+        assert len(found.left_without(item)) - len(found.candidates) == item.removed_alone
     assert found.families(found.candidates) == ("m6g",)
 
 
@@ -235,7 +235,7 @@ def test_contradicting_lines_leave_the_types_without_the_label() -> None:
 def test_labels_of_the_template_are_requirements() -> None:
     found = run(labels={ARCH: "arm64", "team": "web"}, alias="bottlerocket@latest")
     assert found.candidates == CATALOG.values(ARCH)["arm64"]
-    assert [(each.key, each.operator, each.values, each.is_label) for each in found.lines] == [
+    assert [(line.key, line.operator, line.values, line.is_label) for line in found.lines] == [
         (ARCH, "In", ("arm64",), True),
         ("team", "In", ("web",), True),
     ]
@@ -318,7 +318,7 @@ def test_candidates_are_those_that_the_algebra_keeps_type_by_type(lines: list[di
     found = run(*lines, alias="bottlerocket@latest", version=version)
     release = Version.parse(version)
     wanted = Requirements(
-        Requirement.parse(each["key"], each["operator"], each.get("values", ()), release=release) for each in lines
+        Requirement.parse(line["key"], line["operator"], line.get("values", ()), release=release) for line in lines
     )
     for name in found.catalog.names[::9]:
         labels = found.catalog.labels(name)
@@ -330,10 +330,10 @@ def test_candidates_are_those_that_the_algebra_keeps_type_by_type(lines: list[di
 @given(st.lists(requirement_lines(), max_size=5))
 def test_effects_add_up(lines: list[dict[str, Any]]) -> None:
     found = run(*lines, alias="bottlerocket@latest")
-    assert len(CATALOG) - sum(each.removed for each in found.lines) == len(found.candidates)
-    for index, each in enumerate(found.lines):
+    assert len(CATALOG) - sum(line.removed for line in found.lines) == len(found.candidates)
+    for index, value in enumerate(found.lines):
         rest = run(*lines[:index], *lines[index + 1 :], alias="bottlerocket@latest")
-        assert rest.candidates == each.without
+        assert rest.candidates == value.without
     assert not found.launchable - found.candidates
 
 
@@ -343,13 +343,13 @@ def test_effects_add_up(lines: list[dict[str, Any]]) -> None:
 def test_clash_names_both_lines() -> None:
     found = run(line(FAMILY, "In", "m5"), line(K + "instance-cpu", "Gt", "3"), line(ARCH, "In", "arm64"))
     assert found.clash is not None
-    assert [each.key for each in found.clash] == [FAMILY, ARCH]
+    assert [line.key for line in found.clash] == [FAMILY, ARCH]
     assert run(line(FAMILY, "In", "m5")).clash is None
 
 
 def test_dead_line() -> None:
     found = run(line(FAMILY, "In", "m5"), line(K + "instance-category", "In", "m5"))
-    assert [each.key for each in found.dead_lines] == [K + "instance-category"]
+    assert [line.key for line in found.dead_lines] == [K + "instance-category"]
     assert found.clash is None
     assert found.lines[1].removed_alone == len(CATALOG.values(FAMILY)["m5"])
 
@@ -398,13 +398,13 @@ def test_connection_tracking_needs_nitro() -> None:
 def test_network_interfaces() -> None:
     def left(*wanted: tuple[int, int, str]) -> Resolution:
         keys = ("networkCardIndex", "deviceIndex", "interfaceType")
-        interfaces = [dict(zip(keys, each, strict=True)) for each in wanted]
+        interfaces = [dict(zip(keys, value, strict=True)) for value in wanted]
         terms = [{"alias": "bottlerocket@latest"}]
         return run(spec={"amiSelectorTerms": terms, "networkInterfaces": interfaces})
 
-    one = left((0, 0, "interface"))
-    assert one.candidates == CATALOG.all_types
-    assert not one.complete
+    first = left((0, 0, "interface"))
+    assert first.candidates == CATALOG.all_types
+    assert not first.complete
     two_cards = left((0, 0, "interface"), (1, 0, "interface"))
     for name in names(two_cards, two_cards.candidates):
         network = CATALOG.network(name)
@@ -436,7 +436,7 @@ def test_placeholder_makes_an_upper_bound() -> None:
     assert not found.complete
     assert [node.get("key") is not None for node, *_ in found.unknown] == [True]
     assert found.candidates == run(line(ARCH, "In", "arm64")).candidates
-    assert [each.known for each in found.lines] == [False, True]
+    assert [line.known for line in found.lines] == [False, True]
     assert found.lines[0].removed == 0
 
 
@@ -479,7 +479,7 @@ def test_malformed_lines_do_not_raise() -> None:
     )
     assert found.candidates == CATALOG.all_types
     assert not found.complete
-    assert not any(each.known for each in found.lines)
+    assert not any(line.known for line in found.lines)
 
 
 # Before 1.4.0
@@ -519,19 +519,19 @@ def test_requirements_that_make_the_match_unique() -> None:
 )
 def test_what_is_asked_for_besides_leaves_one_image(alias: str, name: str) -> None:
     found = run(alias=alias, version="1.3.8")
-    asked = found.requirements_for(found.image_of[name])
-    assert asked
-    again = run(*(line(*each[:2], *each[2]) for each in asked), alias=alias, version="1.3.8")
+    requested = found.requirements_for(found.image_of[name])
+    assert requested
+    again = run(*(line(*value[:2], *value[2]) for value in requested), alias=alias, version="1.3.8")
     assert again.loose == (found.image_of[name],)
     assert image(again, name) == image(found, name)
 
 
 @pytest.mark.parametrize(
-    ("categories", "asked"),
+    ("categories", "requested"),
     [(["g"], [(GPU, "Exists", ())]), (["inf"], [(ACCELERATOR, "Exists", ())]), (["g", "inf"], None)],
 )
 def test_the_one_image_of_al2_for_gpus_and_accelerators(
-    categories: list[str], asked: list[tuple[str, str, tuple[str, ...]]] | None
+    categories: list[str], requested: list[tuple[str, str, tuple[str, ...]]] | None
 ) -> None:
     """What is asked for besides shuts out none of the types that take the image."""
     found = run(
@@ -540,7 +540,7 @@ def test_the_one_image_of_al2_for_gpus_and_accelerators(
         alias="al2@latest",
         version="1.3.8",
     )
-    assert found.requirements_for(2) == asked
+    assert found.requirements_for(2) == requested
 
 
 WEIRD: list[Any] = [None, 5, "x", True, [], {}, [5], ["x"], [{}], [None], {"a": 1}, "${X}", [["x"]]]

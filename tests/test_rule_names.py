@@ -55,7 +55,7 @@ def test_a_comment_with_the_old_name_silences_the_rule_and_is_told_the_new_one(r
 def test_flags_take_the_old_name_and_say_the_new_one(nodelint: Run, here: Path, flag: str) -> None:
     (here / "pool.yaml").write_text(POOL, encoding="utf-8")
     done = nodelint("check", flag, OLD, "--format", "json", cwd=here)
-    names = {each["rule"] for each in json.loads(done.stdout)["findings"]}
+    names = {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
     assert (NEW in names) == (flag == "--select")
     assert f"the rule `{OLD}` is named `{NEW}` today" in done.stderr
 
@@ -64,7 +64,7 @@ def test_a_configuration_takes_the_old_name(nodelint: Run, here: Path) -> None:
     (here / "pool.yaml").write_text(POOL, encoding="utf-8")
     (here / "nodelint.yaml").write_text(f"per-path-ignores: {{pool.yaml: [{OLD}]}}\n", encoding="utf-8")
     done = nodelint("check", "--format", "json", cwd=here)
-    assert NEW not in {each["rule"] for each in json.loads(done.stdout)["findings"]}
+    assert NEW not in {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
     assert f"is named `{NEW}`" in done.stderr
 
 
@@ -109,7 +109,7 @@ def check(pool: NodePool, context: Context, *, most: int = 0) -> Findings:
 
 
 @pytest.mark.parametrize(
-    "options, said",
+    "options, outcome",
     [
         ("{most: 0}", "more than 0 requirements"),
         ("{most: 1}", None),
@@ -122,7 +122,7 @@ def check(pool: NodePool, context: Context, *, most: int = 0) -> Findings:
     ],
 )
 def test_an_option_of_a_rule_is_set_in_the_configuration(
-    nodelint: Run, here: Path, options: str, said: str | None
+    nodelint: Run, here: Path, options: str, outcome: str | None
 ) -> None:
     (here / "own").mkdir()
     (here / "own" / "many.py").write_text(OWN, encoding="utf-8")
@@ -131,10 +131,10 @@ def test_an_option_of_a_rule_is_set_in_the_configuration(
     (here / "nodelint.yaml").write_text(config, encoding="utf-8")
     done = nodelint("check", "--config", "nodelint.yaml", "--select", "many", "pool.yaml", cwd=here)
     assert "Traceback" not in done.stderr
-    if said is None:
+    if outcome is None:
         assert "requirements" not in done.stdout and done.returncode == 0
     else:
-        assert said in done.stdout + done.stderr
+        assert outcome in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -185,13 +185,13 @@ def test_the_schema_of_the_configuration_names_each_option(rules: dict[str, Rule
     }
 
 
-@pytest.mark.parametrize(("gib", "told"), [(19, False), (20, True), (21, True)])
-def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Path, gib: int, told: bool) -> None:
+@pytest.mark.parametrize(("gib", "is_found"), [(19, False), (20, True), (21, True)])
+def test_a_threshold_of_a_rule_that_comes_with_nodelint(nodelint: Run, here: Path, gib: int, is_found: bool) -> None:
     mapped = "{deviceName: /dev/xvda, ebs: {volumeSize: 20Gi, encrypted: true}}"
     (here / "class.yaml").write_text(nodeclass(f"blockDeviceMappings: [{mapped}]"), encoding="utf-8")
     (here / "nodelint.yaml").write_text(f"rules: {{default-volume-of-gpus: {{gib: {gib}}}}}\n", encoding="utf-8")
     done = nodelint("check", "--select", "small-volume", cwd=here)
-    assert ("are soon full" in done.stdout) is told
+    assert ("are soon full" in done.stdout) is is_found
     assert "the rule `default-volume-of-gpus` is named `small-volume` today" in done.stderr
 
 

@@ -66,7 +66,7 @@ class Laws:
     def hold(self, rule: str) -> None:
         """Raise an ExceptionGroup of everything that fails, each with its law and its example."""
         broken = []
-        for case in (each for each in CASES if each.rule.name == rule):
+        for case in (case for case in CASES if case.rule.name == rule):
             for law, fits in self._laws:
                 try:
                     if fits(case):
@@ -103,8 +103,8 @@ def a_terminal_of_80_columns_breaks_no_word(case: ExamplePair) -> None:
         finding = result.finding
         text = "\n".join(lines[place:])
         for label, words in (("note", finding.note), ("help", finding.help)):
-            said = re.sub(r"\n +", " ", text[text.index(f"  {label}: ") :]) if words else ""
-            assert not words or said.startswith(f"  {label}: {' '.join(printable(words).split())}")
+            found = re.sub(r"\n +", " ", text[text.index(f"  {label}: ") :]) if words else ""
+            assert not words or found.startswith(f"  {label}: {' '.join(printable(words).split())}")
         for line in (*lines[:place], *(row for row in lines[place:] if row.startswith(("  note: ", "  help: ")))):
             assert len(line) <= 80 or " " not in line.strip().partition(": ")[2], line
 

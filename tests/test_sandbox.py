@@ -173,8 +173,8 @@ def test_a_tool_that_the_repository_brings_is_not_called(
         write(here, {**OVERLAY, str(script.relative_to(here)): f"#!{sys.executable}\nopen({str(ran)!r}, 'w')\n"})
         script.chmod(0o755)
     monkeypatch.setenv("PATH", entry)
-    told = [why for _, why in render(["."], kustomize=True, helm=False).problems]
-    assert told == ["not rendered: neither kustomize nor kubectl is on the path"]
+    found = [why for _, why in render(["."], kustomize=True, helm=False).problems]
+    assert found == ["not rendered: neither kustomize nor kubectl is on the path"]
     assert not ran.exists()
 
 
@@ -239,8 +239,8 @@ def test_a_link_out_of_a_chart_is_neither_read_nor_printed(
     assert done.returncode == 2
     assert f"chart/Chart.yaml: not rendered: `{place}` is a link out of the chart" in done.stderr
     assert SECRET not in done.stdout + done.stderr + plain.stdout + plain.stderr
-    said = f"chart/{place}: a link out of the chart, which is not followed" in plain.stderr
-    assert said == (LINKED[place] is not None)
+    output = f"chart/{place}: a link out of the chart, which is not followed" in plain.stderr
+    assert output == (LINKED[place] is not None)
 
 
 def test_a_link_within_a_chart_is_a_file_of_it(here: Path, stand_in: Callable[[str, str], Path]) -> None:

@@ -91,10 +91,10 @@ def requirement(line, **more):
 def ec2(lines, without=(), **more):
     """An EC2NodeClass with lines added under spec, or in place of those that have the same key."""
     keys = {line.split(":")[0] for line in lines.splitlines()} | set(without)
-    kept = [line for line in CLASS.splitlines() if line.strip().split(":")[0] not in keys]
+    remaining = [line for line in CLASS.splitlines() if line.strip().split(":")[0] not in keys]
     if "kubelet" in lines:
         more.setdefault("release", CLOSED)
-    return problems("\n".join(kept) + "\n" + "".join(f"  {line}\n" for line in lines.splitlines()), **more)
+    return problems("\n".join(remaining) + "\n" + "".join(f"  {line}\n" for line in lines.splitlines()), **more)
 
 
 def only_problem(found):
@@ -439,7 +439,7 @@ def test_two_broken_rules_of_one_place_are_both_told():
 
 def test_rules_do_not_wait_for_a_sound_structure():
     found = ec2("instanceProfile: x\ntags: []")
-    assert [(each.layer, each.path) for each in found] == [("validation", "spec"), ("structure", "spec.tags")]
+    assert [(item.layer, item.path) for item in found] == [("validation", "spec"), ("structure", "spec.tags")]
 
 
 def test_rules_of_static_pools():
@@ -809,8 +809,8 @@ spec:
         limits = ("structure", "`limits` must be a mapping, but is a list")
         words = "a field that it needs is missing or has the wrong type: with `replicas` the only limit is `nodes`"
         unjudged = ("unjudged", words)
-        told = self.layers_and_messages(limits="[1]", replicas="2")
-        assert sorted(told) == sorted([limits, unjudged, self.BOTH, *self.HIDDEN])
+        messages = self.layers_and_messages(limits="[1]", replicas="2")
+        assert sorted(messages) == sorted([limits, unjudged, self.BOTH, *self.HIDDEN])
 
 
 def test_a_rule_that_was_not_judged_is_a_skip(check: Callable[..., Report]) -> None:

@@ -65,7 +65,7 @@ def test_a_help_with_many_options_has_each_in_one_group(name: str) -> None:
         formatter = context.make_formatter()
         command.format_options(context, formatter)
         text = formatter.getvalue()
-        options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+        options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
     for option in options:
         assert len(re.findall(rf"^  (?:-\w, )?{option.opts[-1]}\b(?!-)", text, re.MULTILINE)) == 1, option.opts
     assert ("What is read:" in text) == (len(options) > 8)
@@ -75,8 +75,8 @@ def test_a_page_of_a_rule_follows_the_width() -> None:
     text = run("rule", "no-limits")
     assert "```" not in text and "Bad:\n    apiVersion" in text and "\n    +  limits:\n" in text
     # An example is as it is written, and the second line is one for programs.
-    said = [line for line in text.splitlines() if not re.search(r"^    | · |https://", line)]
-    assert max(map(len, said)) <= 80
+    found = [line for line in text.splitlines() if not re.search(r"^    | · |https://", line)]
+    assert max(map(len, found)) <= 80
     rules = [*load(bundled()).values()]
     assert max(len(line) for line in list_lines(rules, TextStyle(width=80, terminal=True))) <= 80
     assert max(len(line) for line in list_lines(rules, TextStyle(width=160, terminal=True))) <= 160
@@ -87,8 +87,8 @@ def test_a_page_of_a_rule_follows_the_width() -> None:
 
 def test_rules_are_data_too() -> None:
     listed = json.loads(run("rule", "--format", "json"))
-    assert {"no-limits", "gpu-image-gap"} <= {each["name"] for each in listed}
-    assert all(each["subject"] == "GPUs" for each in json.loads(run("rule", "--subject", "gpus", "--format", "json")))
+    assert {"no-limits", "gpu-image-gap"} <= {entry["name"] for entry in listed}
+    assert all(load["subject"] == "GPUs" for load in json.loads(run("rule", "--subject", "gpus", "--format", "json")))
     page = json.loads(run("rule", "gpu-image-gap", "--format", "json"))
     assert page["severity"] == "error" and page["profiles"] == ["minimal", "default", "strict"]
     assert page["page"].startswith(page["summary"]) and page["sources"][0].startswith("https://")
@@ -125,7 +125,7 @@ def test_rules_are_found_by_what_the_list_says_of_them() -> None:
         "unsafe fix": {name for name, rule in rules.items() if rule.fix == "unsafe"},
         "hazard": {name for name, rule in rules.items() if rule.group == "hazard"},
     }.items():
-        assert names <= {each["name"] for each in json.loads(run("rule", words, "--format", "json"))}
+        assert names <= {load["name"] for load in json.loads(run("rule", words, "--format", "json"))}
 
 
 def test_settings_are_shown_with_what_gives_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,11 +142,11 @@ def test_settings_are_shown_with_what_gives_them(tmp_path: Path, monkeypatch: py
 def test_red_is_for_workloads_that_no_pool_takes(tmp_path: Path) -> None:
     """A workload that admission lets in is counted with a pool, and is no red line."""
     folder = Path(__file__).parent.parent / "examples"
-    asked = (
+    requested = (
         (folder / "workloads" / "api.yaml").read_text(encoding="utf-8").replace("memory: 16Gi}", "memory: 16Gi}\n")
     )
     (tmp_path / "api.yaml").write_text(
-        asked.rstrip() + "\n            limits: {nvidia.com/gpu: 1}\n", encoding="utf-8"
+        requested.rstrip() + "\n            limits: {nvidia.com/gpu: 1}\n", encoding="utf-8"
     )
     text = run("fit", "--color", "always", str(tmp_path), str(folder / "good"))
     (line,) = [line for line in text.splitlines() if "no pool takes it as it is written" in line]

@@ -29,7 +29,7 @@ def marked_texts(data: str, rule: str, text: str = CLASS, path: str = "class.yam
     """The characters that a rule points at."""
     report = judge(data, text, path)
     found = [r.finding for r in report.results if r.rule.name == rule]
-    return [each.span.source.text[each.span.start : each.span.end] for each in found]
+    return [item.span.source.text[item.span.start : item.span.end] for item in found]
 
 
 def script(*lines: str) -> str:

@@ -75,9 +75,9 @@ def test_the_last_field_of_an_object_on_one_line_is_removed(nodelint: Run, tmp_p
 
 @pytest.mark.parametrize("sign", ["#", "//"])
 def test_a_field_is_removed_with_the_comment_above_it(nodelint: Run, tmp_path: Path, sign: str) -> None:
-    kept = '{\n      name = "a"\n'
-    text = RESOURCE.format(meta=f'{kept}      {sign} of the cluster\n      uid = "x"\n    }}')
-    assert fixed_terraform(nodelint, tmp_path, text) == RESOURCE.format(meta=f"{kept}    }}")
+    remaining = '{\n      name = "a"\n'
+    text = RESOURCE.format(meta=f'{remaining}      {sign} of the cluster\n      uid = "x"\n    }}')
+    assert fixed_terraform(nodelint, tmp_path, text) == RESOURCE.format(meta=f"{remaining}    }}")
 
 
 def test_a_range_holds_nothing_but_bounds() -> None:
@@ -307,10 +307,12 @@ def test_an_image_behind_a_deprecated_one_is_older_and_not_deprecated() -> None:
 
 
 def test_a_size_is_asked_for_by_its_own_key(check: Check) -> None:
-    for value, told in (("metal", False), ("large", True)):
+    for value, message in (("metal", False), ("large", True)):
         line = f"key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [{value}]"
         report = check(nodepool(line), nodeclass(), select=["bare-metal-left"])
-        assert any("large" not in result.message and result.severity == "info" for result in report.results) is told
+        assert (
+            any("large" not in result.message and result.severity == "info" for result in report.results) is message
+        )
 
 
 def test_of_classes_of_one_name_a_pool_has_the_one_with_which_it_shares_most_folders(

@@ -65,12 +65,12 @@ class Wish:
         return Wish((*self.lines, *other.lines), self.inclusive)
 
     def admits(self, value: str) -> bool:
-        return all(each.admits(value) for each in self.lines)
+        return all(line.admits(value) for line in self.lines)
 
     @property
     def contradicts_itself(self) -> bool:
         """Whether bounds leave no number. Before 1.9.0 one that is not whole is enough."""
-        ends = [(each.operator, int(each.values[0])) for each in self.lines if each.operator[:2] in ("Gt", "Lt")]
+        ends = [(line.operator, int(line.values[0])) for line in self.lines if line.operator[:2] in ("Gt", "Lt")]
         if not self.inclusive:
             above, below = ([n for o, n in ends if o == operator] for operator in ("Gt", "Lt"))
             return bool(above and below) and max(above) >= min(below)
@@ -82,20 +82,20 @@ class Wish:
 
     @property
     def finite(self) -> bool:
-        return self.contradicts_itself or any(each.operator in ("In", "DoesNotExist") for each in self.lines)
+        return self.contradicts_itself or any(line.operator in ("In", "DoesNotExist") for line in self.lines)
 
     @property
     def allowed(self) -> set[str]:
         """Of a finite wish, every value: none but those that are listed can be meant."""
         assert self.finite
-        listed = {value for each in self.lines if each.operator == "In" for value in each.values}
+        listed = {value for line in self.lines if line.operator == "In" for value in line.values}
         return set() if self.contradicts_itself else {value for value in listed if self.admits(value)}
 
     @property
     def excluded(self) -> set[str]:
         """Of a wish without end, what is excluded; bounds exclude more, and what they do is forgotten."""
-        bounds = Wish([each for each in self.lines if each.operator[:2] in ("Gt", "Lt")])
-        return {v for each in self.lines if each.operator == "NotIn" for v in each.values if bounds.admits(v)}
+        bounds = Wish([line for line in self.lines if line.operator[:2] in ("Gt", "Lt")])
+        return {v for line in self.lines if line.operator == "NotIn" for v in line.values if bounds.admits(v)}
 
     @property
     def operator(self) -> str:
@@ -118,7 +118,7 @@ class Wish:
 
     @property
     def least(self) -> int | None:
-        return max((each.least for each in self.lines if each.least is not None), default=None)
+        return max((line.least for line in self.lines if line.least is not None), default=None)
 
 
 @cache  # hypothesis looks into a strategy once
@@ -150,7 +150,7 @@ def pair(release: Version) -> st.SearchStrategy[tuple[Version, list[Line], list[
 
 
 def folded(lines: Iterable[Line], release: Version, key: str = "team") -> Requirement:
-    (found,) = Requirements(Requirement.parse(key, each.operator, each.values, each.least, release) for each in lines)
+    (found,) = Requirements(Requirement.parse(key, line.operator, line.values, line.least, release) for line in lines)
     return found
 
 
@@ -179,7 +179,7 @@ def test_a_folded_requirement_is_what_its_lines_are(world: tuple[Version, list[L
 def test_the_most_that_is_asked_for_is_kept(world: tuple[Version, list[Line]]) -> None:
     release, lines = world
     # Karpenter forgets the number of a bound that no number meets, which it writes down as DoesNotExist.
-    assume(all((each.operator, each.values) != ("Gt", (str(LARGEST),)) for each in lines))
+    assume(all((line.operator, line.values) != ("Gt", (str(LARGEST),)) for line in lines))
     assert folded(lines, release).min_values == wish(lines, release).least
 
 
@@ -191,18 +191,18 @@ def test_two_requirements_meet_where_their_worlds_do(world: tuple[Version, list[
     assert folded(left, release).intersects(folded(right, release)) == ours.overlaps(theirs)
     both = folded(left, release).intersect(folded(right, release))
     assert both.operator == ours.beside(theirs).operator
-    there, asked = Requirements([folded(left, release)]), Requirements([folded(right, release)])
-    assert (there.intersects(asked) is None) == ours.goes_with(theirs)
-    assert (there.compatible(asked) is None) == ours.goes_with(theirs)
-    assert (Requirements().compatible(asked) is None) == theirs.met_by_none
-    assert Requirements().compatible(asked, frozenset({"team"})) is None
+    there, wanted = Requirements([folded(left, release)]), Requirements([folded(right, release)])
+    assert (there.intersects(wanted) is None) == ours.goes_with(theirs)
+    assert (there.compatible(wanted) is None) == ours.goes_with(theirs)
+    assert (Requirements().compatible(wanted) is None) == theirs.met_by_none
+    assert Requirements().compatible(wanted, frozenset({"team"})) is None
 
 
 @MORE
 @given(some_lines(NEW))
 def test_a_claim_of_a_static_pool_forgets_exclusions_beside_bounds(lines: list[Line]) -> None:
     whole = wish(lines, NEW)
-    bounds = Wish([each for each in lines if each.operator[:2] in ("Gt", "Lt")])
+    bounds = Wish([line for line in lines if line.operator[:2] in ("Gt", "Lt")])
     sent = folded(lines, NEW).on_claim()
     for value in VALUES:
         if whole.finite:
@@ -269,7 +269,7 @@ def facts(world: int) -> AwsFacts:
     from nodelint.source import Source
 
     absent = ", ".join(f"{zone}: [{', '.join(names)}]" for zone, names in ABSENT[world].items())
-    before = next(each for each in PLACES.splitlines() if each.startswith("absent:"))
+    before = next(line for line in PLACES.splitlines() if line.startswith("absent:"))
     text = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: web}\n"
     spec = f"spec: {SPEC}\n"
     (node_class,) = objects(Source.from_text("class.yaml", text + spec))
@@ -292,7 +292,7 @@ def a_line(key: str) -> st.SearchStrategy[Asked]:
 
 # Of few keys, so that lines of one key meet.
 keys = st.lists(st.sampled_from([*OFFERED, *ALIASES]), min_size=1, max_size=3, unique=True)
-asked_lines = keys.flatmap(lambda some: st.lists(st.sampled_from(some).flatmap(a_line), max_size=5))
+asked_lines = keys.flatmap(lambda names: st.lists(st.sampled_from(names).flatmap(a_line), max_size=5))
 one_label = st.dictionaries(
     st.sampled_from(["example.com/team", GENERATION]), st.sampled_from(["red", "5"]), max_size=1
 )
@@ -301,12 +301,12 @@ one_label = st.dictionaries(
 class World:
     """Six types in three zones, asked one by one, place by place and line by line."""
 
-    def __init__(self, number: int, asked: Iterable[Asked]) -> None:
+    def __init__(self, number: int, requested: Iterable[Asked]) -> None:
         self.absent = ABSENT[number]
         self.wishes: dict[str, Wish] = {}
-        for key, each in asked:
+        for key, entry in requested:
             key = ALIASES.get(key, key)
-            self.wishes[key] = self.wishes.get(key, Wish([])).beside(Wish([each]))
+            self.wishes[key] = self.wishes.get(key, Wish([])).beside(Wish([entry]))
 
     def zones(self, name: str) -> tuple[str, ...]:
         return tuple(zone for zone in SERVED if name not in self.absent.get(zone, ()))
@@ -320,11 +320,11 @@ class World:
         return (TYPES[name][key],) if key in TYPES[name] else ()
 
     def fits(self, name: str) -> bool:
-        for key, each in self.wishes.items():
+        for key, entry in self.wishes.items():
             if key.startswith("example.com/"):
                 continue  # no type speaks of it
             own = Line("In", self.values(name, key)) if self.values(name, key) else Line("DoesNotExist", ())
-            if not each.goes_with(Wish([own])):
+            if not entry.goes_with(Wish([own])):
                 return False
         anything = Wish([])
         return any(
@@ -341,21 +341,23 @@ class World:
 @MORE
 @given(st.integers(0, len(ABSENT) - 1), asked_lines, one_label)
 def test_what_a_pool_can_launch_is_what_enumerating_its_world_gives(
-    number: int, asked: list[Asked], labels: dict[str, str]
+    number: int, requested: list[Asked], labels: dict[str, str]
 ) -> None:
-    written: list[dict[str, Any]] = [line(k, each.operator, *each.values, least=each.least) for k, each in asked]
+    written: list[dict[str, Any]] = [
+        line(k, value.operator, *value.values, least=value.least) for k, value in requested
+    ]
     found = run(*written, spec=SPEC, labels=labels, facts=facts(number))
-    world = World(number, [*asked, *((key, Line("In", (value,))) for key, value in labels.items())])
+    world = World(number, [*requested, *((key, Line("In", (value,))) for key, value in labels.items())])
     ours = CATALOG.types_of(TYPES)
     assert found.catalog.names_in(found.candidates & ours) == world.candidates
     assert found.complete
 
     small = found.candidates & ours
-    for each in found.min_values:
-        if found.distinct(each.key, small) is not None:
-            values = {value for name in world.candidates for value in world.values(name, each.key)}
-            assert found.distinct(each.key, small) == values
-        assert each.wanted == world.wishes[each.key].least
-    for index, effect in enumerate(found.lines[: len(asked)]):
-        rest = [*asked[:index], *asked[index + 1 :], *((k, Line("In", (v,))) for k, v in labels.items())]
+    for requirement in found.min_values:
+        if found.distinct(requirement.key, small) is not None:
+            values = {value for name in world.candidates for value in world.values(name, requirement.key)}
+            assert found.distinct(requirement.key, small) == values
+        assert requirement.wanted == world.wishes[requirement.key].least
+    for index, effect in enumerate(found.lines[: len(requested)]):
+        rest = [*requested[:index], *requested[index + 1 :], *((k, Line("In", (v,))) for k, v in labels.items())]
         assert found.catalog.names_in(effect.without & ours) == World(number, rest).candidates

@@ -485,8 +485,8 @@ def test_what_most_answers_share_is_said_once_and_a_new_answer_is_one_new_line()
     answers = {Question.make("roles", ("name", n)): Answer(early, (n,), 1) for n in ("a", "b", "c")}
     old = snapshot_text(SMALL._replace(regions=(Region("us-east-1", None, answers),)))
     assert old.count(early) == 1
-    one = {Question.make("roles", ("name", "d")): Answer(late, ("d",), 1)}
-    new = snapshot_text(SMALL._replace(regions=(Region("us-east-1", None, {**answers, **one}),)))
+    first = {Question.make("roles", ("name", "d")): Answer(late, ("d",), 1)}
+    new = snapshot_text(SMALL._replace(regions=(Region("us-east-1", None, {**answers, **first}),)))
     # The comma of the line before comes with it.
     assert len(set(new.splitlines()) - set(old.splitlines())) == 2
 
@@ -497,10 +497,10 @@ def test_of_many_images_those_are_kept_that_can_decide() -> None:
         return MachineImage(f"ami-{arch}-{state}-{day}", "golden", arch, state, at, "self")
 
     many = [image(day, arch, state) for day in range(1, 31) for arch in ("amd64", "arm64") for state in ("a", "b")]
-    kept = kept_images(reversed(many), "2026-11-20T00:00:00Z")
-    assert len(kept) == 40
-    assert {image.created[8:10] for image in kept} == {f"{day:02}" for day in range(21, 31)}
-    assert [image.created for image in kept] == sorted((image.created for image in kept), reverse=True)
+    remaining = kept_images(reversed(many), "2026-11-20T00:00:00Z")
+    assert len(remaining) == 40
+    assert {image.created[8:10] for image in remaining} == {f"{day:02}" for day in range(21, 31)}
+    assert [image.created for image in remaining] == sorted((image.created for image in remaining), reverse=True)
 
 
 def test_types_of_a_family_that_are_offered_alike_share_a_line() -> None:

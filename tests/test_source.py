@@ -197,7 +197,7 @@ def test_what_an_api_server_has_stored_holds_no_placeholders(given: str, style: 
     values = ["$(echo ${X})", "${X}", "$X", "<cluster>", "{{ ds.meta }}", "__X__", "XXX", "x-POOL_NAME"]
     tree = {"metadata": metadata, "spec": values}
     if style == "block":
-        lines = "".join(f"- {json.dumps(each)}\n" for each in values)
+        lines = "".join(f"- {json.dumps(value)}\n" for value in values)
         text = f"metadata:\n  name: a\n  {given}\nspec:\n{lines}script: |\n  ${{X}}\n"
     elif style == "flow":
         text = f"metadata: {{name: a, {given}}}\nspec: {json.dumps(values)}\n"
@@ -469,14 +469,14 @@ metadata: {name: c}
 def test_a_document_read_anew_is_what_it_is_in_the_whole_text(index: int, name: str, written: str) -> None:
     before = Source.from_text("a.yaml", PAIR)
     text = PAIR.replace(f"name: {name}", f"name: {written}")
-    one, whole = reread_document(before, index, text), reread(before, text)
-    assert one.text == whole.text
-    assert [d.index for d in one.documents] == [d.index for d in whole.documents]
-    assert [repr(o) for o in objects(one)] == [repr(o) for o in objects(whole)]
-    assert [o.name for o in objects(one)] == [o.name for o in objects(whole)]
-    assert [(p.offset, p.message) for p in one.problems] == [(p.offset, p.message) for p in whole.problems]
-    assert [(a.offset, a.reason) for a in one.set_aside] == [(a.offset, a.reason) for a in whole.set_aside]
-    new, expected = one.documents[index], whole.documents[index]
+    left, whole = reread_document(before, index, text), reread(before, text)
+    assert left.text == whole.text
+    assert [d.index for d in left.documents] == [d.index for d in whole.documents]
+    assert [repr(o) for o in objects(left)] == [repr(o) for o in objects(whole)]
+    assert [o.name for o in objects(left)] == [o.name for o in objects(whole)]
+    assert [(p.offset, p.message) for p in left.problems] == [(p.offset, p.message) for p in whole.problems]
+    assert [(a.offset, a.reason) for a in left.set_aside] == [(a.offset, a.reason) for a in whole.set_aside]
+    new, expected = left.documents[index], whole.documents[index]
     assert (new.start, new.end) == (expected.start, expected.end)
     if new.root is not None and expected.root is not None:
         assert new.root.unquoted == expected.root.unquoted
@@ -484,9 +484,9 @@ def test_a_document_read_anew_is_what_it_is_in_the_whole_text(index: int, name: 
 
 def test_documents_that_no_edit_touches_are_not_read_again() -> None:
     before = Source.from_text("a.yaml", PAIR)
-    held = list(objects(before))
+    contents = list(objects(before))
     after = reread_document(before, 1, PAIR.replace("name: b", "name: other"))
-    assert [old is new for old, new in zip(held, objects(after), strict=True)] == [True, False, True]
+    assert [old is new for old, new in zip(contents, objects(after), strict=True)] == [True, False, True]
 
 
 _SCALARS = (
@@ -505,10 +505,10 @@ def test_a_document_of_scalars_is_read_as_each_of_them_is(form: str, monkeypatch
         except Unreadable as error:
             return error.offset, error.message
         assert found is not None
-        return [(each.value, each.tag, each.style, each.start, each.end, each.raw) for each in found.walk()]
+        return [(node.value, node.tag, node.style, node.start, node.end, node.raw) for node in found.walk()]
 
     texts = [form.format(*pair) for pair in product(_SCALARS, repeat=2)]
     quickly = [read(text) for text in texts]
     monkeypatch.setattr(compose_module, "may_hold_placeholder", lambda _: True)
     assert [read(text) for text in texts] == quickly
-    assert sum(isinstance(each, list) for each in quickly) > 100
+    assert sum(isinstance(value, list) for value in quickly) > 100

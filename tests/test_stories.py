@@ -58,9 +58,9 @@ def test_found_explained_fixed_and_clean_after(
     snapshot: SnapshotAssertion,
 ) -> None:
     target = target_of(Example(False, "", release))
-    told = of_stories(lint([source_of(name)], LintRequest(target, rules)))
-    assert {r.rule.name for r in told} == expected
-    assert "\n\n".join(map(finding_text, told)) == snapshot(name="said")
+    found = of_stories(lint([source_of(name)], LintRequest(target, rules)))
+    assert {r.rule.name for r in found} == expected
+    assert "\n\n".join(map(finding_text, found)) == snapshot(name="said")
 
     done = fix([source_of(name)], LintRequest(target, rules), unsafe=True)
     assert done.refused == ()
@@ -77,9 +77,9 @@ def test_a_standard_image_for_gpus_starts_without_a_driver_and_that_is_said(
     rules: dict[str, Rule], snapshot: SnapshotAssertion
 ) -> None:
     report = lint([source_of("2-standard-image-for-gpus.yaml")], LintRequest(target_of(Example(False, "")), rules))
-    told = [r for r in report.results if r.rule.name != "untainted-accelerators"]
-    assert [(r.rule.name, r.severity) for r in told] == [("gpu-image-gap", "warning")]
-    assert "\n\n".join(map(finding_text, told)) == snapshot
+    found = [r for r in report.results if r.rule.name != "untainted-accelerators"]
+    assert [(r.rule.name, r.severity) for r in found] == [("gpu-image-gap", "warning")]
+    assert "\n\n".join(map(finding_text, found)) == snapshot
 
 
 def test_an_id_that_no_fact_knows_is_skipped_aloud(rules: dict[str, Rule], snapshot: SnapshotAssertion) -> None:

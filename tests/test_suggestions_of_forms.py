@@ -143,7 +143,7 @@ def test_edit_stands_where_the_value_does(nodelint: Nodelint, tmp_path: Path, fo
     path = write(tmp_path / form, form, mistake)
     plain = errors(nodelint, tmp_path / "yaml")
     [finding] = errors(nodelint, tmp_path / form)
-    assert finding["message"] in {each["message"] for each in plain} and finding["path"] == path
+    assert finding["message"] in {finding["message"] for finding in plain} and finding["path"] == path
     wanted = {edit["text"].strip('"') for way in edits(plain[0]) for edit in way if len(way) == 1 and edit["text"]}
     found = [way for way in edits(finding) if len(way) == 1 and way[0]["path"] == path]
     assert wanted and wanted <= {way[0]["text"].strip('"') for way in found}

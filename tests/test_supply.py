@@ -48,7 +48,7 @@ def test_each_package_is_pinned_with_hashes_and_comes_from_no_named_place() -> N
         assert "://" not in text and not re.search(r"(?m)^--?[a-z]", text)
         entries = re.split(r"(?m)^(?=[a-z0-9])", text)[1:]
         assert all(re.match(r"[a-z0-9.-]+==\S+( ; [^\\]+)? \\\n    --hash=sha256:[0-9a-f]{64}", e) for e in entries)
-        pins.append({re.split(r" [;\\]", each)[0] for each in entries})
+        pins.append({re.split(r" [;\\]", entry)[0] for entry in entries})
     assert all(names <= pins[1] for names in pins), "dev.txt holds what the others do, in the same versions"
 
 

@@ -57,7 +57,7 @@ def test_eks_supports_each_version_for_a_year_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("karpenter", "kubernetes", "day", "told"),
+    ("karpenter", "kubernetes", "day", "expected"),
     [
         ("1.15.1", "1.35", "2026-11-22", []),
         ("1.13.1", "1.35", "2026-07-10", []),
@@ -97,7 +97,7 @@ def test_eks_supports_each_version_for_a_year_more() -> None:
     ],
 )
 def test_what_files_state_is_out_of_support(
-    nodelint: Run, tmp_path: Path, karpenter: str, kubernetes: str, day: str, told: list[str]
+    nodelint: Run, tmp_path: Path, karpenter: str, kubernetes: str, day: str, expected: list[str]
 ) -> None:
     (tmp_path / "main.tf").write_text(TERRAFORM.format(karpenter=karpenter, kubernetes=kubernetes), encoding="utf-8")
     for name in "ab":
@@ -105,7 +105,9 @@ def test_what_files_state_is_out_of_support(
     env = {"NODELINT_NOW": f"{day}T12:00:00Z"}
     done = nodelint("check", "--select", "out-of-support", "--format", "concise", "-q", env=env)
     lines = done.stdout.splitlines()
-    assert len(lines) == len(told) and all(words in line for words, line in zip(told, lines, strict=True)), lines
+    assert len(lines) == len(expected) and all(words in line for words, line in zip(expected, lines, strict=True)), (
+        lines
+    )
 
 
 def test_what_a_flag_names_is_not_spoken_of(nodelint: Run, tmp_path: Path) -> None:

@@ -328,7 +328,7 @@ def evidence(*files: tuple[str, str]) -> Stated:
 
 
 def describe_evidence(found: Stated) -> list[str]:
-    return [f"{each.version} {each.place} {each.by}" for each in found.all]
+    return [f"{item.version} {item.place} {item.by}" for item in found.all]
 
 
 @pytest.mark.parametrize("path", STATED)
@@ -406,9 +406,9 @@ def test_a_version_that_an_application_takes_from_the_values_of_its_chart(tmp_pa
 def test_what_a_readme_installs_counts_where_nothing_else_does() -> None:
     readme = ("pools/README.md", "helm upgrade karpenter oci://x/karpenter --version 1.2.0\n")
     told_by_it = evidence(readme).for_path("karpenter", "pools/pool.yaml")
-    assert [each.version for each in told_by_it] == ["1.2.0"]
+    assert [item.version for item in told_by_it] == ["1.2.0"]
     both = evidence(readme, ("argo/k.yaml", helm_release("1.6.0")))
-    assert [each.version for each in both.for_path("karpenter", "pools/pool.yaml")] == ["1.6.0"]
+    assert [item.version for item in both.for_path("karpenter", "pools/pool.yaml")] == ["1.6.0"]
 
 
 def test_variables_and_locals_are_followed_to_where_their_value_stands(tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_variables_and_locals_are_followed_to_where_their_value_stands(tmp_path:
     assert describe_evidence(evidence((path, main))) == [f"1.3.1 {tmp_path}/variables.tf:2 the default of var.addon"]
     (tmp_path / "prod.tfvars").write_text('addon = "1.3.2"\n', encoding="utf-8")
     found = evidence((path, main)).for_path("karpenter", f"{tmp_path}/pool.yaml")
-    assert [each.version for each in found] == ["1.3.2"], "what is set overrides a default"
+    assert [item.version for item in found] == ["1.3.2"], "what is set overrides a default"
 
 
 def helm_release(version: str) -> str:
@@ -446,7 +446,7 @@ NEAREST = [
 @pytest.mark.parametrize(("path", "files", "versions"), NEAREST)
 def test_the_nearest_evidence_counts(path: str, files: dict[str, str], versions: list[str]) -> None:
     found = evidence(*((name, helm_release(version)) for name, version in files.items()))
-    assert [each.version for each in found.for_path("karpenter", path)] == versions
+    assert [item.version for item in found.for_path("karpenter", path)] == versions
 
 
 def cluster(version: str) -> str:
@@ -479,13 +479,13 @@ BESIDE = [
 
 @pytest.mark.parametrize(("path", "files", "expected"), BESIDE)
 def test_karpenter_and_kubernetes_are_of_one_root(path: str, files: dict[str, str], expected: list[str]) -> None:
-    texts = {name: cluster(each) if name.endswith(".tf") else helm_release(each) for name, each in files.items()}
+    texts = {name: cluster(value) if name.endswith(".tf") else helm_release(value) for name, value in files.items()}
     choose = chooser(Settings(), [Source.from_text(name, text) for name, text in texts.items()])
     (obj,) = objects(Source.from_text(path, nodepool()))
     assert choose is not None
     found = choose(obj)
     assert not isinstance(found, str)
-    assert [f"{each.karpenter.last} {each.kubernetes}" for each in found] == expected
+    assert [f"{item.karpenter.last} {item.kubernetes}" for item in found] == expected
 
 
 def test_the_kubernetes_of_another_root_makes_no_error(nodelint: Run, tmp_path: Path) -> None:
@@ -577,8 +577,10 @@ def test_each_object_is_judged_for_the_release_of_its_folder(tmp_path: Path, nod
         ("undiscovered-memory", "clusters/prod/pools/pool.yaml", [{"from": "1.2.1", "to": "1.2.1"}])
     ]
     assert (found["summary"]["karpenter"], found["summary"]["kubernetes"]) == ("1.8.1", "1.32")
-    told = {t["evidence"][0]["path"]: [o["path"] for o in t["objects"]] for t in found["summary"]["targets"]}
-    assert told == {f"clusters/{c}/karpenter.yaml": [f"clusters/{c}/pools/pool.yaml"] * 2 for c in ("dev", "prod")}
+    messages = {t["evidence"][0]["path"]: [o["path"] for o in t["objects"]] for t in found["summary"]["targets"]}
+    assert messages == {
+        f"clusters/{c}/karpenter.yaml": [f"clusters/{c}/pools/pool.yaml"] * 2 for c in ("dev", "prod")
+    }
 
 
 def test_the_summary_says_which_line_states_the_release(tmp_path: Path, nodelint: Run) -> None:
@@ -605,7 +607,7 @@ def test_scripts_are_read_for_the_release_and_not_counted(tmp_path: Path, nodeli
     assert (found["summary"]["karpenter"], found["summary"]["files"]) == ("1.2.1", 1)
     write(tmp_path, {"Makefile": "KARPENTER_VERSION := 1.3.1\n"})
     [target] = judged(nodelint)["summary"]["targets"]
-    assert "Makefile" in [each["path"] for each in target["evidence"]], "it lies in the very folder"
+    assert "Makefile" in [finding["path"] for finding in target["evidence"]], "it lies in the very folder"
 
 
 def test_what_another_repository_states_is_about_that_one(tmp_path: Path, nodelint: Run) -> None:
@@ -681,11 +683,13 @@ def test_what_differs_between_releases_by_numbers_alone_is_one_finding(tmp_path:
     stated = {"prod/k.yaml": helm_release("1.0.8"), "dev/k.yaml": helm_release("1.3.3")}
     category = "        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}\n"
     write(tmp_path, {"base/pool.yaml": POOL.replace(category, ""), **stated})
-    told = judged(nodelint, "--select", "accelerator-by-accident")
-    assert [each["releases"] for each in told["findings"]] == [[{"from": v, "to": v} for v in ("1.0.8", "1.3.3")]]
+    messages = judged(nodelint, "--select", "accelerator-by-accident")
+    assert [finding["releases"] for finding in messages["findings"]] == [
+        [{"from": v, "to": v} for v in ("1.0.8", "1.3.3")]
+    ]
     text = nodelint("check", "--snapshot", "bundled", "--select", "accelerator-by-accident").stdout
     assert "(Karpenter 1.3.3; other numbers on Karpenter 1.0.8)\n" in text
-    assert text.count("[accelerator-by-accident]") == told["summary"]["warnings"] == 1
+    assert text.count("[accelerator-by-accident]") == messages["summary"]["warnings"] == 1
 
 
 def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, nodelint: Run) -> None:
@@ -704,7 +708,7 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("per-path-versions: [x]\n", "`per-path-versions` must be a mapping, not a list"),
         ("per-path-versions: {a: {version: '1.2'}}\n", "unknown setting `version`"),
@@ -715,11 +719,11 @@ def test_flags_and_the_configuration_override_what_files_state(tmp_path: Path, n
     ],
 )
 def test_versions_that_cannot_be_used_are_told_with_their_place(
-    tmp_path: Path, nodelint: Run, text: str, said: str
+    tmp_path: Path, nodelint: Run, text: str, message: str
 ) -> None:
     write(tmp_path, {"pool.yaml": POOL, "nodelint.yaml": text})
     done = nodelint("check")
-    assert done.returncode == 2 and done.stderr.startswith("nodelint: nodelint.yaml:1:") and said in done.stderr
+    assert done.returncode == 2 and done.stderr.startswith("nodelint: nodelint.yaml:1:") and message in done.stderr
 
 
 def test_what_a_release_before_1_serves_is_judged_for_the_oldest_release_known(tmp_path: Path, nodelint: Run) -> None:
@@ -844,7 +848,7 @@ def test_a_version_in_a_range_stands_for_all_that_begin_with_it(text: str, first
 
 
 def test_a_range_is_parted_where_something_changes() -> None:
-    assert [str(each) for each in runs(releases_in(">=1.2 <1.5"))] == [
+    assert [str(run) for run in runs(releases_in(">=1.2 <1.5"))] == [
         "1.2.0 to 1.2.1",
         "1.2.2 to 1.2.8",
         "1.3.0 to 1.3.8",
@@ -874,7 +878,7 @@ Said = list[tuple[str, str, int, str]]
 def results_at(rules: dict[str, Rule]) -> Callable[[Version], Said]:
     """What is found at a release in the first bad example of each rule, and in those for a release."""
     bad = {name: [e for e in examples(rule.page) if not e.good] for name, rule in rules.items()}
-    texts = [e.text for each in bad.values() for n, e in enumerate(each) if n == 0 or e.karpenter]
+    texts = [e.text for value in bad.values() for n, e in enumerate(value) if n == 0 or e.karpenter]
     sources = [Source.from_text(f"{n}.yaml", text) for n, text in enumerate(texts)]
 
     @cache
@@ -885,7 +889,7 @@ def results_at(rules: dict[str, Rule]) -> Callable[[Version], Said]:
     return judge
 
 
-@pytest.mark.parametrize("run", [each for each in runs(RELEASES) if each.first != each.last], ids=str)
+@pytest.mark.parametrize("run", [run for run in runs(RELEASES) if run.first != run.last], ids=str)
 def test_nothing_changes_within_a_run_of_releases(run: Releases, results_at: Callable[[Version], Said]) -> None:
     assert results_at(run.first) == results_at(run.last)
 
@@ -910,8 +914,8 @@ def test_where_no_file_states_a_release_one_line_says_what_an_older_one_would_fi
     tmp_path: Path, nodelint: Run
 ) -> None:
     write(tmp_path, {"pool.yaml": STATIC})
-    told = "On Karpenter 1.7 and older: 1 more finding; `--karpenter-version 1.7` shows details."
-    assert last_line(nodelint("check")) == told
+    message = "On Karpenter 1.7 and older: 1 more finding; `--karpenter-version 1.7` shows details."
+    assert last_line(nodelint("check")) == message
     assert judged(nodelint)["summary"]["older"] == {"release": "1.7.6", "findings": 1, "least": False}
     assert judged(nodelint, "--karpenter-version", "1.7")["summary"]["errors"] == 1, "it does"
     write(tmp_path, {"k.yaml": helm_release("1.9.1")})
@@ -924,7 +928,7 @@ def test_the_release_up_to_which_all_of_it_holds_is_named(tmp_path: Path, nodeli
     older = judged(nodelint, "--ignore", "undiscovered-memory")["summary"]["older"]
     assert older is not None and older["release"] == "1.7.6"
     versions = ("1.7.6", "1.8.0")
-    errors = [judged(nodelint, "--karpenter-version", each)["summary"]["errors"] for each in versions]
+    errors = [judged(nodelint, "--karpenter-version", version)["summary"]["errors"] for version in versions]
     assert errors == [older["findings"], 0]
 
 
@@ -948,8 +952,8 @@ def test_the_rules_that_are_tried_on_an_older_release_are_there(rules: dict[str,
 
 def test_explain_is_for_the_release_of_each_pool(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, CLUSTERS)
-    said = [line for line in nodelint("explain").stdout.splitlines() if line.startswith("Karpenter ")]
-    assert said == ["Karpenter 1.8.1, Kubernetes 1.32", "Karpenter 1.2.1, Kubernetes 1.32"]
+    output = [line for line in nodelint("explain").stdout.splitlines() if line.startswith("Karpenter ")]
+    assert output == ["Karpenter 1.8.1, Kubernetes 1.32", "Karpenter 1.2.1, Kubernetes 1.32"]
 
 
 AUTO_MODE = nodepool(
@@ -965,7 +969,7 @@ def test_pools_of_another_controller_have_not_its_release(
     write(tmp_path, {"karpenter.yaml": helm_release("1.2.1"), "pool.yaml": POOL, "auto.yaml": AUTO_MODE})
     monkeypatch.chdir(tmp_path)
     of = {
-        obj["path"]: (target["karpenter"][0]["from"], [each["version"] for each in target["evidence"]])
+        obj["path"]: (target["karpenter"][0]["from"], [entry["version"] for entry in target["evidence"]])
         for target in judged(nodelint)["summary"]["targets"]
         for obj in target["objects"]
     }

@@ -47,7 +47,7 @@ def pool(taints: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("taints", "told"),
+    ("taints", "expected"),
     [
         (BY_HAND, True),
         (BY_HAND.replace("range $pool", "range $taint := $pool").replace(" .", " $taint."), True),
@@ -67,13 +67,13 @@ def pool(taints: str) -> str:
         ("{{- toYaml $pool.taints | nindent 8 }}", False),
     ],
 )
-def test_a_loop_prints_all_fields_of_a_taint(nodelint: Run, tmp_path: Path, taints: str, told: bool) -> None:
+def test_a_loop_prints_all_fields_of_a_taint(nodelint: Run, tmp_path: Path, taints: str, expected: bool) -> None:
     chart(tmp_path, VALUES, pool=pool(taints))
-    assert len(findings(nodelint, "chart", "--select", "unprinted-field")) == told
+    assert len(findings(nodelint, "chart", "--select", "unprinted-field")) == expected
 
 
 @pytest.mark.parametrize(
-    ("values", "other", "told"),
+    ("values", "other", "expected"),
     [
         ("    expireAfter: 24h\n", "", ["expireAfter"]),
         ("    limits: {cpu: 10}\n    expireAfter: 24h\n", "", ["limits", "expireAfter"]),
@@ -84,24 +84,24 @@ def test_a_loop_prints_all_fields_of_a_taint(nodelint: Run, tmp_path: Path, tain
     ],
 )
 def test_a_value_beside_others_is_printed_too(
-    nodelint: Run, tmp_path: Path, values: str, other: str, told: list[str]
+    nodelint: Run, tmp_path: Path, values: str, other: str, expected: list[str]
 ) -> None:
     chart(tmp_path, VALUES + values, pool=pool("{{- toYaml $pool.taints | nindent 8 }}"), other=other)
     done = findings(nodelint, "chart", "--select", "unprinted-field")
-    assert [line.partition("`")[2].partition("`")[0] for line in done] == told
+    assert [line.partition("`")[2].partition("`")[0] for line in done] == expected
 
 
 def test_a_template_that_writes_a_field_itself_ignores_another_value_only(nodelint: Run, tmp_path: Path) -> None:
     text = pool("{{- toYaml $pool.taints | nindent 8 }}").replace("  weight", "      expireAfter: 720h\n  weight")
-    for value, told in (("720h", 0), ("24h", 1)):
+    for value, expected in (("720h", 0), ("24h", 1)):
         folder = tmp_path / value
         folder.mkdir()
         chart(folder, VALUES + f"    expireAfter: {value}\n", pool=text, klass=nodeclass())
-        assert len(findings(nodelint, f"{value}/chart", "--select", "unprinted-field")) == told
+        assert len(findings(nodelint, f"{value}/chart", "--select", "unprinted-field")) == expected
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         ("{{ .after }}", True),
         ('{{ if hasKey . "after" }}{{ .after }}{{ end }}', True),
@@ -117,7 +117,7 @@ def test_a_template_that_writes_a_field_itself_ignores_another_value_only(nodeli
     ],
 )
 def test_a_value_of_another_file_that_the_template_reads_elsewhere(
-    nodelint: Run, tmp_path: Path, code: str, told: bool
+    nodelint: Run, tmp_path: Path, code: str, expected: bool
 ) -> None:
     text = pool("{{- toYaml $pool.taints | nindent 8 }}").replace(
         "  weight",
@@ -130,7 +130,7 @@ def test_a_value_of_another_file_that_the_template_reads_elsewhere(
         "pools:\n  a:\n    disruption: {after: 1m, expireAfter: 24h}\n", encoding="utf-8"
     )
     done = findings(nodelint, "chart", "--select", "unprinted-field")
-    assert [line.partition(":")[0].rpartition("/")[2] for line in done] == ["trial-values.yaml"] * told
+    assert [line.partition(":")[0].rpartition("/")[2] for line in done] == ["trial-values.yaml"] * expected
 
 
 PLACES = """\
@@ -243,19 +243,19 @@ def test_helm_stops_at_a_field_of_nothing(
 ) -> None:
     chart(tmp_path, values, pool=text.replace("@limits", limits))
     (tmp_path / "chart/values-staging.yaml").write_text("staging:\n  weight: 10\n", encoding="utf-8")
-    told = findings(nodelint, "chart", "--select", "nil-pointer")
-    assert len(told) == (fixed is not None)
+    messages = findings(nodelint, "chart", "--select", "nil-pointer")
+    assert len(messages) == (fixed is not None)
     nodelint("check", "--fix", "chart", "--select", "nil-pointer")
     assert (fixed or limits) in (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("field", "told"), [(".Values.a.b", True), (".Chart.Annotations.b", False), (".a.b.c", False)]
+    ("field", "expected"), [(".Values.a.b", True), (".Chart.Annotations.b", False), (".a.b.c", False)]
 )
-def test_what_is_no_value_has_what_helm_gives_it(nodelint: Run, tmp_path: Path, field: str, told: bool) -> None:
+def test_what_is_no_value_has_what_helm_gives_it(nodelint: Run, tmp_path: Path, field: str, expected: bool) -> None:
     text = LIMITS.replace("@limits", f"weight: {{{{ {field} | default 1 }}}}")
     (tmp_path / "pool.yaml").write_text(text, encoding="utf-8")
-    assert bool(findings(nodelint, "pool.yaml", "--select", "nil-pointer")) == told
+    assert bool(findings(nodelint, "pool.yaml", "--select", "nil-pointer")) == expected
 
 
 def test_a_name_of_a_loop_is_no_reference_of_terraform(nodelint: Run, tmp_path: Path) -> None:
@@ -263,8 +263,8 @@ def test_a_name_of_a_loop_is_no_reference_of_terraform(nodelint: Run, tmp_path: 
     for name, loop in (("each", "each"), ("key", "each, pool"), ("other", "pool")):
         text = f"%{{ for {loop} in pools ~}}\n---\n{pool}%{{ endfor ~}}\n"
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
-    (told,) = findings(nodelint, ".", "--select", "terraform-reference")
-    assert "other.yaml:6:9" in told
+    (expected,) = findings(nodelint, ".", "--select", "terraform-reference")
+    assert "other.yaml:6:9" in expected
 
 
 def test_a_name_that_templatefile_is_given_is_no_reference_whatever_it_comes_to(
@@ -309,7 +309,7 @@ LACKING = "required-field-not-printed"
 
 
 @pytest.mark.parametrize(
-    ("after", "values", "told"),
+    ("after", "values", "expected"),
     [
         (GUARDED, "pools: {}", LACKING),
         (
@@ -332,15 +332,15 @@ LACKING = "required-field-not-printed"
     ],
 )
 def test_what_is_required_is_printed_in_any_case(
-    nodelint: Run, tmp_path: Path, after: str, values: str, told: str
+    nodelint: Run, tmp_path: Path, after: str, values: str, expected: str
 ) -> None:
     chart(tmp_path, values + "\n", pool=DISRUPTION.replace("@after", after))
     flags = ("chart", "--select", "default-never-printed,required-field-not-printed", "--karpenter-version", "1.14.3")
     done = findings(nodelint, *flags)
-    assert [line.partition("[")[2].partition("]")[0] for line in done] == ([told] if told else [])
+    assert [line.partition("[")[2].partition("]")[0] for line in done] == ([expected] if expected else [])
     nodelint("check", *flags, "--unsafe-fixes")
     fixed = (tmp_path / "chart/templates/pool.yaml").read_text(encoding="utf-8")
-    assert (fixed.count("{{- end") == 2) == (told == "default-never-printed")
+    assert (fixed.count("{{- end") == 2) == (expected == "default-never-printed")
 
 
 EITHER = """\
@@ -371,7 +371,7 @@ TERMS = "  {{- if $class.terms }}\n  amiSelectorTerms:\n    {{- toYaml $class.te
 
 
 @pytest.mark.parametrize(
-    ("images", "values", "told"),
+    ("images", "values", "expected"),
     [
         (EITHER, "classes: {}", True),
         (EITHER.replace("if $class.terms", "with $class.terms"), "classes: {}", True),
@@ -383,12 +383,12 @@ TERMS = "  {{- if $class.terms }}\n  amiSelectorTerms:\n    {{- toYaml $class.te
     ],
 )  # fmt: skip
 def test_what_is_required_is_printed_for_each_value_that_an_or_asks_for(
-    nodelint: Run, tmp_path: Path, images: str, values: str, told: bool
+    nodelint: Run, tmp_path: Path, images: str, values: str, expected: bool
 ) -> None:
     chart(tmp_path, values + "\n", pool=OF_EITHER.replace("@images", images))
     done = findings(nodelint, "chart", "--select", LACKING)
     message = "`amiSelectorTerms` is required, and left out where `family` alone is set"
-    assert [message in line for line in done] == [True] * told
+    assert [message in line for line in done] == [True] * expected
 
 
 CLASSES = """\
@@ -409,7 +409,7 @@ REF = "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {{ $pool.class }}}"
 
 
 @pytest.mark.parametrize(
-    ("ref", "classes", "told"),
+    ("ref", "classes", "expected"),
     [
         (REF, CLASSES, 1),
         (REF.replace("{{ $pool.class }}", "default"), CLASSES, 0),
@@ -419,12 +419,12 @@ REF = "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: {{ $pool.class }}}"
     ],
 )
 def test_a_pool_names_the_kind_of_class_that_the_chart_makes(
-    nodelint: Run, tmp_path: Path, ref: str, classes: str, told: int
+    nodelint: Run, tmp_path: Path, ref: str, classes: str, expected: int
 ) -> None:
     text = pool("{{- toYaml $pool.taints | nindent 8 }}")
     old = "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
     chart(tmp_path, VALUES, pool=text.replace(old, ref), classes=classes)
-    assert len(findings(nodelint, "chart", "--select", "fixed-class-kind")) == told
+    assert len(findings(nodelint, "chart", "--select", "fixed-class-kind")) == expected
     text = text.replace("apiVersion", "{{- if not $pool.autoMode }}\napiVersion", 1) + "{{- end }}\n"
     (tmp_path / "chart/templates/pool.yaml").write_text(text.replace(old, ref), encoding="utf-8")
     assert findings(nodelint, "chart", "--select", "fixed-class-kind") == []
@@ -434,7 +434,7 @@ ROLE = nodeclass().replace("role: KarpenterNodeRole-main", "@role")
 
 
 @pytest.mark.parametrize(
-    ("role", "values", "told"),
+    ("role", "values", "expected"),
     [
         ("role: {{ .Values.role }}", "role: ''\n", 1),
         ('role: "{{ .Values.role }}"', "role:\n", 1),
@@ -450,16 +450,16 @@ ROLE = nodeclass().replace("role: KarpenterNodeRole-main", "@role")
     ],
 )
 def test_a_value_that_an_installation_has_to_give_is_told(
-    nodelint: Run, tmp_path: Path, role: str, values: str, told: int
+    nodelint: Run, tmp_path: Path, role: str, values: str, expected: int
 ) -> None:
     chart(tmp_path, values, klass=ROLE.replace("@role", role))
     (tmp_path / "chart/staging.yaml").write_text("staging: main\n", encoding="utf-8")
     done = findings(nodelint, "chart", "--select", "required-field-not-printed")
-    assert len(done) == told
+    assert len(done) == expected
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "told"),
+    ("file", "text", "expected"),
     [
         ("main.tf", 'chart = "${path.module}/chart"\nvalues = [yamlencode({ role = var.r })]\n', 0),
         ("install.sh", "helm upgrade x ./chart --set role=$ROLE\n", 0),
@@ -468,24 +468,24 @@ def test_a_value_that_an_installation_has_to_give_is_told(
     ],
 )
 def test_a_default_that_who_installs_the_chart_fills_is_meant_to_be_empty(
-    nodelint: Run, tmp_path: Path, file: str, text: str, told: int
+    nodelint: Run, tmp_path: Path, file: str, text: str, expected: int
 ) -> None:
     chart(tmp_path, "role: ''\n", klass=ROLE.replace("@role", "role: {{ .Values.role }}"))
     (tmp_path / file).write_text(text, encoding="utf-8")
-    assert len(findings(nodelint, "chart", "--select", "required-field-not-printed")) == told
+    assert len(findings(nodelint, "chart", "--select", "required-field-not-printed")) == expected
 
 
-@pytest.mark.parametrize(("other", "told"), [("role: main\n", 0), ("else: main\n", 1)])
+@pytest.mark.parametrize(("other", "expected"), [("role: main\n", 0), ("else: main\n", 1)])
 def test_a_default_that_another_file_of_values_fills_is_meant_to_be_empty(
-    nodelint: Run, tmp_path: Path, other: str, told: int
+    nodelint: Run, tmp_path: Path, other: str, expected: int
 ) -> None:
     chart(tmp_path, "role: ''\n", klass=ROLE.replace("@role", "role: {{ .Values.role }}"))
     (tmp_path / "chart/values-prod.yaml").write_text(other, encoding="utf-8")
-    assert len(findings(nodelint, "chart", "--select", "required-field-not-printed")) == told
+    assert len(findings(nodelint, "chart", "--select", "required-field-not-printed")) == expected
 
 
 @pytest.mark.parametrize(
-    ("begin", "end", "told"),
+    ("begin", "end", "expected"),
     [
         ("", "", True),
         ("{{- if .on }}", "{{- end }}", True),
@@ -497,15 +497,17 @@ def test_a_default_that_another_file_of_values_fills_is_meant_to_be_empty(
         ('{{- include "between" . }}', "", False),
     ],
 )
-def test_a_loop_over_documents_parts_them(nodelint: Run, tmp_path: Path, begin: str, end: str, told: bool) -> None:
+def test_a_loop_over_documents_parts_them(
+    nodelint: Run, tmp_path: Path, begin: str, end: str, expected: bool
+) -> None:
     pool = POOL.replace("}}\n---\n", "}}\n" + begin + "\n", 1).replace("\n{{- end }}\n", f"\n{end}\n{{{{- end }}}}\n")
     chart(tmp_path, VALUES, pool=pool.replace("@taints", BY_HAND))
     done = findings(nodelint, "chart", "--select", "repeated-by-loop")
-    assert ["no `---` between" in line for line in done] == [True] * told
+    assert ["no `---` between" in line for line in done] == [True] * expected
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         ("module.karpenter.node_iam_role_name", True),
         ("module.karpenter.roles[0]", True),
@@ -526,16 +528,18 @@ def test_a_loop_over_documents_parts_them(nodelint: Run, tmp_path: Path, begin: 
     ],
 )
 def test_an_expression_of_terraform_as_a_text_is_no_placeholder(
-    nodelint: Run, tmp_path: Path, written: str, told: bool
+    nodelint: Run, tmp_path: Path, written: str, expected: bool
 ) -> None:
     text = nodeclass(role=written)
     (tmp_path / "class.yaml").write_text(text, encoding="utf-8")
-    assert bool(findings(nodelint, "class.yaml", "--select", "terraform-reference")) == told
+    assert bool(findings(nodelint, "class.yaml", "--select", "terraform-reference")) == expected
     heredoc = 'resource "x" "y" {\n  yaml_body = <<-EOT\n' + textwrap.indent(text, "    ") + "  EOT\n}\n"
     (tmp_path / "main.tf").write_text(heredoc, encoding="utf-8")
-    assert bool(findings(nodelint, "main.tf", "--select", "terraform-reference")) == (told and "${" not in written)
+    assert bool(findings(nodelint, "main.tf", "--select", "terraform-reference")) == (
+        expected and "${" not in written
+    )
     manifest = YAML(typ="safe").load(text)
     resource = {"resource": {"kubernetes_manifest": {"class": {"manifest": manifest}}}}
     (tmp_path / "main.tf.json").write_text(json.dumps(resource, indent=2), encoding="utf-8")
     found = findings(nodelint, "main.tf.json", "--select", "terraform-reference")
-    assert bool(found) == (told and "${" not in written)
+    assert bool(found) == (expected and "${" not in written)

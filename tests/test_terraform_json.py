@@ -130,8 +130,8 @@ def test_both_syntaxes_give_the_same_findings(nodelint: Run, tmp_path: Path, nam
     hcl = check(nodelint, tmp_path / "hcl", {f"{path}.tf": write_blocks(blocks) for path, blocks in root.items()})
     files = {f"{path}.tf.json": json.dumps(blocks, indent=2) for path, blocks in root.items()}
     found = check(nodelint, tmp_path / "json", files)
-    told = [sorted({(f["rule"], f["message"]) for f in side}) for side in (hcl, found)]
-    assert told[0] == told[1]
+    messages = [sorted({(f["rule"], f["message"]) for f in side}) for side in (hcl, found)]
+    assert messages[0] == messages[1]
     places = [(f["path"], f["start"]["line"]) for f in found if "m5.xlrge" in f["message"]]
     assert places
     for path, line in places:

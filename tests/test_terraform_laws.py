@@ -63,8 +63,8 @@ def test_an_editor_shows_the_finding_where_the_command_has_it(name: str, folder:
     project = Project(lambda: datetime(2026, 9, 20, tzinfo=UTC))
     found = project.view_of(State({buffer.uri: buffer}, (str(folder),), 1, 1), buffer.uri)
     assert found is not None
-    results = [each for each in found[0].results(buffer) if OLD in each.message]
-    assert {each.span.source.position(each.span.start).line for each in results} == {line}
+    results = [result for result in found[0].results(buffer) if OLD in result.message]
+    assert {result.span.source.position(result.span.start).line for result in results} == {line}
 
 
 @pytest.mark.parametrize("name", WITH_TYPE)
@@ -156,9 +156,9 @@ def attributes(path: str, text: str) -> Iterator[tuple[int, int]]:
         [whole] if path.endswith(".tfvars") else [b for b in blocks_of(words) if b.kind in ("variable", "locals")]
     )
     for block in blocks:
-        for each in attributes_of(words, block):
-            if not each.depth and (block.kind != "variable" or each.name == "default"):
-                yield text.rindex(each.name, 0, each.value.start), each.value.end
+        for item in attributes_of(words, block):
+            if not item.depth and (block.kind != "variable" or item.name == "default"):
+                yield text.rindex(item.name, 0, item.value.start), item.value.end
 
 
 @pytest.mark.parametrize("name", sorted(ROOTS))

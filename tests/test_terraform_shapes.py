@@ -525,7 +525,7 @@ def test_a_name_of_the_caller_is_no_text_of_the_template(nodelint: Run, tmp_path
     shown = nodelint("check", ".", "--format", "json")
     report = json.loads(shown.stdout)
     assert not report["findings"]
-    assert [(each["name"], each["field"]) for each in report["coverage"]["unknown"]] == [("a", "spec.role")]
+    assert [(entry["name"], entry["field"]) for entry in report["coverage"]["unknown"]] == [("a", "spec.role")]
 
 
 def test_quotes_of_what_is_not_known_break_no_text(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ resource "kubernetes_manifest" "q" {
     module(tmp_path, variables_dot_tf=VARIABLES, main_dot_tf=heredoc, objects_dot_tf=objects)
     (line,) = finding_lines(nodelint, ".")
     assert line.startswith("variables.tf:9:26: "), "what is judged is where the value is written, once"
-    assert [each.partition(":")[0] for each in finding_lines(nodelint, "main.tf", "objects.tf")] == [
+    assert [line.partition(":")[0] for line in finding_lines(nodelint, "main.tf", "objects.tf")] == [
         "main.tf",
         "objects.tf",
     ]

@@ -89,9 +89,13 @@ def test_carets_stand_under_wide_characters() -> None:
 
 
 def test_places_of_one_file_are_in_one_excerpt_and_those_of_others_in_their_own() -> None:
-    one, two = Source.from_text("one.yaml", "a: 1\nb: 2\nc: 3\nd: 4\n"), Source.from_text("two.yaml", "x: [y, z]\n")
-    also = (Also(Span(one, 15, 19), "the fourth"), Also(Span(one, 3, 4), "the value"), Also(Span(two, 4, 5), "there"))
-    assert finding_text(result(one, 0, 1, also=also, note="it hurts", help="mend it")).split("\n") == [
+    left, two = Source.from_text("one.yaml", "a: 1\nb: 2\nc: 3\nd: 4\n"), Source.from_text("two.yaml", "x: [y, z]\n")
+    also = (
+        Also(Span(left, 15, 19), "the fourth"),
+        Also(Span(left, 3, 4), "the value"),
+        Also(Span(two, 4, 5), "there"),
+    )
+    assert finding_text(result(left, 0, 1, also=also, note="it hurts", help="mend it")).split("\n") == [
         "error[unknown-field]: is wrong",
         " --> one.yaml:1:1",
         "  |",
@@ -211,13 +215,13 @@ def test_concise_and_quiet(nodelint: Run, tmp_path: Path) -> None:
 
 
 def test_a_fix_in_another_file_names_it() -> None:
-    one, two = Source.from_text("one.yaml", "a: 1\n"), Source.from_text("two.yaml", "x: y\n")
+    left, two = Source.from_text("one.yaml", "a: 1\n"), Source.from_text("two.yaml", "x: y\n")
     for edits, files in (
-        ([Edit(one, 3, 4, "2")], []),
+        ([Edit(left, 3, 4, "2")], []),
         ([Edit(two, 3, 4, "z")], ["two.yaml"]),
-        ([Edit(two, 3, 4, "z"), Edit(one, 3, 4, "2")], ["one.yaml", "two.yaml"]),
+        ([Edit(two, 3, 4, "z"), Edit(left, 3, 4, "2")], ["one.yaml", "two.yaml"]),
     ):
-        (shown,) = findings_text([result(one, 0, 1, edits=edits)])
+        (shown,) = findings_text([result(left, 0, 1, edits=edits)])
         assert re.findall(r"(?m)^    in (.*):$", shown) == files, shown
 
 

@@ -109,11 +109,11 @@ def test_several_are_one_finding(rules: dict[str, Rule]) -> None:
 def test_ids_and_keys_of_tags(rules: dict[str, Rule], terms: str, found: list[str]) -> None:
     text = (CLASS % "main") + f"    - {{{terms}}}\n"
     text = text.replace("GroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]", "GroupSelectorTerms:")
-    assert left(text, rules) == [f"placeholder not replaced: `{each}`" for each in found]
+    assert left(text, rules) == [f"placeholder not replaced: `{value}`" for value in found]
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "expected"),
     [
         ("kms-key-arn", True),
         ("arn:aws:kms:eu-west-1:111122223333:key/mrk-xxx", True),
@@ -126,18 +126,18 @@ def test_ids_and_keys_of_tags(rules: dict[str, Rule], terms: str, found: list[st
         ('""', False),
     ],
 )
-def test_keys_that_are_none(rules: dict[str, Rule], key: str, told: bool) -> None:
+def test_keys_that_are_none(rules: dict[str, Rule], key: str, expected: bool) -> None:
     disk = f"{{deviceName: /dev/xvda, ebs: {{volumeSize: 50Gi, encrypted: true, kmsKeyID: {key}}}}}"
-    assert len(left((CLASS % "main") + f"  blockDeviceMappings: [{disk}]\n", rules)) == told
+    assert len(left((CLASS % "main") + f"  blockDeviceMappings: [{disk}]\n", rules)) == expected
 
 
 @pytest.mark.parametrize(
-    ("snapshot", "told"),
+    ("snapshot", "expected"),
     [("SNAPSHOT", True), ("snap-xxxx", True), ("snap-0a1b2c3d4e5f60718", False), ('"${SNAPSHOT}"', False)],
 )
-def test_snapshots_that_are_none(rules: dict[str, Rule], snapshot: str, told: bool) -> None:
+def test_snapshots_that_are_none(rules: dict[str, Rule], snapshot: str, expected: bool) -> None:
     disk = f"{{deviceName: /dev/xvda, ebs: {{volumeSize: 50Gi, snapshotID: {snapshot}}}}}"
-    assert len(left((CLASS % "main") + f"  blockDeviceMappings: [{disk}]\n", rules)) == told
+    assert len(left((CLASS % "main") + f"  blockDeviceMappings: [{disk}]\n", rules)) == expected
 
 
 POOL = """\

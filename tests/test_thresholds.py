@@ -50,7 +50,7 @@ def outcomes(rule: Rule, option: Option) -> Iterator[str]:
             yield f"{'good' if example.good else 'bad'} {case.number}: {near}{turns}"
 
 
-@pytest.mark.parametrize(("rule", "option"), OPTIONS, ids=lambda each: each.name)
+@pytest.mark.parametrize(("rule", "option"), OPTIONS, ids=lambda value: value.name)
 def test_a_threshold_turns_where_it_did(rule: Rule, option: Option, snapshot: SnapshotAssertion) -> None:
     found = list(outcomes(rule, option))
     assert any(" at " in line for line in found), "an example that the threshold decides"

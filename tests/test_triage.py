@@ -60,8 +60,8 @@ def line(
     **fields: object,
 ) -> str:
     """A line as the controller writes it; the commit is that of 1.6.8."""
-    said = {"level": level, "time": at, "logger": "controller", "message": message, "commit": commit, **fields}
-    return json.dumps(said if error is None else {**said, "error": error}, separators=(",", ":"))
+    record = {"level": level, "time": at, "logger": "controller", "message": message, "commit": commit, **fields}
+    return json.dumps(record if error is None else {**record, "error": error}, separators=(",", ":"))
 
 
 def verdicts(read: Triage) -> dict[str, str]:
@@ -83,8 +83,8 @@ def test_a_log_of_each_release_as_json(release: str) -> None:
     read = triage(io.BytesIO(log(release)))
     found = triage_json(read, f"controller-{release}.log")
     SCHEMA.validate(found)
-    told = [(group["title"], group["verdict"], group["times"]) for group in found["groups"]]
-    assert told == [(group.title, group.verdict, group.times) for group in read.groups]
+    messages = [(group["title"], group["verdict"], group["times"]) for group in found["groups"]]
+    assert messages == [(group.title, group.verdict, group.times) for group in read.groups]
 
 
 def test_what_the_json_of_a_log_looks_like(snapshot: SnapshotAssertion) -> None:
@@ -191,7 +191,7 @@ def rounds(
     for n in range(count):
         at = f"2026-02-10T05:{n * 2:02}:00Z"
         claim, node = {"name": f"web-{n}x7k2"}, {"name": f"ip-10-0-0-{n}"}
-        said = [
+        messages = [
             line(
                 "found provisionable pod(s)", level="INFO", at=at, commit=commit, Pods="shop/cart-0", duration="9ms"
             ),
@@ -201,10 +201,12 @@ def rounds(
             line("created nodeclaim", level="INFO", at=at, commit=commit, NodePool={"name": "web"}, NodeClaim=claim),
         ]
         if ready:
-            said.append(line("initialized nodeclaim", level="INFO", at=at, commit=commit, NodeClaim=claim, Node=node))
+            messages.append(
+                line("initialized nodeclaim", level="INFO", at=at, commit=commit, NodeClaim=claim, Node=node)
+            )
         if gone:
-            said.append(line("tainted node", level="INFO", at=at, commit=commit, Node=node))
-        found += lines_of(*said)
+            messages.append(line("tainted node", level="INFO", at=at, commit=commit, Node=node))
+        found += lines_of(*messages)
     return found
 
 
@@ -278,10 +280,12 @@ def test_the_same_is_found_in_any_wrapping(release: str, wrap: Callable[[str], s
     st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
     st.lists(st.binary(max_size=80).filter(lambda b: b"\n" not in b and b"karpenter" not in b), max_size=4),
 )
-def test_a_known_message_survives_any_prefix_and_noise(wrap: str, said: str, tail: str, noise: list[bytes]) -> None:
-    text = WRAPPINGS[wrap](line("Reconciler error", f"{said} {tail}"))
+def test_a_known_message_survives_any_prefix_and_noise(
+    wrap: str, expected: str, tail: str, noise: list[bytes]
+) -> None:
+    text = WRAPPINGS[wrap](line("Reconciler error", f"{expected} {tail}"))
     found = triage([*(n + b"\n" for n in noise), *lines_of(text)])
-    want = recognise(f"Reconciler error\n{said} {tail}")
+    want = recognise(f"Reconciler error\n{expected} {tail}")
     assert want and [g.cause for g in found.groups if g.cause] == [want]
 
 
@@ -333,7 +337,7 @@ def test_the_same_is_found_in_any_export(export: Callable[[list[str]], str], end
     text = export(log("1.6.8").decode().splitlines()).replace("\r\n", "\n").replace("\n", end)
     read = triage(bounded(io.BytesIO(text.encode())))
     assert read.read == plain.read
-    found, wanted = ([(g.cause, g.times, g.names, g.first, g.over) for g in each.groups] for each in (read, plain))
+    found, wanted = ([(g.cause, g.times, g.names, g.first, g.over) for g in item.groups] for item in (read, plain))
     assert found == wanted
     assert not (read.cut_first or read.cut_last)
 
@@ -383,7 +387,7 @@ def test_several_pods_and_other_programs_in_one_stream() -> None:
             f"+ karpenter-c › controller\n{other}",
             f"karpenter-b controller {b}",
         ]
-    read = triage(f"{text}\n".encode() for each in mixed for text in each.split("\n"))
+    read = triage(f"{text}\n".encode() for word in mixed for text in word.split("\n"))
     assert [str(r.version) for r in read.releases] == ["1.0.9", "1.6.8"]
     assert read.unread == 2 * min(log("1.0.9").count(b"\n"), log("1.6.8").count(b"\n"))
     assert {"image-none-fits", "alias-empty", "pool-empty"} <= set(verdicts(read))
@@ -407,8 +411,8 @@ def test_a_log_cut_in_the_middle_is_read_and_the_cut_is_said(release: str) -> No
 
 
 def test_a_word_of_kubectls_before_a_log_is_no_cut() -> None:
-    told = "Defaulted container controller out of: controller, proxy (init)"
-    read = triage([*lines_of(told), *io.BytesIO(log("1.6.8"))])
+    expected = "Defaulted container controller out of: controller, proxy (init)"
+    read = triage([*lines_of(expected), *io.BytesIO(log("1.6.8"))])
     assert (read.unread, read.cut_first) == (1, False)
     assert triage_text(read, "-").splitlines()[1] == "1 line is ignored: not lines of the controller."
 
@@ -532,7 +536,7 @@ def test_a_large_log_streams_in_bounded_memory() -> None:
 def test_a_line_without_an_end_is_cut_and_the_next_one_read() -> None:
     known = line("Reconciler error", "no amis exist given constraints").encode()
     stream = io.BytesIO(b"x" * (3 * LONGEST_LINE) + b"\n" + known)
-    assert [len(each) for each in bounded(stream)] == [LONGEST_LINE, len(known)]
+    assert [len(value) for value in bounded(stream)] == [LONGEST_LINE, len(known)]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
@@ -757,16 +761,16 @@ def test_the_more_telling_cause_wins(error: str, cause: str, verdict: str) -> No
 
 
 def test_lines_below_a_warning_count_only_where_they_tell_of_a_failure() -> None:
-    told = line("skipping, no resolved instance types found", level="INFO", NodePool={"name": "a"})
+    messages = line("skipping, no resolved instance types found", level="INFO", NodePool={"name": "a"})
     idle = line("abandoning consolidation", "context deadline exceeded", level="DEBUG")
-    assert verdicts(triage(lines_of(told, idle))) == {"class-missing": "stays"}
+    assert verdicts(triage(lines_of(messages, idle))) == {"class-missing": "stays"}
     filtered = "skipping, nodepool requirements filtered out all instance types"
     why = {"minValuesIncompatibleErr": "minValues requirement is not met for label(s) (label(s)=[x])"}
     assert verdicts(triage(lines_of(line(filtered, level="INFO")))) == {"pool-empty": "stays"}
     assert verdicts(triage(lines_of(line(filtered, level="INFO", **why)))) == {"types-min-values": "stays"}
     # Far into a log too, where most lines are only glanced at.
     calm = lines_of(line("computed new nodeclaim(s) to fit pod(s)", level="INFO")) * 200
-    assert verdicts(triage([*calm, *lines_of(told)])) == {"class-missing": "stays"}
+    assert verdicts(triage([*calm, *lines_of(messages)])) == {"class-missing": "stays"}
 
 
 # With manifests beside it
@@ -797,8 +801,8 @@ def test_the_finding_stands_with_the_error_that_it_explains(judged: Callable[[st
     SCHEMA.validate(found)
     [shown] = [g["findings"] for g in found["groups"] if g["findings"]]
     check_schema = json.loads((ROOT / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
-    for each in shown:
-        jsonschema.validate(each, {**check_schema["$defs"]["finding"], "$defs": check_schema["$defs"]})
+    for value in shown:
+        jsonschema.validate(value, {**check_schema["$defs"]["finding"], "$defs": check_schema["$defs"]})
 
 
 def test_a_finding_about_another_object_is_not_shown(judged: Callable[[str], Triage]) -> None:

@@ -109,7 +109,7 @@ Events:
 """
 
 
-def event(**said: object) -> dict[str, object]:
+def event(**expected: object) -> dict[str, object]:
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -117,7 +117,7 @@ def event(**said: object) -> dict[str, object]:
         "involvedObject": {"kind": "Pod", "namespace": "shop", "name": "cart-0"},
         "source": {"component": "karpenter"},
         "type": "Warning",
-        **said,
+        **expected,
     }
 
 
@@ -263,7 +263,7 @@ def test_events_show_the_same_launch_again_and_again() -> None:
     assert groups_by_cause(read(json.dumps({"apiVersion": "v1", "items": events}))) == {
         "launched-again": ("stays", 3)
     }
-    only_nominated = [each for each in events if each["reason"] == "Nominated"]
+    only_nominated = [event for event in events if event["reason"] == "Nominated"]
     assert groups_by_cause(read(json.dumps({"apiVersion": "v1", "items": only_nominated}))) == {}
 
 
@@ -383,8 +383,8 @@ LAST SEEN   TYPE     REASON              OBJECT             MESSAGE
 
 @pytest.mark.parametrize("status", ["Unknown -> True", "False -> Unknown"])
 def test_a_condition_that_did_not_become_false_is_no_failure(status: str) -> None:
-    said = f"Status condition transitioned, Type: ValidationSucceeded, Status: {status}, Reason: X, Message: y"
-    row = f"1m  Normal  ValidationSucceeded  ec2nodeclass/default  {said}\n"
+    message = f"Status condition transitioned, Type: ValidationSucceeded, Status: {status}, Reason: X, Message: y"
+    row = f"1m  Normal  ValidationSucceeded  ec2nodeclass/default  {message}\n"
     assert groups_by_cause(read("LAST SEEN  TYPE  REASON  OBJECT  MESSAGE\n" + row)) == {}
 
 

@@ -45,10 +45,10 @@ def test_a_rule_that_judges_a_placeholder_breaks_it(condition: str, fields: list
     (tmp_path / "only.py").write_text(RULE.format(condition=condition), encoding="utf-8")
     rule = load(str(tmp_path))["only"]
     broken = Trial({**load_bundled(), "only": rule}, own=["only"]).broken_laws(rule)
-    assert [each.law for each in broken] == [
+    assert [item.law for item in broken] == [
         "Where a value is not known, the rule finds nothing that it did not find before." for _ in fields
     ]
-    assert all(field in each.difference for field, each in zip(fields, broken, strict=True))
+    assert all(field in value.difference for field, value in zip(fields, broken, strict=True))
 
 
 def test_every_value_and_every_list_is_tried() -> None:

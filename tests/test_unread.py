@@ -186,8 +186,8 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
     (repository / "link.md").symlink_to("own.md")
     (repository / "away.md").symlink_to("../out.md")
     os.mkfifo(repository / "pipe.md")
-    told = json.loads(nodelint("check", "--format", "json", cwd=repository).stdout)["summary"]["unread"]
-    assert [each["paths"] for each in told] == [["link.md", "own.md"]]
+    answer = json.loads(nodelint("check", "--format", "json", cwd=repository).stdout)["summary"]["unread"]
+    assert [entry["paths"] for entry in answer] == [["link.md", "own.md"]]
 
 
 @pytest.mark.parametrize(
@@ -222,8 +222,8 @@ def test_what_holds_objects_and_is_passed_over_is_named(
 ) -> None:
     write_files(tmp_path, {"other.yaml": CLASS.replace("default", "other"), **files})
     done = nodelint("check", *paths)
-    told = [each for each in done.stdout.splitlines() if each.startswith("Not read")]
-    assert told == ([line] if line is not None else [])
+    output = [line for line in done.stdout.splitlines() if line.startswith("Not read")]
+    assert output == ([line] if line is not None else [])
     gate = nodelint("check", "--fail-on-unjudged", *paths)
     # Terraform stops at a heredoc without an end.
     assert gate.returncode == (0 if line is None else 2 if "cannot be read" in gate.stderr else 1)

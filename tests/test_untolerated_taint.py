@@ -27,8 +27,8 @@ def workload(fields: str, kind: str = "Deployment") -> str:
 def findings_of(nodelint: Run, folder: Path, files: dict[str, str], *args: str) -> list[str]:
     (folder / ".git").mkdir(exist_ok=True)
     write_files(folder, {"pools.yaml": f"{POOL}---\n{nodeclass()}"} | files)
-    said = nodelint("check", *(args or (".",)), "--select", RULE, "--format", "json", cwd=folder).stdout
-    return [finding["message"] for finding in json.loads(said)["findings"] if finding["rule"] == RULE]
+    output = nodelint("check", *(args or (".",)), "--select", RULE, "--format", "json", cwd=folder).stdout
+    return [finding["message"] for finding in json.loads(output)["findings"] if finding["rule"] == RULE]
 
 
 OTHER = {"other.yaml": workload("nodeSelector: {a: b}")}

@@ -575,8 +575,8 @@ class TestPolicies:
         "granted", ["iam:ListInstanceProfiles", "iam:List*", "iam:*", "IAM:listinstanceprofiles"]
     )
     def test_nothing_is_missed_that_one_policy_allows(self, rules: dict[str, Rule], granted: str) -> None:
-        told = self.note_paths(rules, POLICY, POLICY + f'x: ["{granted}"]\n')
-        assert told is None or granted.startswith("IAM"), granted
+        messages = self.note_paths(rules, POLICY, POLICY + f'x: ["{granted}"]\n')
+        assert messages is None or granted.startswith("IAM"), granted
 
 
 class TestTheWay:
@@ -655,14 +655,14 @@ class TestSettings:
         assert self.shifts(values(self.CHART).replace("chart: karpenter,", "chart: other,")) == []
 
     def test_a_flag_that_ends_is_an_error(self, rules: dict[str, Rule]) -> None:
-        told = move(rules, self.DEPLOYMENT, new="1.1.0")
-        assert told.number_of("error") == 1 and told.at_or_above("error")
+        messages = move(rules, self.DEPLOYMENT, new="1.1.0")
+        assert messages.number_of("error") == 1 and messages.at_or_above("error")
 
 
 class TestFindings:
     def test_are_asked_for_wherever_something_changes(self, rules: dict[str, Rule]) -> None:
         """That nothing changes elsewhere is shown by `test_nothing_changes_within_a_run_of_releases`."""
-        changing = {each.first for each in runs(RELEASES)} - {RELEASES[0]}
+        changing = {run.first for run in runs(RELEASES)} - {RELEASES[0]}
         assert len(changing) > 10
         assert changing <= set(turns(rules, RELEASES[0], NEWEST))
 
@@ -672,15 +672,15 @@ class TestFindings:
         assert [(str(f.release), f.appears, f.early) for f in note.findings] == [("1.1.0", True, True)]
 
     def test_go_away_with_their_release(self, rules: dict[str, Rule]) -> None:
-        told = move(rules, asks("k8s.io/team", "a"), node_class(terms=False))
-        gone = [(f.result.rule.name, str(f.release)) for f in told.finding_changes if not f.appears]
+        messages = move(rules, asks("k8s.io/team", "a"), node_class(terms=False))
+        gone = [(f.result.rule.name, str(f.release)) for f in messages.finding_changes if not f.appears]
         assert ("field-of-another-release", "1.9.0") in gone
 
     def test_are_told_once_where_a_row_says_the_same(self, rules: dict[str, Rule]) -> None:
-        told = move(rules, pool("replicas: 2"), node_class())
-        note = next(n for n in told.notes if n.change.id == "replicas")
+        messages = move(rules, pool("replicas: 2"), node_class())
+        note = next(n for n in messages.notes if n.change.id == "replicas")
         assert [f.result.rule.name for f in note.findings] == ["field-of-another-release"]
-        assert "field-of-another-release" not in {f.result.rule.name for f in told.finding_changes}
+        assert "field-of-another-release" not in {f.result.rule.name for f in messages.finding_changes}
 
 
 class TestCommand:
@@ -690,13 +690,13 @@ class TestCommand:
         assert done.stdout == snapshot
 
     def test_markdown_and_everything(self, rules: dict[str, Rule], snapshot: SnapshotAssertion) -> None:
-        told = move(rules, pool("replicas: 2\ndisruption: {consolidateAfter: 1h}"), node_class(), old="1.7.0")
-        assert upgrade_markdown(told, everything=True) == snapshot
-        assert "Further changes" in upgrade_text(told, everything=True)
+        messages = move(rules, pool("replicas: 2\ndisruption: {consolidateAfter: 1h}"), node_class(), old="1.7.0")
+        assert upgrade_markdown(messages, everything=True) == snapshot
+        assert "Further changes" in upgrade_text(messages, everything=True)
 
     def test_json_is_as_the_schema_says(self, rules: dict[str, Rule]) -> None:
-        told = move(rules, pool("replicas: 2", api="karpenter.sh/v1beta1"), node_class(), TestSettings.DEPLOYMENT)
-        read = upgrade_json(told)
+        messages = move(rules, pool("replicas: 2", api="karpenter.sh/v1beta1"), node_class(), TestSettings.DEPLOYMENT)
+        read = upgrade_json(messages)
         SCHEMA.validate(read)
         assert read["changes"] and read["settings"] and read["unseen"]
         assert [c["release"] for c in read["changes"]] == sorted(
@@ -704,7 +704,7 @@ class TestCommand:
         )
 
     @pytest.mark.parametrize(
-        ("flags", "said"),
+        ("flags", "message"),
         [
             ([], "no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml"),
             (["--from", str(NEWEST)], f"--to {NEWEST} is not newer than {NEWEST}"),
@@ -713,10 +713,10 @@ class TestCommand:
             (["--from", "1.0.6", "--to", "0.37"], "--to: Karpenter 0.37 is too old"),
         ],
     )
-    def test_what_cannot_be_told(self, nodelint: Run, flags: list[str], said: str) -> None:
+    def test_what_cannot_be_told(self, nodelint: Run, flags: list[str], message: str) -> None:
         done = nodelint("upgrade", *flags)
         assert (done.returncode, done.stdout) == (2, "")
-        assert said in done.stderr
+        assert message in done.stderr
 
     def test_the_configuration_names_the_release_to_come_from(self, nodelint: Run, tmp_path: Path) -> None:
         (tmp_path / "nodelint.yaml").write_text('karpenter-version: "1.13.1"\nfail-on: never\n')
@@ -754,8 +754,8 @@ class TestCommand:
         )
         done = nodelint("upgrade", "--format", "json", "--fail-on", "never")
         assert "Karpenter 1.3.0 as eks.tf:7 states it" in done.stderr
-        told = json.loads(done.stdout)
-        assert (told["from"], told["route"]["kubernetes"]["cluster"]) == ("1.3.0", "1.31")
+        report = json.loads(done.stdout)
+        assert (report["from"], report["route"]["kubernetes"]["cluster"]) == ("1.3.0", "1.31")
 
     @pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="nothing builds overlays")
     def test_an_overlay_is_looked_at_as_it_is_built(self, nodelint: Run, tmp_path: Path) -> None:
@@ -769,10 +769,10 @@ class TestCommand:
         }
         write_files(tmp_path, files)
         flags = ("upgrade", "--from", "1.3.0", "--to", "1.14.1", "--format", "json", "--fail-on", "never")
-        told = {way: json.loads(nodelint(*flags, way).stdout) for way in ("--no-kustomize", "--kustomize")}
+        report = {way: json.loads(nodelint(*flags, way).stdout) for way in ("--no-kustomize", "--kustomize")}
         found = {
-            way: [(note["id"], place["path"]) for note in each["changes"] for place in note["places"]]
-            for way, each in told.items()
+            way: [(note["id"], place["path"]) for note in entry["changes"] for place in note["places"]]
+            for way, entry in report.items()
         }
         assert "open-reservations" not in dict(found["--no-kustomize"])
         assert "open-reservations" not in dict(found["--kustomize"])
@@ -815,15 +815,15 @@ class TestFromBeforeOne:
     def test_what_v1_changed_is_told_with_its_places(self, rules: dict[str, Rule]) -> None:
         beta = pool("disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: 720h}", api=BETA)
         found = move(rules, beta, node_class(), expression("karpenter_nodes_created > 5"), old="0.36.2", new="1.0.14")
-        told = {note.change.id for note in found.notes}
+        messages = {note.change.id for note in found.notes}
         assert {
             "v1-crds",
             "v1-consolidation-policy",
             "v1-expire-after",
             "v1-hop-limit",
             "metric-nodes-created",
-        } <= told
-        assert "v1beta1-gone" not in told
+        } <= messages
+        assert "v1beta1-gone" not in messages
         assert str(found.old.karpenter) == "0.36.2"
         SCHEMA.validate(upgrade_json(found))
         assert upgrade_text(found, False).startswith("Karpenter 0.36.2 to 1.0.14")

@@ -65,8 +65,8 @@ def marked_findings(text: str) -> list[tuple[str, str, str]]:
 )
 def test_base64_is_no_user_data(family: str, data: str) -> None:
     encoded = b64encode(data.encode()).decode()
-    told = ("user-data-family", encoded, "the userData is base64: it has to be plain text")
-    assert (marked_findings(class_with_data(family, encoded)) == [told]) == (not data.startswith("# a note"))
+    messages = ("user-data-family", encoded, "the userData is base64: it has to be plain text")
+    assert (marked_findings(class_with_data(family, encoded)) == [messages]) == (not data.startswith("# a note"))
 
 
 @pytest.mark.parametrize("data", ["'{{ .Values.script | b64enc }}'", '"${base64encode(local.script)}"'])
@@ -317,11 +317,11 @@ def test_of_a_setting_that_stands_twice_the_one_that_acts_is_named() -> None:
     text = class_with_data(
         "al2023", NODECONFIG + "  kubelet: {config: {kubeReserved: {cpu: 9m}, imageGCHighThresholdPercent: 9}}\n"
     )
-    beside = text.replace("  role:", "  kubelet: {kubeReserved: {cpu: 8m}}\n  role:")
-    (result,) = judge(beside).results
+    others = text.replace("  role:", "  kubelet: {kubeReserved: {cpu: 8m}}\n  role:")
+    (result,) = judge(others).results
     assert result.rule.name == "overridden-user-data"
     assert not result.finding.edits
-    assert [beside[also.span.start : also.span.end] for also in result.finding.also] == ["kubeReserved"]
+    assert [others[also.span.start : also.span.end] for also in result.finding.also] == ["kubeReserved"]
     assert [found[0] for found in marked_findings(text)] == ["hidden-kubelet-setting"]
 
 
@@ -404,7 +404,9 @@ def custom(image: str, data: str) -> str:
 )
 def test_user_data_of_the_family_custom_has_to_let_the_node_join(image: str, data: str, message: str | None) -> None:
     # That the taint is lacking is told of what joins alone, and has a test of its own.
-    found = [told for told in marked_findings(custom(image, data)) if "karpenter.sh/unregistered" not in told[2]]
+    found = [
+        finding for finding in marked_findings(custom(image, data)) if "karpenter.sh/unregistered" not in finding[2]
+    ]
     assert [f[0] for f in found] == ["custom-user-data"] * (message is not None)
     assert message is None or message in found[0][2]
 

@@ -65,9 +65,9 @@ def only(report: Report) -> Result:
 def requirements(text: str) -> list[list[tuple[str, str, list[str]]]]:
     """Key, operator and values of each requirement of each NodePool of a text."""
     return [
-        [(str(line.key), str(line.operator), list(line.texts)) for line in each.requirements]
-        for each in objects(Source.from_text("a.yaml", text))
-        if isinstance(each, NodePool)
+        [(str(line.key), str(line.operator), list(line.texts)) for line in obj.requirements]
+        for obj in objects(Source.from_text("a.yaml", text))
+        if isinstance(obj, NodePool)
     ]
 
 
@@ -97,8 +97,8 @@ def requirements(text: str) -> list[list[tuple[str, str, list[str]]]]:
 def test_a_pattern_becomes_what_it_stands_for(
     repair: Fix, requirement: str, meant: tuple[str, str, list[str]] | None
 ) -> None:
-    beside = () if "t4" in requirement else (f"{ARCH} In [amd64]",)
-    done = repair(pool(requirement, *beside), select="wildcard-value")
+    others = () if "t4" in requirement else (f"{ARCH} In [amd64]",)
+    done = repair(pool(requirement, *others), select="wildcard-value")
     line = requirements(done.sources[0].text)[0][0]
     assert not done.report.results
     if meant is not None:
@@ -208,8 +208,8 @@ def test_both_pools_are_alike_but_for_name_weight_and_requirements(repair: Fix) 
     first, second = (d.root.plain() for d in repair(STORY).sources[0].documents if d.root)  # type: ignore[misc]
     assert (first["metadata"]["name"], second["metadata"]["name"]) == ("default", "default-flex")
     assert second["spec"].pop("weight") == 10
-    for each in (first, second):
-        del each["metadata"]["name"], each["spec"]["template"]["spec"]["requirements"]
+    for document in (first, second):
+        del document["metadata"]["name"], document["spec"]["template"]["spec"]["requirements"]
     assert first == second
 
 
@@ -219,14 +219,14 @@ def test_both_pools_are_alike_but_for_name_weight_and_requirements(repair: Fix) 
 def test_the_flex_pool_is_the_heavier_one(repair: Fix, weight: int | None, rest: int | None, flex: int) -> None:
     spec = f"  weight: {weight}\n" if weight else ""
     done = repair(pool(f'{FAMILY} In ["c7i-flex", "*"]', spec=spec))
-    pools = [each for each in objects(done.sources[0]) if isinstance(each, NodePool)]
-    assert [each.weight for each in pools] == [rest, flex]
+    pools = [obj for obj in objects(done.sources[0]) if isinstance(obj, NodePool)]
+    assert [pool.weight for pool in pools] == [rest, flex]
 
 
 def test_a_name_that_is_taken_is_not_taken_again(repair: Fix) -> None:
     text = pool(f'{FAMILY} In ["c7i-flex", "*"]')
     done = repair(text, pool(name="default-flex"))
-    names = [each.name for each in objects(done.sources[0])]
+    names = [obj.name for obj in objects(done.sources[0])]
     assert names == ["default", "default-flex-2"]
 
 
@@ -271,13 +271,13 @@ def test_a_pool_of_flex_types_beside_the_list_is_the_preference(check: Check, re
         for name, values in (("flex", "c7i-flex"), ("rest", "c7i-flex, c7i, m7i"))
     )
     rules = ["flex-preference", "overlapping-pools", "shadowed-pool"]
-    for one, other in ((flex.replace("9", "100"), rest.replace("9", "1")), (rest, flex.replace("9", "10"))):
-        assert rule_severities(check(f"{one}---\n{other}", select=rules)) == []
+    for left, other in ((flex.replace("9", "100"), rest.replace("9", "1")), (rest, flex.replace("9", "10"))):
+        assert rule_severities(check(f"{left}---\n{other}", select=rules)) == []
     untold = "\n---\n".join(text.replace("  weight: 9\n", "") for text in (flex, rest))
     assert rule_severities(check(untold, select=rules)) == [("overlapping-pools", "info")]
     for text, weights in ((untold, [10, None]), (f"{flex}---\n{rest}", [19, 9])):
         done = repair(text, select="overlapping-pools", unsafe=True)
-        assert [each.weight for each in objects(done.sources[0]) if isinstance(each, NodePool)] == weights
+        assert [obj.weight for obj in objects(done.sources[0]) if isinstance(obj, NodePool)] == weights
     # Pods that tolerate the taint are the only ones that get there: it is another pool's business.
     tainted = flex.replace("requirements:", "taints: [{key: team, effect: NoSchedule}]\n      requirements:")
     assert rule_severities(check(f"{tainted}---\n{rest}", select=rules)) == [("flex-preference", "info")]
@@ -335,8 +335,8 @@ def test_comments_and_line_breaks_of_both_pools_are_the_originals(repair: Fix) -
     assert done.count("kind: NodePool # mine\r\n") == 2
     assert done.count("\n") == done.count("\r\n")
     assert done.count("---\r\n") == 1
-    kept = [line for line in text.splitlines() if "c7i-flex" not in line]
-    assert [line for line in done.splitlines() if line in kept][: len(kept)] == kept
+    remaining = [line for line in text.splitlines() if "c7i-flex" not in line]
+    assert [line for line in done.splitlines() if line in remaining][: len(remaining)] == remaining
 
 
 # -- unknown-value and value-of-another-key
@@ -411,9 +411,9 @@ def test_a_value_of_another_release_names_it(check: Check) -> None:
     assert "1.3.0" in (result.finding.help or "")
 
 
-@pytest.mark.parametrize("asked", ["In [dedicated]", "In [shared]", "NotIn [x]"])
-def test_values_of_a_key_of_another_release_are_moot(check: Check, asked: str) -> None:
-    text = pool(f"karpenter.k8s.aws/instance-tenancy {asked}")
+@pytest.mark.parametrize("message", ["In [dedicated]", "In [shared]", "NotIn [x]"])
+def test_values_of_a_key_of_another_release_are_moot(check: Check, message: str) -> None:
+    text = pool(f"karpenter.k8s.aws/instance-tenancy {message}")
     assert only(check(text, karpenter="1.8.8")).rule.name == "field-of-another-release"
     label = pool(f"{CATEGORY} In [c]", labels="{karpenter.k8s.aws/instance-tenancy: shared}")
     assert only(check(label, karpenter="1.8.8")).rule.name == "field-of-another-release"
@@ -617,7 +617,7 @@ def test_one_cause_in_the_values_is_one_finding(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "expected"),
     [
         ([f"{ARCH} NotIn [amd64, arm64, m5]"], {"no-instance-type": "error", "value-of-another-key": "warning"}),
         ([f"{ARCH} NotIn [amd64, arm64, x86]"], {"no-instance-type": "error", "unknown-value": "warning"}),
@@ -629,8 +629,10 @@ def test_one_cause_in_the_values_is_one_finding(check: Check) -> None:
     ],
     ids=str,
 )
-def test_a_warning_does_not_hide_an_error(check: Check, lines: list[str], told: dict[str, str]) -> None:
-    assert {r.rule.name: r.severity for r in check(pool(*lines), select=[*RULES, "controller-check"]).results} == told
+def test_a_warning_does_not_hide_an_error(check: Check, lines: list[str], expected: dict[str, str]) -> None:
+    assert {
+        r.rule.name: r.severity for r in check(pool(*lines), select=[*RULES, "controller-check"]).results
+    } == expected
 
 
 def test_a_key_in_a_domain_of_karpenters_is_refused_whatever_else_is_wrong(check: Check) -> None:
@@ -736,9 +738,9 @@ class TestTypesAboveALimit:
     def test_are_not_told(self, check: Check, limits: str, metal: bool, accelerated: bool) -> None:
         general = nodepool("key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, c5]")
         anything = nodepool("key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ['3']")
-        for text, rule, told in (
+        for text, rule, message in (
             (general, "bare-metal-left", metal),
             (anything, "accelerator-by-accident", accelerated),
         ):
             results = check(f"{text}  limits: {limits}\n", select=[rule]).results
-            assert [r.rule.name for r in results] == ([rule] if told else [])
+            assert [r.rule.name for r in results] == ([rule] if message else [])

@@ -47,7 +47,7 @@ def budget(fields: str) -> str:
 
 
 def left(check: Check, text: str) -> list[str]:
-    return [each.finding.message for each in check(text).results if each.severity == "error"]
+    return [result.finding.message for result in check(text).results if result.severity == "error"]
 
 
 # A mistake, and a part of each text that its fix makes of it.
@@ -222,7 +222,7 @@ CHOICES = {
 def test_each_way_out_is_complete(check: Check, name: str) -> None:
     text, expected = CHOICES[name]
     kubernetes = "1.33" if name.startswith("an alias that has ended") else None
-    found = [each.finding for each in check(text, kubernetes=kubernetes).results if each.severity == "error"]
+    found = [result.finding for result in check(text, kubernetes=kubernetes).results if result.severity == "error"]
     ways = [way for finding in found for way in finding.suggestions]
     assert len(ways) == len(expected), [way.name for way in ways]
     for way, part in zip(ways, expected, strict=True):

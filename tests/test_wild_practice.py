@@ -218,8 +218,8 @@ class TestFieldsThatLookLikeAnother:
         assert "use consolidationPolicy" in check(self.CONSOLIDATION).results[0].finding.message
         old, new = "consolidation: {enabled: true}", "consolidationPolicy: WhenEmptyOrUnderutilized"
         assert repair(self.CONSOLIDATION).sources[0].text == self.CONSOLIDATION.replace(old, new)
-        held = self.CONSOLIDATION.replace("enabled: true", "enabled: '${CONSOLIDATE}'")
-        assert repair(held).sources[0].text == held
+        contents = self.CONSOLIDATION.replace("enabled: true", "enabled: '${CONSOLIDATE}'")
+        assert repair(contents).sources[0].text == contents
 
     @pytest.mark.parametrize("value", ["10", '"10"'])
     def test_a_value_that_fits_or_can_be_made_to_fit(self, repair: Repair, value: str) -> None:

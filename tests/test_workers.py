@@ -65,20 +65,20 @@ def test_several_processes_say_what_one_says(folder: str, rules: dict[str, Rule]
 
 def test_nodes_are_the_same_ones_again() -> None:
     sources = pools(6)
-    asked = [obj for source in sources for obj in objects(source)]
+    requested = [obj for source in sources for obj in objects(source)]
 
     def judge(obj: Any) -> list[Any]:
         return [obj, obj.source, *obj.node.walk(), os.getpid()]
 
-    said = workers.shared(judge, asked, 3, names_of(sources))
-    assert len({each[-1] for each in said}) == 3
-    for one, other in zip(said, map(judge, asked), strict=True):
-        assert all(a is b for a, b in zip(one[:-1], other[:-1], strict=True))
+    found = workers.shared(judge, requested, 3, names_of(sources))
+    assert len({value[-1] for value in found}) == 3
+    for first, other in zip(found, map(judge, requested), strict=True):
+        assert all(a is b for a, b in zip(first[:-1], other[:-1], strict=True))
 
 
 def test_what_cannot_be_sent_is_worked_out_here() -> None:
     sources = pools(4)
-    asked = [obj for source in sources for obj in objects(source)]
+    requested = [obj for source in sources for obj in objects(source)]
 
     def judge(obj: Any) -> Any:
         made = Source.from_text("made.yaml", POOL % "made")
@@ -86,22 +86,22 @@ def test_what_cannot_be_sent_is_worked_out_here() -> None:
         strange: dict[str, Any] = {"pool0": 0, "pool1": made, "pool2": root, "pool3": lambda: 3}
         return os.getpid(), strange[obj.name]
 
-    said = workers.shared(judge, asked, 2, names_of(sources))
-    assert [pid for pid, _ in said] == [os.getpid()] * 4
-    assert isinstance(said[1][1], Source) and isinstance(said[2][1], Node) and said[3][1]() == 3
+    found = workers.shared(judge, requested, 2, names_of(sources))
+    assert [pid for pid, _ in found] == [os.getpid()] * 4
+    assert isinstance(found[1][1], Source) and isinstance(found[2][1], Node) and found[3][1]() == 3
 
 
 @pytest.mark.parametrize("end", [lambda: os._exit(0), lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: 1 / 0])
 def test_a_process_that_ends_early_loses_nothing(end: Callable[[], Any]) -> None:
     here, sources = os.getpid(), pools(6)
-    asked = [obj for source in sources for obj in objects(source)]
+    requested = [obj for source in sources for obj in objects(source)]
 
     def judge(obj: Any) -> str:
         if os.getpid() != here:
             end()
         return str(obj.name)
 
-    assert workers.shared(judge, asked, 3, names_of(sources)) == [f"pool{n}" for n in range(6)]
+    assert workers.shared(judge, requested, 3, names_of(sources)) == [f"pool{n}" for n in range(6)]
 
 
 def test_what_goes_wrong_here_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_what_goes_wrong_here_ends_the_others(monkeypatch: pytest.MonkeyPatch) -
         return children[-1]
 
     monkeypatch.setattr(os, "fork", noted)
-    asked = [obj for source in sources for obj in objects(source)]
+    requested = [obj for source in sources for obj in objects(source)]
 
     def judge(obj: Any) -> None:
         if os.getpid() != here:
@@ -122,7 +122,7 @@ def test_what_goes_wrong_here_ends_the_others(monkeypatch: pytest.MonkeyPatch) -
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        workers.shared(judge, asked, 2, names_of(sources))
+        workers.shared(judge, requested, 2, names_of(sources))
     assert children
     for child in children:
         with pytest.raises(ChildProcessError):
@@ -131,14 +131,14 @@ def test_what_goes_wrong_here_ends_the_others(monkeypatch: pytest.MonkeyPatch) -
 
 def test_without_a_further_process_all_is_judged_here(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = pools(30)
-    asked = [obj for source in sources for obj in objects(source)]
+    requested = [obj for source in sources for obj in objects(source)]
 
     def refused() -> int:
         raise BlockingIOError("no process is left")
 
     monkeypatch.setattr(os, "fork", refused)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    assert workers.shared(lambda obj: obj.name, asked, 2, names_of(sources)) == [obj.name for obj in asked]
+    assert workers.shared(lambda obj: obj.name, requested, 2, names_of(sources)) == [obj.name for obj in requested]
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
 
 
@@ -154,10 +154,10 @@ def test_how_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_flag_and_the_variable(nodelint: Run, tmp_path: Path) -> None:
     for n in range(8):
         (tmp_path / f"pool{n}.yaml").write_text(POOL % n, encoding="utf-8")
-    one = nodelint("check", "--jobs", "1")
-    assert one.stdout.count("unknown-value") + one.stdout.count("pool") > 8
+    first = nodelint("check", "--jobs", "1")
+    assert first.stdout.count("unknown-value") + first.stdout.count("pool") > 8
     for again in (nodelint("check", "--jobs", "3"), nodelint("check", env={"NODELINT_JOBS": "4"})):
-        assert (again.stdout, again.stderr, again.returncode) == (one.stdout, one.stderr, one.returncode)
+        assert (again.stdout, again.stderr, again.returncode) == (first.stdout, first.stderr, first.returncode)
     for wrong in ("0", "many", "-1"):
         done = nodelint("check", env={"NODELINT_JOBS": wrong})
         assert (done.returncode, done.stderr) == (

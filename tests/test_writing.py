@@ -96,11 +96,11 @@ def test_a_fix_takes_nothing_from_who_works_on_the_file(
     done = CliRunner().invoke(cli, ["check", "--fix", "class.yaml"])
     assert done.exit_code == 2
     assert "Fixed" not in done.stdout
-    said = {
+    found = {
         "save": "changed since it was read; run nodelint again",
         "remove": "removed since it was read",
         "link": "has 2 hard links, and the others would keep the old content",
     }
-    assert f"nodelint: class.yaml: not written: {said[act]}\n" in done.stderr
+    assert f"nodelint: class.yaml: not written: {found[act]}\n" in done.stderr
     left = {"save": TYPO + "# mine\n", "link": TYPO}
     assert (path.read_text(encoding="utf-8") if path.exists() else None) == left.get(act)

@@ -138,7 +138,8 @@ def _known_releases() -> frozenset[str]:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         if path.endswith("versions.json"):  # less the list of all
-            text = re.sub(r'"releases": \[[^]]*\]', "", text)
+            before, _, after = text.partition('"releases": [')
+            text = before + after.partition("]")[2]
         found.update(re.findall(r"(?<![\w.@v])1\.\d+\.\d+(?![\w.])", text))
     return frozenset(found)
 
