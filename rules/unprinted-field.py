@@ -57,9 +57,9 @@ def _picked(obj: Object, context: Context) -> Findings:
     """Fields that a loop over a list of known items does not print."""
     scopes = context.templates.scopes(obj.source)
     assert scopes is not None
-    for name, item, known in _items(obj, context.templates.picked()):
+    for name, key, item, known in _items(obj, context.templates.picked()):
         loops = [region for region in scopes.within(item.start, item.end) if region.items is not None]
-        items = loops[-1].items if loops and loops[-1].start > _key_above(item) else None
+        items = loops[-1].items if loops and loops[-1].start > key.start else None
         if items is None or scopes.prints_whole(items):
             continue
         used = scopes.below(items)
@@ -80,20 +80,14 @@ def _picked(obj: Object, context: Context) -> Findings:
         )
 
 
-def _key_above(item: Node) -> int:
-    """Where the key of an item's list is written: a loop over its items begins behind it."""
-    above = item.parent
-    around = above.parent.entries if above is not None and above.parent is not None else ()
-    return next((entry.key.start for entry in around if entry.value is above), item.start)
-
-
-def _items(obj: Object, known: dict[str, dict[str, str]]) -> Iterator[tuple[str, Node, dict[str, str]]]:
+def _items(obj: Object, known: dict[str, dict[str, str]]) -> Iterator[tuple[str, Node, Node, dict[str, str]]]:
+    """The items of lists whose fields are known, each with the list's name and key: a loop over it begins behind."""
     for node in obj.node.walk():
         for entry in node.entries:
             if entry.name in known and entry.value.kind == "sequence":
                 for item in entry.value.items:
                     if item.entries:
-                        yield entry.name, item, known[entry.name]
+                        yield entry.name, entry.key, item, known[entry.name]
 
 
 def _unused(obj: Object, context: Context) -> Findings:

@@ -162,7 +162,8 @@ def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, li
         wanted, found = keys.SIZE, [right for _, _, right in parts]
     else:
         return None
-    return (wanted, found) if set(found) <= set(context.catalog.values(wanted)) else None
+    known = context.catalog.values(wanted)
+    return (wanted, found) if all(value in known for value in found) else None
 
 
 def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from nodelint.lint.engine import Report
 
-from .manifests import nodepool
+from .manifests import nodeclass, nodepool
 
 Check = Callable[..., Report]
 
@@ -193,6 +193,18 @@ class TestMisleadingName:
     def test_names(self, check: Check, name: str, lines: list[str], words: str | None) -> None:
         found = rule_messages(check(pool(*lines, name=name), select=["misleading-name"]))
         assert [str(words) in message for _, message in found] == ([True] if words else [])
+
+    @pytest.mark.parametrize(
+        ("term", "expected"),
+        [
+            ("alias: al2023@v20250715", True),
+            ("id: ami-0123456789abcdef0", False),  # it may be for arm64
+            ("name: golden-arm64", False),
+        ],
+    )
+    def test_images_may_decide_the_architecture(self, check: Check, term: str, expected: bool) -> None:
+        text = pool(f"{CATEGORY} In m", name="web-arm64") + "---\n" + nodeclass("amiFamily: AL2023", ami=term)
+        assert bool(check(text, select=["misleading-name"]).results) == expected
 
     @pytest.mark.parametrize(
         ("label", "lines", "words"),

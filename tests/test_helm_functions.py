@@ -196,6 +196,26 @@ def test_what_is_filled_in_is_what_helm_prints(tmp_path: Path, name: str) -> Non
     assert known or name in OPEN
 
 
+@pytest.mark.parametrize(
+    ("number", "printed"),
+    [
+        ("999999", "999999"),
+        ("1000000", "1e+06"),
+        ("1234567", "1.234567e+06"),
+        ("12000000", "1.2e+07"),
+        ("0.0001", "0.0001"),
+        ("0.000012", "1.2e-05"),
+        ("-2500000", "-2.5e+06"),
+    ],
+)
+def test_a_number_of_values_is_printed_as_go_prints_it(number: str, printed: str) -> None:
+    """`%v` of Go's fmt: an exponent from -5 and from 6 on."""
+    source = Source("values.yaml", f"n: {number}\n")
+    template = "k: x\nv: {{ .Values.n }}\n"
+    text = fill(template, parse(template), compose(source, source.text, 0, masked=False)[0], "keys").text
+    assert text == f"k: x\nv: {printed}\n"
+
+
 RECORDED = json.loads((Path(__file__).parent / "helm_functions.json").read_text(encoding="utf-8"))
 _FEWEST_KNOWN = 150
 

@@ -191,6 +191,22 @@ def test_what_a_change_replaces(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        ("[{id: ami-2}, {id: ami-1}]", NOT),
+        ("[{id: ami-1}]", ("unknown", "AMIDrift")),
+        ("[{id: ami-2}, {id: ami-3}]", ("unknown", "AMIDrift")),
+        ("[{id: ami-3}, {id: ami-4}]", ("all", "AMIDrift")),
+        ("[{id: ami-3}, {name: golden}]", ("unknown", "AMIDrift")),
+    ],
+)
+def test_other_image_ids_replace_all_nodes_and_fewer_or_more_may(terms: str, expected: tuple[str, ...]) -> None:
+    old = edited(BOTH, ("[{alias: al2023@v20250403}]", "[{id: ami-1}, {id: ami-2}]\n  amiFamily: AL2023"))
+    (change,) = planned(old, edited(old, ("[{id: ami-1}, {id: ami-2}]", terms)))
+    assert verdict_and_reasons(change) == expected
+
+
+@pytest.mark.parametrize(
     ("edits", "by_release"),
     [
         pytest.param(

@@ -532,7 +532,12 @@ def test_an_expression_of_terraform_as_a_text_is_no_placeholder(
 ) -> None:
     text = nodeclass(role=written)
     (tmp_path / "class.yaml").write_text(text, encoding="utf-8")
-    assert bool(findings(nodelint, "class.yaml", "--select", "terraform-reference")) == expected
+    report = nodelint("check", "class.yaml", "--select", "terraform-reference", "--format", "json").stdout
+    found = json.loads(report)["findings"]
+    for finding in found:  # the mark is on what the quotes hold
+        start, end = finding["start"]["column"] - 1, finding["end"]["column"] - 1
+        assert text.splitlines()[finding["start"]["line"] - 1][start:end] == written.strip("'\"")
+    assert bool(found) == expected
     heredoc = 'resource "x" "y" {\n  yaml_body = <<-EOT\n' + textwrap.indent(text, "    ") + "  EOT\n}\n"
     (tmp_path / "main.tf").write_text(heredoc, encoding="utf-8")
     assert bool(findings(nodelint, "main.tf", "--select", "terraform-reference")) == (

@@ -66,7 +66,13 @@ def marked_findings(text: str) -> list[tuple[str, str, str]]:
 def test_base64_is_no_user_data(family: str, data: str) -> None:
     encoded = b64encode(data.encode()).decode()
     messages = ("user-data-family", encoded, "the userData is base64: it has to be plain text")
-    assert (marked_findings(class_with_data(family, encoded)) == [messages]) == (not data.startswith("# a note"))
+    text = class_with_data(family, encoded)
+    assert (marked_findings(text) == [messages]) == (not data.startswith("# a note"))
+    if "\n" not in data[:-1] or data.startswith("# a note"):
+        return
+    (way,) = judge(text).results[0].finding.suggestions
+    assert way.name == "write what it decodes to"
+    assert data.splitlines()[0] in apply(text, way.edits) and encoded not in apply(text, way.edits)
 
 
 @pytest.mark.parametrize("data", ["'{{ .Values.script | b64enc }}'", '"${base64encode(local.script)}"'])
