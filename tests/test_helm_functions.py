@@ -210,8 +210,8 @@ def test_what_is_filled_in_is_what_helm_prints(tmp_path: Path, name: str) -> Non
 )
 def test_a_number_of_values_is_printed_as_go_prints_it(number: str, printed: str) -> None:
     """`%v` of Go's fmt: an exponent from -5 and from 6 on."""
-    source = Source("values.yaml", f"n: {number}\n")
-    template = "k: x\nv: {{ .Values.n }}\n"
+    source = Source("values.yaml", f"size: {number}\n")
+    template = "k: x\nv: {{ .Values.size }}\n"
     text = fill(template, parse(template), compose(source, source.text, 0, masked=False)[0], "keys").text
     assert text == f"k: x\nv: {printed}\n"
 
