@@ -206,6 +206,7 @@ _FOR_ROLE = (
         "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
     ],
+    mentions=["ec2:CreateFleet", "module"],
 )
 def check(source: Source, context: Context) -> Findings:
     if not source.path.endswith((".tf", ".tofu")):

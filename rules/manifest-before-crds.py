@@ -137,10 +137,9 @@ _WITHOUT_CRDS = re.compile(r"(?m)^[ \t]+skip_crds\s*=\s*true|apply_retry_count")
         "https://registry.terraform.io/providers/hashicorp/kubernetes/latest/docs/resources/manifest",
         "https://developer.hashicorp.com/terraform/language/meta-arguments/depends_on",
     ],
+    mentions=['"kubernetes_manifest"', '"kubectl_manifest"'],
 )
 def check(source: Source, context: Context) -> Findings:
-    if '"kubernetes_manifest"' not in source.text and '"kubectl_manifest"' not in source.text:
-        return
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
     charts = [b for b in blocks if b.kind == "helm_release" and _CHART.search(b.text)]

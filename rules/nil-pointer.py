@@ -23,9 +23,10 @@ from nodelint.api import Context, Edit, Finding, Findings, Source, Span, objects
     fix="safe",
     subject="templates",
     source="https://helm.sh/docs/chart_best_practices/values/",
+    mentions=["{{"],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not source.holds("{{") or not any(True for _ in objects(source)):
+    if not any(True for _ in objects(source)):
         return
     reported: set[str] = set()
     for start, end, field in context.templates.stops_helm(source):

@@ -86,9 +86,10 @@ _QUEUE = re.compile(r"(?i)interruption_?queue")
         "https://karpenter.sh/docs/concepts/disruption/#interruption",
         "https://karpenter.sh/docs/reference/settings/",
     ],
+    mentions=['"helm_release"'],
 )
 def check(source: Source, context: Context) -> Findings:
-    if not source.path.endswith(terraform_blocks.ENDINGS) or '"helm_release"' not in source.text:
+    if not source.path.endswith(terraform_blocks.ENDINGS):
         return
     for block in terraform_blocks.find_blocks(source):
         if block.kind != "helm_release" or not _CHART.search(block.text):

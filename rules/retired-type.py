@@ -42,6 +42,7 @@ from nodelint.api import (
         "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
         "https://aws.amazon.com/ec2/previous-generation/",
     ],
+    mentions=["instance-family", "instance-type"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     for item in pool_requirements.requirements_of(pool):

@@ -56,6 +56,7 @@ HELP = "write `${name}` and give it with `templatefile` or envsubst, or move the
     group="correctness",
     subject="templates",
     source="https://developer.hashicorp.com/terraform/language/expressions/strings",
+    mentions=["${", *MARKS],
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source

@@ -65,6 +65,7 @@ from nodelint.api import (
         "https://helm.sh/docs/chart_best_practices/values/",
         "https://helm.sh/docs/howto/charts_tips_and_tricks/",
     ],
+    mentions=["{{"],
 )
 def check(obj: Object, context: Context) -> Findings:
     yield from run_checks(obj, context, RuleCheck(_check_collection), RuleCheck(_check_text, severity="warning"))

@@ -51,6 +51,7 @@ from nodelint.api import (
         "provider:pkg/providers/launchtemplate/types.go@v1.6.0:144",
         "provider:pkg/providers/instancetype/offering/offering.go@v1.5.0:145",
     ],
+    mentions=["capacity-type"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     requirement = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)

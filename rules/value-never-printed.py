@@ -48,13 +48,14 @@ from nodelint.api import Also, Context, Edit, Finding, Findings, RuleCheck, Sour
     renamed=("crossed-condition", "false-never-printed"),
     subject="templates",
     source="https://helm.sh/docs/chart_template_guide/control_structures/",
+    mentions=["{{"],
 )
 def check(source: Source, context: Context) -> Findings:
     yield from run_checks(source, context, RuleCheck(_check_condition), RuleCheck(_check_false))
 
 
 def _check_condition(source: Source, context: Context) -> Findings:
-    if not source.holds("{{") or not any(True for _ in objects(source)):
+    if not any(True for _ in objects(source)):
         return
     for guarded in context.templates.guarded(source):
         if guarded.asked == guarded.printed or not (guarded.alike and guarded.used):
@@ -70,7 +71,7 @@ def _check_condition(source: Source, context: Context) -> Findings:
 
 
 def _check_false(source: Source, context: Context) -> Findings:
-    if not source.holds("{{") or not any(True for _ in objects(source)):
+    if not any(True for _ in objects(source)):
         return
     for guarded in context.templates.guarded(source):
         meaning = context.templates.default_of(guarded.key)

@@ -10,7 +10,7 @@ import pytest
 
 from nodelint.lint.config import Settings, find, load
 from nodelint.lint.config_file import ConfigError
-from nodelint.model.releases import NEWEST, KubernetesVersion, Version
+from nodelint.model.releases import KubernetesVersion, Version
 
 from .conftest import ROOT
 
@@ -35,7 +35,7 @@ def write_config(folder: Path, text: str, name: str = "nodelint.yaml") -> str:
 
 
 def test_no_file_gives_the_defaults() -> None:
-    assert load(None, {}) == Settings(karpenter=NEWEST)
+    assert load(None, {}) == Settings()
 
 
 def test_a_whole_file(tmp_path: Path) -> None:

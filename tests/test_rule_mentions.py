@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Selection, lint
 from nodelint.lint.examples import examples
 from nodelint.lint.judging import held_words
 from nodelint.lint.results import Result
 from nodelint.lint.rule import Rule, load_bundled
 from nodelint.model.documents import objects
+from nodelint.model.finding import Findings
 from nodelint.report.page import judge_example, read_example, target_of
 from nodelint.source import Source
 
@@ -67,3 +69,18 @@ def test_a_document_of_several_objects_is_not_searched_for_each() -> None:
     )
     listed = objects(Source.from_text("pools.yaml", f"apiVersion: v1\nkind: List\nitems:\n{pools}"))
     assert [held_words(pool, {"userData"}) for pool in listed] == [{"userData"}] * 3
+
+
+def test_a_rule_about_files_is_asked_of_those_that_hold_a_text() -> None:
+    paths = []
+
+    def check(source: Source, context: Context) -> Findings:
+        paths.append(source.path)
+        yield from ()
+
+    rule = RULES["no-interruption-queue"]._replace(check=check)
+    assert rule.mentions
+    texts = {"with.yaml": f"a: {rule.mentions[0]}\n", "without.yaml": "a: 1\n"}
+    target = target_of(next(examples(rule.page)))
+    lint([Source.from_text(path, text) for path, text in texts.items()], LintRequest(target, {rule.name: rule}))
+    assert paths == ["with.yaml"]

@@ -83,6 +83,8 @@ class SchemaNode:
         self.values: Mapping[str, Mapping[str, str]] = raw.get("x-karpenter-values") or {}
         self.moved: Mapping[str, str] = raw.get("x-karpenter-moved") or {}
         self.window = _window(raw)
+        self.comes_or_goes = self.window != _ALWAYS
+        """Whether some releases lack it."""
         self._shapes: dict[str, SchemaNode] = {}
         self.sound: dict[Written | None, Any] = {}
         """What rules see of collections against which there was nothing to say."""

@@ -18,14 +18,16 @@ def fields(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[s
         return _of_a_map(state, node, shape, path)
     if shape.extra is not None or shape.preserve or state.loose or not (shape.type or shape.has_fields):
         return renamed
-    present = {entry.name for entry in node.entries}
+    present: set[str | None] = set()
     for entry in node.entries:
-        if entry.name is None or shape.field(entry.name) is not None:
+        name = entry.name
+        if name is None or shape.field(name) is not None:
             continue
-        if state.partial and entry.name.startswith("$"):  # a directive of a strategic merge patch
-            renamed[entry.name] = None
-            continue
-        renamed[entry.name] = _suggest_field(state, entry, entry.name, shape, path, present)
+        if state.partial and name.startswith("$"):  # a directive of a strategic merge patch
+            renamed[name] = None
+        else:
+            present = present or {other.name for other in node.entries}
+            renamed[name] = _suggest_field(state, entry, name, shape, path, present)
     return renamed
 
 

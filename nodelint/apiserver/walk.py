@@ -288,7 +288,7 @@ class Walk(WalkState):
             if child is None:
                 child = extra
                 name, at = self._extra(entry, name, at, shape, path, node)
-            elif self.outside(entry.key, at, f"field `{name}`", child.window.since, child.window.until):
+            elif child.comes_or_goes and self.outside(entry.key, at, f"field `{name}`", *child.window):
                 child = None  # the release drops it: nobody looks at what it holds
             if child is None:
                 self._unread(entry.value, name, shape, value)
@@ -327,10 +327,8 @@ class Walk(WalkState):
     def _size(self, node: Node, shape: SchemaNode, path: str, value: dict[str, Any], any_key: bool) -> bool:
         """Judge which fields are missing, and their number; whether these are too many for rules to be asked."""
         if not self.partial and not any_key:
-            hints = " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)
-            moved = set(re.findall(r"\w+", hints)) if hints else set()
             for name in shape.required:
-                if escaped(name) not in value and name not in moved:
+                if escaped(name) not in value and name not in _names_in_hints(node, shape):
                     at = f"{path}.{name}" if path else name
                     # A place in a list is shown; its number says nothing of an object that becomes another kind.
                     entry = f" in an entry of `{schema_words.last(path)}`" if path.endswith("]") else f" in {path}"
@@ -395,6 +393,11 @@ def _fitting(text: str, pattern: str, shape: SchemaNode) -> dict[str, Any]:
         if schema_rules.matches(candidate, pattern, shape)
     ]
     return {"suggestion": found[0]} if len(found) == 1 else {"choices": found}
+
+
+def _names_in_hints(node: Node, shape: SchemaNode) -> set[str]:
+    """The fields that the hints at fields of older APIs name: these say what becomes of them."""
+    return set(re.findall(r"\w+", " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)))
 
 
 _MOST_OFFERED = 4

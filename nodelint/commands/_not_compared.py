@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from nodelint.model.finding import Span, span_of
+from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared
 from nodelint.report.coverage import list_unjudged
 
@@ -65,7 +66,7 @@ def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[
 
 def _by_place(side: Read) -> dict[str, Source]:
     """The files of a side by where they stand below its root."""
-    return {os.path.relpath(source.path, side.root): source for source in side.found.sources}
+    return {path_below(source.path, side.root): source for source in side.found.sources}
 
 
 def _line(source: Source, line: int) -> tuple[int, int]:

@@ -54,6 +54,7 @@ class _Side:
         self.number = number
         self._read = read
         self._root = os.path.realpath(read.root)
+        self._beginnings = [os.path.join(root, "") for root in (self._root, os.path.abspath(read.root))]
         self._contents: dict[str, bytes | str | None] = {}
         self.builds = read.inventory.built
         self._sources = {self.below(s.path): s for s in (*read.found.sources, *read.beside, *read.inventory.files)}
@@ -61,9 +62,11 @@ class _Side:
     def below(self, path: str) -> str:
         """A path from the root on."""
         absolute = os.path.abspath(path)
-        for root in (self._root, os.path.abspath(self._read.root)):
-            if absolute == root or absolute.startswith(os.path.join(root, "")):
-                return os.path.relpath(absolute, root)
+        for beginning in self._beginnings:
+            if absolute.startswith(beginning):
+                return absolute[len(beginning) :]
+            if f"{absolute}{os.sep}" == beginning:
+                return os.curdir
         return os.path.relpath(absolute, self._root)
 
     def content(self, path: str) -> bytes | str | None:

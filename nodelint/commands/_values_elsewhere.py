@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nodelint.build.syntax_check import TERRAFORM
 from nodelint.build.unread_releases import UnreadRelease, find_unread_releases
 from nodelint.model.documents import objects
+from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
 from nodelint.source import Node, Source
@@ -137,7 +138,7 @@ def _list_sources(side: Read) -> dict[str, Source]:
     """The files that nothing is built of, by where they stand below the side's root."""
     built = {part for made in side.inventory.built for part in made.parts}
     return {
-        os.path.relpath(source.path, side.root): source
+        path_below(source.path, side.root): source
         for source in side.found.sources
         if os.path.abspath(source.path) not in built and not source.may_be_template
     }

@@ -141,7 +141,7 @@ def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, r
 
     found = discovered(paths, settings)
     if read.newest_release is not None:
-        settings = settings._replace(karpenter=max(read.newest_release, OLDEST))
+        settings = settings._replace(release=max(read.newest_release, OLDEST))
     ready = judging(found, fact_flags, settings, paths)
     report = engine.lint(found.sources, ready.request)
     unreadable(found)

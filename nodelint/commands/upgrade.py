@@ -103,7 +103,7 @@ def command(
     before, kubernetes = _stated(settings, found)
     if start is None and after <= before:
         stop(f"--to {after} is not newer than {before}, the release to come from")
-    ready = judging(found, fact_flags, settings._replace(karpenter=after), paths, built)
+    ready = judging(found, fact_flags, settings._replace(release=after), paths, built)
     from nodelint.upgrade import upgrade
 
     # Each object is judged release by release.

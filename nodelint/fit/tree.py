@@ -89,7 +89,7 @@ class Tree:
         for overlay in overlays:
             for resource in _brings(overlay):
                 self._bringing.setdefault(resource, []).append(overlay)
-        self._groups: dict[tuple[int, tuple[int, ...]], list[DaemonGroup]] = {}
+        self._groups: dict[tuple[int, tuple[str | None, object] | None], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
         self._taken: dict[object, bool] = {}
         self._taking: dict[object, PoolVerdict] = {}
@@ -229,12 +229,12 @@ class Tree:
 
     def _daemon_groups(self, pool: EmptyPool, workload: Workload) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
-        chosen = self.daemons.beside(workload, pool)
-        key = id(pool), tuple(id(daemon.workload) for daemon in chosen)
+        key = id(pool), (workload.namespace, workload.name) if workload.is_daemon else None
         found = self._groups.get(key)
         if found is None:
             found = self._groups[key] = pool.groups(
-                daemon._replace(pod=self._without_unsure(daemon.pod, pool)) for daemon in chosen
+                daemon._replace(pod=self._without_unsure(daemon.pod, pool))
+                for daemon in self.daemons.beside(workload, pool)
             )
         return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nodelint.ec2.type_set import NONE, TypeSet
+from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import IgnoredPod, requirements_of
 from nodelint.fit.pods import SPREAD, Daemon, HostPort, Pod, Term, Toleration, TopologyKey, add_requests
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
@@ -133,11 +133,13 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
     """What keeps the pod from each pool, and what keeps each pod from this one."""
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
-    at = pool.pool.requirements_node or pool.pool.name_node
+    filtered = None
     if not pool.candidates:
-        return PoolRefusal("requirements", _FILTERED, at)
-    if pool.unmet is not None and not pool.pool.static:
-        return PoolRefusal("requirements", f"{_FILTERED}: minValues of {pool.unmet} is not met", at)
+        filtered = _FILTERED
+    elif pool.unmet is not None and not pool.pool.static:
+        filtered = f"{_FILTERED}: minValues of {pool.unmet} is not met"
+    if filtered is not None:
+        return PoolRefusal("requirements", filtered, pool.pool.requirements_node or pool.pool.name_node)
     return _limits_refusal(pool)
 
 
@@ -145,12 +147,12 @@ _FILTERED = "nodepool requirements filtered out all available instance types"
 
 
 def _limits_refusal(pool: EmptyPool) -> PoolRefusal | None:
+    if pool.allowed and not pool.exhausted:
+        return None
     at = pool.pool.find_field("spec", "limits") or pool.pool.name_node
     if pool.exhausted:
         return PoolRefusal("limits", "node limits have been exhausted for nodepool", at)
-    if not pool.allowed:
-        return PoolRefusal("limits", "all available instance types exceed limits for nodepool", at)
-    return None
+    return PoolRefusal("limits", "all available instance types exceed limits for nodepool", at)
 
 
 def _taint_refusal(taint: Taint, pod: Pod) -> PoolRefusal:
@@ -236,27 +238,31 @@ class _Attempt:
             meeting, offered = pool.own_types
         else:
             meeting, offered = pool.meeting(requirements, pool.allowed), pool.offered(requirements, pool.allowed)
-        left, met, fitting, with_offer, in_pairs = NONE, False, False, False, set[str]()
+        rooms = []
         for group in self.daemons:
-            if group.port_taken_from(self.pod) is not None:
-                continue
-            types = group.types & pool.allowed
-            requests = add_requests((self.pod.requests, group.requests))
-            room = pool.sizes.holding(requests, types)
-            if pool.release >= DAEMONS_BY_TYPE:
-                room &= offered
-            meets, offers = meeting & types, offered & types
-            met, fitting, with_offer = met or bool(meets), fitting or bool(room), with_offer or bool(offers)
-            in_pairs.update(_pairs(meets, room, offers))
-            left |= meets & room & offers
-        if left:
-            return left, None
+            if group.port_taken_from(self.pod) is None:
+                types = group.types & pool.allowed
+                requests = add_requests((self.pod.requests, group.requests))
+                room = pool.sizes.holding(requests, types)
+                rooms.append((types, room & offered if pool.release >= DAEMONS_BY_TYPE else room))
+        launched = meeting & offered
+        left = union(room & launched for _, room in rooms)
+        return (left, None) if left else (NONE, self._refusal(meeting, offered, rooms))
+
+    def _refusal(self, meeting: TypeSet, offered: TypeSet, rooms: Sequence[tuple[TypeSet, TypeSet]]) -> PoolRefusal:
+        """Why no type is left; `rooms` are the types of each group of daemons, and those of them with room."""
+        pool, in_pairs = self.pool, set[str]()
+        for types, room in rooms:
+            in_pairs.update(_pairs(meeting & types, room, offered & types))
+        met = any(meeting & types for types, _ in rooms)
+        fitting = any(room for _, room in rooms)
+        with_offer = any(offered & types for types, _ in rooms)
         reason, text = _explain(met, fitting, with_offer, in_pairs)
         asking = self.pod.node.get("containers") if reason == "resources" else None
         text = f"{text}, resources={shown_requests(self.pod.requests)}"
         alone = meeting & offered & pool.sizes.holding(self.pod.requests, pool.allowed)
         in_the_way = _daemons_in_the_way(self.pod, [group for group in self.daemons if group.types & alone])
-        return NONE, PoolRefusal(reason, text, None, asking, *in_the_way)
+        return PoolRefusal(reason, text, None, asking, *in_the_way)
 
 
 def _daemons_in_the_way(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:

@@ -7,7 +7,6 @@ import os
 from nodelint.lint.config_file import ConfigError, ConfigFile, read_config, table_of
 from nodelint.lint.rule_options import read_options
 from nodelint.model.messages import did_you_mean
-from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
 from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.tuples import NamedTuple
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from nodelint.lint.policies import Policy
     from nodelint.lint.rule import Rule
     from nodelint.model.ranges import Releases
+    from nodelint.model.releases import KubernetesVersion, Version
 
     FailOn = Literal["error", "warning", "never"]
 
@@ -66,9 +66,9 @@ class Versions(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The settings of a run. `karpenter_named` is False where no release was: `karpenter` is then the newest known.
+    """The settings of a run. `karpenter_named` is False where no release of Karpenter is named.
 
-    Of a range `karpenter` is the newest release, and `karpenter_range` all, parted where something changes.
+    Of a range `release` is the newest one, and `karpenter_range` all, parted where something changes.
     `per_path_versions` maps globs to what they are judged for; the first that matches counts.
 
     `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `crds_within` is the folder that
@@ -83,7 +83,7 @@ class Settings(NamedTuple):
     `places` tells where in the file each name of a rule or option stands, as `path:line:column`.
     """
 
-    karpenter: Version = NEWEST
+    release: Version | None = None
     karpenter_named: bool = False
     karpenter_range: tuple[Releases, ...] = ()
     per_path_versions: Mapping[str, Versions] = NOTHING
@@ -111,6 +111,13 @@ class Settings(NamedTuple):
     exclude_root: str = ""
     include_root: str = ""
     places: Mapping[str, str] = NOTHING
+
+    @property
+    def karpenter(self) -> Version:
+        """The release of Karpenter that objects are judged for; the newest that is known where there is no other."""
+        from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
+
+        return self.release or NEWEST
 
     def placed(self, word: str, message: str) -> str:
         """A message about a name, with its place where a file holds it."""
@@ -187,7 +194,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
     karpenter, where = value("karpenter-version")
     named = () if karpenter is None else _releases(_text(karpenter, where), where)
     return Settings(
-        karpenter=named[-1].last if named else NEWEST,
+        release=named[-1].last if named else None,
         karpenter_named=bool(named),
         karpenter_range=named if len(named) > 1 else (),
         per_path_versions=_per_path_versions(given, flags),
@@ -338,6 +345,7 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
 def _releases(text: str, where: str) -> tuple[Releases, ...]:
     """One release, or a range parted where something changes."""
     from nodelint.model.ranges import is_range, only, releases_in, runs
+    from nodelint.model.releases import target
 
     try:
         return runs(releases_in(text)) if is_range(text.strip()) else (only(target(text)),)
@@ -380,6 +388,8 @@ def _region(value: object, where: str) -> str | None:
 def _kubernetes(value: object, where: str) -> KubernetesVersion | None:
     if value is None:
         return None
+    from nodelint.model.releases import KubernetesVersion
+
     try:
         return KubernetesVersion.parse(_text(value, where))
     except ValueError as error:

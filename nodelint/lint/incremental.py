@@ -294,10 +294,14 @@ def _rerun_rule(cached: CachedResults, rule: Rule, context: RecordingContext, ru
     finally:
         context.noted = None
     # Most rules have nothing to say of most objects: nothing is kept of that.
-    for found, unchanged in ((results, cached.results), (skipped, cached.skipped)):
-        unchanged.pop(rule.name, None)
-        if found:
-            unchanged[rule.name] = found  # type: ignore[assignment]
+    if results:
+        cached.results[rule.name] = results
+    elif cached.results:
+        cached.results.pop(rule.name, None)
+    if skipped:
+        cached.skipped[rule.name] = skipped
+    elif cached.skipped:
+        cached.skipped.pop(rule.name, None)
     for question, answer in noted.items():
         cached.dependencies.setdefault(question, (answer, set()))[1].add(rule.name)
     return faults

@@ -223,18 +223,24 @@ class ReleaseRun:
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 
-        of_files = RuleOutput([], [], [])
-        self.context.files = sources
-        for rule in running:
-            if rule.on is Source:
-                for source in sources:
-                    self._run_rule(rule, source, None, source.path, of_files)
-        for output in (*map_objects(judged, objects), of_files._replace(raw=drop_superseded(of_files.raw))):
+        of_files = self._judge_files(running, sources)
+        for output in (*map_objects(judged, objects), of_files):
             self.results += [r for r in output.raw if r.rule.name in self.reporting]
             self.skipped += output.skipped
             self.faults += output.faults
         if self._cache is not None:
             self._cache.end()
+
+    def _judge_files(self, running: Sequence[Rule], sources: Sequence[Source]) -> RuleOutput:
+        """What the rules about files say of them."""
+        output = RuleOutput([], [], [])
+        self.context.files = sources
+        for rule in running:
+            if rule.on is Source:
+                for source in sources:
+                    if not rule.mentions or any(map(source.holds, rule.mentions)):
+                        self._run_rule(rule, source, None, source.path, output)
+        return output._replace(raw=drop_superseded(output.raw))
 
     def _output_of(self, rule: Rule, obj: Object) -> RuleOutput:
         """What one rule says of an object."""

@@ -70,7 +70,9 @@ def older(
 
     probe = target(_WIDELY_RUN)
     names = {
-        n for n, rule in request.rules.items() if request.selection.enables(rule) and (n in BY_RELEASE or _ends(rule))
+        n
+        for n, rule in request.rules.items()
+        if request.selection.enables(rule) and rule.severity != "info" and (n in BY_RELEASE or _ends(rule))
     }
     found = find_more(frozenset(names), probe) if ours else []
     if not found:

@@ -101,10 +101,10 @@ class Rule(NamedTuple):
     `providers` are those whose NodePools it is shown. `renamed` are names that it had in earlier releases: they go on
     working in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`. `sources` say where what
     it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
-    `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document holds
-    one wherever the rule has anything to say of it, such as the field that it is about: where none is there, it is
-    neither asked nor loaded. Without any, it is always asked. `since` is the version of nodelint that brought it, for
-    the pages of those that come with nodelint.
+    `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document (the
+    file, for a rule about files) holds one wherever the rule has anything to say of it, such as the field that it is
+    about: where none is there, it is neither asked nor loaded. Without any, it is always asked. `since` is the
+    version of nodelint that brought it, for the pages of those that come with nodelint.
     """
 
     name: str

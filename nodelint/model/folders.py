@@ -19,6 +19,15 @@ def path_in_repository(path: str) -> str:
     return path if root is None else os.path.relpath(whole, root).replace(os.sep, "/")
 
 
+def path_below(path: str, root: str) -> str:
+    """A path from a folder on, as `os.path.relpath` gives it; most are the folder's, with more behind it."""
+    beginning = os.path.join(root, "")
+    rest = path[len(beginning) :]
+    steps = rest.split(os.sep)
+    is_plain = path.startswith(beginning) and not any(step in ("", os.curdir, os.pardir) for step in steps)
+    return rest if is_plain else os.path.relpath(path, root)
+
+
 def is_of_examples(path: str) -> bool:
     """Whether a file is in a folder of examples of its repository: `examples/v1`, `blueprints/spot`."""
     words = table("vocabulary")["example_folders"]

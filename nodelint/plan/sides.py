@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
 from nodelint.build import Inventory
@@ -10,6 +9,7 @@ from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span, label_of
+from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.plan.outcome import PlanOptions
 from nodelint.source import Node, Source
@@ -40,7 +40,7 @@ class Side(NamedTuple):
 
     def below(self, path: str) -> str:
         """A path from the root on."""
-        return os.path.relpath(path, self.root) if self.root else path
+        return path_below(path, self.root) if self.root else path
 
     @property
     def all_objects(self) -> list[Object]:

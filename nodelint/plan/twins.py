@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from nodelint.build import Inventory
 from nodelint.model.documents import objects
+from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.source import Source
 from nodelint.source.text import YAML_NAMES
@@ -48,7 +48,7 @@ def _list_objects(inventory: Inventory, context_sources: Sequence[Source], root:
         objs = [*objects(source, foreign=True, more=True)]
         if not (_is_plain(source) and all(map(_is_whole, objs))):
             return None
-        files.append((os.path.relpath(source.path, root), source, objs))
+        files.append((path_below(source.path, root), source, objs))
     return files
 
 

@@ -127,7 +127,7 @@ def setting_lines(settings: Settings, path: str | None, flags: Sequence[str], lo
 
 
 _KEYS = {
-    "karpenter": "karpenter-version",
+    "release": "karpenter-version",
     "kubernetes": "kubernetes-version",
     "per_path": "per-path-ignores",
     "options": "rules, their thresholds",
@@ -139,7 +139,7 @@ _INTERNAL = ("karpenter_named", "karpenter_range", "crds_within", "root", "exclu
 
 
 def _describe_value(name: str, value: object, settings: Settings) -> str:
-    if name == "karpenter":
+    if name == "release":
         if settings.karpenter_range:
             return ", ".join(map(str, settings.karpenter_range))
         return str(value) if settings.karpenter_named else "what files state, else the newest known"
