@@ -45,6 +45,7 @@ from nodelint.api import (
         "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
         "provider:pkg/providers/instancetype/types.go@v1.14.1:163",
     ],
+    mentions=["instance-category"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     taints = pool.node.find("spec", "template", "spec", "taints")

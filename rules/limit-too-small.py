@@ -57,6 +57,7 @@ from nodelint.api import (
         "core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.14.0:1069",
         "core:pkg/apis/v1/nodepool.go@v1.14.0:190",
     ],
+    mentions=["limits"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     limits = [limit for limit in resolve.limits(pool) if limit.amount is not None]

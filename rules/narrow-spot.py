@@ -52,6 +52,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, mess
     options={"most": "the most instance types that count as few"},
     subject="spot",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
+    mentions=["capacity-type"],
 )
 def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
     spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)

@@ -80,6 +80,7 @@ from nodelint.api import (
     renamed=("value-beyond-limit", "limit-below-largest"),
     subject="pools",
     source="core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.14.0:1069",
+    mentions=["limits"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     yield from run_checks(

@@ -133,6 +133,25 @@ MISLEADING = (
     "self.all(k, k != 'b' || self[k] in ['a'])",
     "!(self != 'a' || self in ['b'])",
     "self == 'a\\\\' || self == 'b'",
+    "(has(self.a) || has(self.b) || has(self.c)) && self.a == 'a'",
+    "!(has(self.a) || has(self.b) || has(self.c))",
+    "(self.a == ')' || has(self.b) || has(self.c)) && self.a == 'b'",
+    "{'a': self.a == 'b' || has(self.b) || has(self.c)}['a'] && has(self.a)",
+    "(self.a == '(' || has(self.b) || self.a == ')') && has(self.c)",
+    "(self.a == 'it' || has(self.b) || self.a == \"'\") && has(self.c)",
+    "!(self.a in ['a', 'b']) && has(self.b)",
+    "!(self.a in ['a', 'b'] || self.b in ['a'])",
+    "self.size() < 2 && self[0] == 'a'",
+    "!(self.size() < 2 || self[0] == 'b')",
+    "!self.matches('^[^/]*a.c(/|$)')",
+    "!self.matches('^[^/]*a[.]c(/|$)') && self.startsWith('a')",
+)
+
+
+DOMAINS = (
+    *("a.c", "abc", "x.a.c", "xa.c/y", "a.c.d/y", "y/a.c", "karpenter.sh", "x.karpenter.sh/y", "y/karpenter.sh"),
+    *("kubernetes.io/x", "x/kubernetes.io/y", "\nkubernetes.io", "kubernetes.io\n/x", "karpenter.k8s.aws/x"),
+    *("/k8s.io", "a.k8s.io"),
 )
 
 
@@ -151,8 +170,9 @@ def test_what_plainly_holds_holds() -> None:
     assert len(read) > len(rules) / 3
     for rule in rules:
         names = re.findall(r"self\.(\w+)", rule)
-        literals = [*cel.compile(rule).texts(), "a", "b", "", "windows2025@latest"]
-        values = [*literals, *({name: text} for name in [*names, "a", "b"] for text in literals), {}, 3, True, ["a"]]
+        literals = [*cel.compile(rule).texts(), "a", "b", "", "windows2025@latest", *DOMAINS]
+        values = [*literals, *({name: text} for name in [*names, "a", "b"] for text in literals), {}, 3, True]
+        values += [["a"], ["b"], ["a", "b"], []]
         values += [{first: text, "c": "b"} for first in [*names, "b"] for text in literals]
         for value in values:
             assert not _plainly_holds(rule, value) or cel.compile(rule).holds(value), (rule, value)

@@ -71,9 +71,10 @@ def test_a_run_that_meets_nothing_of_karpenter_loads_nothing_that_judges(tmp_pat
     assert not modules & {*slow, *library, *(f"nodelint.{room}" for room in rooms)}
 
 
-def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["pool.yaml", "."])
+def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path, path: str) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
-    modules = loaded(tmp_path, "check", "pool.yaml")
+    modules = loaded(tmp_path, "check", path)
     assert {"nodelint.karpenter.resolve", "_ruamel_yaml"} <= modules
     slow = (
         "cel_expr_python",
@@ -90,8 +91,10 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path) -> None:
         "subprocess",
         "typing",
         "contextlib",
+        "copy",
         "datetime",
         "json",
+        "weakref",
     )
     rooms = ("plan", "upgrade", "triage", "render", "lsp", "drift", "karpenter.convert", "karpenter.userdata")
     assert not modules & {*slow, *(f"nodelint.{room}" for room in rooms)}

@@ -71,7 +71,7 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
 
 
 def _plainly_holds(rule: str, value: Any) -> bool:
-    """Whether the first or last part of a rule `a || b` holds at a glance: most do, and compiling takes longest."""
+    """Whether a part of a rule `a || b` holds at a glance: most do, and compiling takes longest."""
     for form, name, texts in _parts(rule):
         if isinstance(value, dict):
             given = value.get(name)
@@ -83,16 +83,37 @@ def _plainly_holds(rule: str, value: Any) -> bool:
                 return True
             if form == "starts not with" and not value.startswith(texts):
                 return True
+            if form == "is of no domain" and not value.partition("/")[0].endswith(texts):
+                return True
+        elif form == "is shorter" and isinstance(value, list) and len(value) < int(texts[0]):
+            return True
     return False
 
 
 @cache
 def _parts(rule: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """The first and the last part of a rule, where they have one of the forms in which most rules are written."""
+    """The parts of a rule that have one of the forms in which most rules are written.
+
+    The first and the last one count, and those between them where nothing before is left open.
+    """
     if "?" in rule:
         return ()
     parts = rule.split(" || ")
-    return tuple(found for part in dict.fromkeys((parts[0], parts[-1])) if (found := _form(part)) is not None)
+    before = ""
+    found = []
+    for number, part in enumerate(parts):
+        if number in (0, len(parts) - 1) or _is_closed(before):
+            found.append(_form(part))
+        before += part
+    return tuple(form for form in found if form is not None)
+
+
+def _is_closed(text: str) -> bool:
+    """Whether every bracket of a text is closed in it; also False where its quotes are not read at a glance."""
+    bare = "".join(text.split("'")[::2])
+    if "\\" in text or '"' in text or text.count("'") % 2:
+        return False
+    return all(bare.count(first) == bare.count(last) for first, last in ("()", "[]", "{}"))
 
 
 def _form(part: str) -> tuple[str, str, tuple[str, ...]] | None:
@@ -107,11 +128,24 @@ def _form(part: str) -> tuple[str, str, tuple[str, ...]] | None:
     if part.startswith("!self.startsWith(") and part.endswith(")"):
         texts = _texts(part.removeprefix("!self.startsWith(").removesuffix(")"))
         return None if texts is None or len(texts) > 1 else ("starts not with", "", texts)
+    name, among, text = part.removeprefix("!(self.").removesuffix("])").partition(" in [")
+    if part == f"!(self.{name} in [{text}])" and among and _is_name(name):
+        texts = _texts(text)
+        return None if texts is None else ("field is not", name, texts)
+    if part.startswith(_OF_NO_DOMAIN) and part.endswith(_DOMAIN_ENDS):
+        names = part.removeprefix(_OF_NO_DOMAIN).removesuffix(_DOMAIN_ENDS).split("[.]")
+        return ("is of no domain", "", (".".join(names),)) if all(map(_is_name, names)) else None
+    if part.startswith("self.size() < ") and part.removeprefix("self.size() < ").isdigit():
+        return "is shorter", "", (part.removeprefix("self.size() < "),)
     name, unequal, text = part.removeprefix("self.").partition(" != ")
     texts = _texts(text)
     if not part.startswith("self.") or not unequal or not _is_name(name) or texts is None or len(texts) > 1:
         return None
     return "field is not", name, texts
+
+
+_OF_NO_DOMAIN, _DOMAIN_ENDS = "!self.matches('^[^/]*", "(/|$)')"
+"""What stands around the end of a domain in rules about the keys of labels."""
 
 
 def _is_name(text: str) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nodelint.report.skipped import Unread
 from nodelint.source.files.discover import ENDINGS, SET_ASIDE
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, patched_in
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import read, read_in_place, repository
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.lint.config import Settings

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     Named = TypeVar("Named", bound=Object)
 
-_CODE = re.compile(r"\{\{([^{}]*)\}\}")
-_OF_LOOP = re.compile(r"\b(?:each|count|self)\.")
-_OF_ROUND = re.compile(r"(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b")
+_CODE = r"\{\{([^{}]*)\}\}"  # compiled when first needed: few files hold template code
+_OF_LOOP = r"\b(?:each|count|self)\."
+_OF_ROUND = r"(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b"
 """What differs from one round of a loop to the next: `each.key`; in a template a field of an item, or a variable."""
 
 
 def canonical_code(text: str) -> str:
     """A text with placeholders, each in one spelling: `{{- $.Release.Name | quote }}` is `{{ .Release.Name }}`."""
-    code = _CODE.sub(lambda found: "{{ " + _spell(found[1]) + " }}", text.strip().strip("\"'"))
+    code = re.sub(_CODE, lambda found: "{{ " + _spell(found[1]) + " }}", text.strip().strip("\"'"))
     whole = re.fullmatch(r"\$\{\s*((?:var|local|module)\.[^{}]+)\}", code)
     return whole[1].strip() if whole else code
 
@@ -64,7 +64,7 @@ def namesakes_of(name: Node, by_their_code: Mapping[str, Sequence[Named]]) -> li
     if cluster:  # a file that is not built stands beside what is built of the others
         same = [obj for obj in same if obj.source.cluster in ("", cluster)]
     folder = _folder_filled(name.source.path)
-    differs = _OF_LOOP.search(code) is not None or ("{{" in code and _OF_ROUND.search(code) is not None)
+    differs = re.search(_OF_LOOP, code) is not None or ("{{" in code and re.search(_OF_ROUND, code) is not None)
     return [
         obj
         for obj in same

@@ -8,6 +8,9 @@ from nodelint.source import Node
 
 _FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-9]{1,3}))?"
 _POWERS = {"n": 0, "u": 3, "m": 6, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, "E": 27}
+_BINARY: dict[str | None, int] = {
+    suffix: 1024**power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)
+}
 _ONE = 9  # the power of ten by which one is more than a billionth
 
 ONE: int = 10**_ONE
@@ -25,6 +28,9 @@ def billionths(text: str) -> int:
 def _billionths(text: str) -> int:
     if text.isascii() and text.isdigit():
         return int(text) * ONE if len(text) < _DIGITS else _MOST
+    number, scale = text[:-2], _BINARY.get(text[-2:])
+    if scale is not None and number.isascii() and number.isdigit() and len(number) < _DIGITS:
+        return int(number) * scale * ONE  # most amounts of memory, without an expression
     match = re.fullmatch(_FORM, text)
     if match is None or not (match[2] or match[3]):
         raise ValueError(f"`{text}` is not a quantity such as 20Gi")
@@ -33,12 +39,9 @@ def _billionths(text: str) -> int:
     if len(whole) + len(fraction) > _DIGITS:
         whole, fraction = whole.lstrip("0"), fraction[:_DIGITS]
         whole = whole if len(whole) < _DIGITS else "9" * _DIGITS
-    number = int(whole + fraction or "0") * (-1 if sign == "-" else 1)
+    amount = int(whole + fraction or "0") * (-1 if sign == "-" else 1) * _BINARY.get(suffix, 1)
     power = _POWERS.get(suffix, _ONE) + int(exponent or 0) - len(fraction)
-    if suffix is not None and suffix.endswith("i"):
-        power = _ONE - len(fraction)
-        number *= 1024 ** ("KMGTPE".index(suffix[0]) + 1)
-    return int(number * 10**power) if power >= 0 else -(-number // int(10**-power))
+    return int(amount * 10**power) if power >= 0 else -(-amount // int(10**-power))
 
 
 def quantity_of(node: Node) -> int | None:

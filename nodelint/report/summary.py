@@ -33,6 +33,15 @@ class Basis(NamedTuple):
     snapshot: SnapshotSummary | None = None
 
 
+def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
+    """The fixes that were not applied, each with the reason."""
+    if refused:
+        from nodelint.report.text import place  # here: a run that finds nothing shows no findings
+
+        for result, why in refused:
+            yield f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}."
+
+
 def summary_text(
     report: Report,
     files: int,
@@ -48,11 +57,7 @@ def summary_text(
 
     A `verbose` one names all that was left out, and the rules that wait for facts.
     """
-    from nodelint.report.text import place
-
-    lines = []
-    for result, why in refused:
-        lines.append(f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}.")
+    lines = list(_left_out(refused))
     if applied:
         lines.append(f"Fixed {counted(len(applied), 'finding')}.")
     nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from copy import copy
 
 from nodelint.caching import cached_property
 from nodelint.ec2 import overhead
@@ -78,6 +77,8 @@ class NodeSizes:
         """
         if not brought:
             return self
+        from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
+
         twin = copy(self)
         twin._sizes, twin._written, twin._steps, twin._in_effect = {}, {}, {}, in_effect
         twin._sized, twin._usable = NONE, NONE

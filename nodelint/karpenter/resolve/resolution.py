@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from itertools import combinations
 from types import MappingProxyType
 
@@ -166,6 +165,8 @@ class Resolution:
         settled: tuple[str, ...],
     ) -> Resolution:
         """The same with overlays applied to prices and capacity; which types meet the requirements stays."""
+        from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
+
         twin = copy(self)
         for price_field in ("_prices", "_by_price"):
             twin.__dict__.pop(price_field, None)
