@@ -16,6 +16,7 @@ from nodelint.model.manifest import Label, NodePool, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
+from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -34,6 +35,16 @@ _LONG = 50
 _Written = tuple[RequirementLine | Label, Requirement | None]
 
 
+class _Effects(NamedTuple):
+    """What requirements do to the instance types, in the order written; see `LineEffect`."""
+
+    folded: Requirements
+    kept: Sequence[TypeSet]
+    steps: Sequence[TypeSet]
+    without: Mapping[int, TypeSet]
+    notes: Sequence[str | None]
+
+
 def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements, tuple[LineEffect, ...]]:
     """Every line's effect. Lines of one key are folded before instance types are asked, as Karpenter does.
 
@@ -42,12 +53,8 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
     release = supply.view.version
     written: list[_Written] = [(line, _read(line, release, pool.provider)) for line in pool.requirements]
     written += [(label, _read(label, release, pool.provider)) for label in pool.template_labels]
-    supply_of = _remembering(supply)
-    folded = Requirements(requirement for _, requirement in written if requirement is not None)
-    telling = _telling(written, supply)
-    by_group, steps = _folding(telling, supply, alive, supply_of)
-    without = _types_without_line(telling, supply, by_group, alive, supply_of)
-    final = steps[-1]
+    effects = _share_effects(tuple([requirement for _, requirement in written]), supply, alive)
+    final = effects.steps[-1]
     lines = []
     for index, (at, requirement) in enumerate(written):
         key, operator, values, min_values = _requirement_parts(at, pool.provider)
@@ -59,15 +66,40 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
                 values=values,
                 min_values=min_values,
                 requirement=requirement,
-                kept=supply.view.all_types if requirement is None else supply_of(requirement),
-                before=steps[index],
-                after=steps[index + 1],
-                without=without.get(index, final),
+                kept=effects.kept[index],
+                before=effects.steps[index],
+                after=effects.steps[index + 1],
+                without=effects.without.get(index, final),
                 final=final,
-                note=_note(requirement, folded, supply),
+                note=effects.notes[index],
             )
         )
-    return folded, tuple(lines)
+    return effects.folded, tuple(lines)
+
+
+def _share_effects(requirements: tuple[Requirement | None, ...], supply: Supply, alive: TypeSet) -> _Effects:
+    """The effects of requirements, worked out once for all pools that ask the same of the same types.
+
+    Where offers are known they are those of one class, and pools share nothing.
+    """
+
+    def make() -> _Effects:
+        return _find_effects(requirements, supply, alive)
+
+    if supply.places is not None:
+        return make()
+    return supply.view.remembered(("effects", requirements, supply.class_traits, alive), make)
+
+
+def _find_effects(requirements: Sequence[Requirement | None], supply: Supply, alive: TypeSet) -> _Effects:
+    supply_of = _remembering(supply)
+    folded = Requirements(requirement for requirement in requirements if requirement is not None)
+    telling = _telling(requirements, supply)
+    by_group, steps = _folding(telling, supply, alive, supply_of)
+    without = _types_without_line(telling, supply, by_group, alive, supply_of)
+    all_types = supply.view.all_types
+    kept = [all_types if requirement is None else supply_of(requirement) for requirement in requirements]
+    return _Effects(folded, kept, steps, without, [_note(item, folded, supply) for item in requirements])
 
 
 def _remembering(supply: Supply) -> Callable[..., TypeSet]:
@@ -87,12 +119,12 @@ def _group(requirement: Requirement, supply: Supply) -> str:
     return _OFFERS if supply.places is not None and requirement.key in supply.places.keys else requirement.key
 
 
-def _telling(written: Sequence[_Written], supply: Supply) -> list[Requirement | None]:
+def _telling(requirements: Sequence[Requirement | None], supply: Supply) -> list[Requirement | None]:
     """The requirements, of long rows of `NotIn` only the values that some type or place has, and one other.
 
     What else they exclude changes nothing but that something is excluded, and may be as long as a file.
     """
-    requirements = [requirement for _, requirement in written]
+    requirements = [*requirements]
     by_key: dict[str, list[Requirement]] = {}
     for asked_requirement in requirements:
         if asked_requirement is not None:

@@ -29,6 +29,11 @@ class Supply(NamedTuple):
     places: LaunchPlaces | None
     static: bool = False
 
+    @property
+    def class_traits(self) -> tuple[object, ...]:
+        """All that the class decides about what requirements keep and what notes say, where no places are known."""
+        return self.static, self.images.os is None, may_reserve(self.node_class, self.view.version)
+
     def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:
         """The types that (folded) requirements keep together, one for each key; offers are asked for all at once."""
         types = self.view.all_types
