@@ -24,6 +24,7 @@ from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
+from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.lint import judging, suppression_filter
 from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
@@ -36,7 +37,7 @@ from nodelint.lint.suppressions import suppressions
 from nodelint.model import quantities
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Finding, Findings
-from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
@@ -605,6 +606,26 @@ def test_pools_that_keep_the_same_types_share_what_is_asked_of_these(
 
     looks(1)
     assert looks(24) - looks(12) <= 12, "one look at the types of each further pool: the names of tiny ones"
+
+
+def test_pools_that_ask_the_same_share_what_that_does_to_the_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[object] = []
+    keeping = Supply.keeping
+    monkeypatch.setattr(Supply, "keeping", lambda self, wanted: kept.append(wanted) or keeping(self, wanted))
+    line = "key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ['%s']"
+    texts = [pool(line % 777, n=n) for n in range(9)]
+    (first, *others) = objects(Source.from_text("p.yaml", "---\n".join([*texts, pool(line % 778, n="other")])))
+    context = Context([first, *others], TARGET)
+
+    def count(obj: Object) -> int:
+        assert isinstance(obj, NodePool)
+        before = len(kept)
+        context.resolution(obj)
+        return len(kept) - before
+
+    assert count(first) > 0
+    assert sum(map(count, others[:-1])) == 0
+    assert count(others[-1]) > 0, "one that asks for something else"
 
 
 def test_an_edit_asks_no_other_object_for_its_words(rules: dict[str, Rule], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -573,3 +573,49 @@ def test_the_first_unknown_image_may_take_all_and_the_next_nothing() -> None:
     found = run(spec={"amiFamily": "AL2", "amiSelectorTerms": [{"id": "ami-0123"}, {"id": "ami-0456"}]})
     assert found.types_by_image == (CATALOG.all_types, NONE)
     assert set(found.image_of.values()) == {0}
+
+
+SHARED_LINES = (
+    line(ARCH, "In", "amd64"),
+    line(ARCH, "In", "arm64"),
+    line("kubernetes.io/os", "In", "windows"),
+    line(CAPACITY, "In", "reserved"),
+    line(CAPACITY, "In", "spot", "reserved"),
+    line(K + "capacity-reservation-id", "Exists"),
+    line(K + "instance-cpu", "Gt", "4"),
+    line(K + "instance-cpu", "NotIn", "8"),
+    line(GPU, "Exists"),
+    line(FAMILY, "NotIn", "m5"),
+    line("team", "Exists"),
+)
+RESERVED_TERMS = [{"id": "cr-0123456789abcdef0"}]
+KINDS_OF_CLASS: tuple[dict[str, Any], ...] = (
+    {"spec": None},
+    {"with_class": False},
+    {"alias": "windows2022@latest"},
+    {"spec": {"amiSelectorTerms": [{"tags": {"name": "own"}}]}},
+    {"spec": {"amiFamily": "Custom", "amiSelectorTerms": [{"tags": {"name": "own"}}]}},
+    {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}], "capacityReservationSelectorTerms": RESERVED_TERMS}},
+    {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}], "kubelet": {"maxPods": 0}}},
+    {"pool": {"replicas": 2}},
+    {"version": "1.2.0"},
+    {"facts": "subnets: [{id: s, zone: us-east-1a, zoneId: use1-az1}]\nzones: {us-east-1a: use1-az1}\n"},
+)
+
+
+@given(st.lists(st.sampled_from(SHARED_LINES), min_size=1, max_size=3, unique_by=repr))
+def test_pools_that_ask_the_same_of_other_classes_are_no_less_their_own(lines: list[dict[str, Any]]) -> None:
+    """What one pool's requirements do is shared with pools that ask the same: each comes out as it does alone."""
+
+    def effects(kind: dict[str, Any]) -> object:
+        resolution = run(*lines, **kind)
+        steps = [(e.kept, e.before, e.after, e.without, e.final, e.note) for e in resolution.lines]
+        return steps, resolution.candidates, resolution.folded
+
+    alone = []
+    for kind in KINDS_OF_CLASS:
+        for release in RELEASES:
+            CATALOG.for_release(release)._notes.clear()
+        alone.append(effects(kind))
+    assert [effects(kind) for kind in KINDS_OF_CLASS] == alone
+    assert [effects(kind) for kind in reversed(KINDS_OF_CLASS)] == alone[::-1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from nodelint.data import table
-from nodelint.source.placeholders import left_by_hand
+from nodelint.source.placeholders import holds_any, left_by_hand
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -26,8 +26,7 @@ def stand_in_name(value: str) -> bool:
 
 def may_hold_stand_in_name(text: str) -> bool:
     """Whether a text may hold such a word; where not, its values need no look."""
-    folded = text.lower()
-    return any(name in folded for name in table("vocabulary")["stand_in_names"])
+    return holds_any(text.lower(), table("vocabulary")["stand_in_names"])
 
 
 def no_id(value: str) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.data import table
-from nodelint.model.folders import REGION, is_named_for_environment, is_of_examples, path_in_repository
+from nodelint.model.folders import REGION, folder_of, is_named_for_environment, is_of_examples, path_in_repository
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
 from nodelint.source import UNKNOWN, Node
 
@@ -48,7 +48,7 @@ def pools_by_cluster(objects: Sequence[Object], class_of: ClassOf) -> dict[int, 
     ]
     by_folder: dict[str, list[NodePool]] = {}
     for pool in pools:
-        by_folder.setdefault(os.path.dirname(pool.source.path), []).append(pool)
+        by_folder.setdefault(folder_of(pool.source.path), []).append(pool)
     ambiguous = _ambiguous(objects)
     region_of = _regions(objects)
     found: dict[int, list[NodePool]] = {}
@@ -77,7 +77,7 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
             continue
         files.setdefault((region_of[id(o)], o.kind, o.name), []).append(o)
         if o.document.host is None and not o.source.path.endswith(_READ_BY_NAME):
-            folders.setdefault((os.path.dirname(o.source.path), o.kind, o.name), []).append(o)
+            folders.setdefault((folder_of(o.source.path), o.kind, o.name), []).append(o)
     found = {id(later): same for same in files.values() for later in same[1:]}
     for same in folders.values():
         if not 1 < len(same) <= _MOST_VERSIONS or any(is_named_for_environment(o.source.path) for o in same):
@@ -101,10 +101,10 @@ def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
             named.setdefault((o.kind, o.name), []).append(o)
     found = {}
     for same in named.values():
-        written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_TERRAFORM)]
-        made = [o for o in same if o.source.path.endswith(_OF_TERRAFORM[:2])]
         if len(same) != 2 or any(map(_stands_alone, same)):
             continue
+        written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_TERRAFORM)]
+        made = [o for o in same if o.source.path.endswith(_OF_TERRAFORM[:2])]
         if len(written) == 2 and _folders_of_one_cluster(written[0], written[1], objects):
             made = [written.pop(0)]
         if len(written) == len(made) == 1:
@@ -170,7 +170,7 @@ class NamelessClasses:
         self._classes = [o for o in objects if o.kind in kinds and not isinstance(o.name, str)]
         self._folders: set[str] = set()
         for o in objects if self._classes else ():
-            folder = os.path.dirname(o.source.path) if isinstance(o, NodePool) else ""
+            folder = folder_of(o.source.path) if isinstance(o, NodePool) else ""
             while folder and folder not in self._folders and folder != os.path.dirname(folder):
                 self._folders.add(folder)
                 folder = os.path.dirname(folder)
@@ -185,7 +185,7 @@ class NamelessClasses:
         folder = os.path.dirname(node_class.source.path)
         while folder and folder not in self._folders and folder != os.path.dirname(folder):
             folder = os.path.dirname(folder)
-        return not folder or f"{os.path.dirname(pool.source.path)}/".startswith(f"{folder.rstrip('/')}/")
+        return not folder or f"{folder_of(pool.source.path)}/".startswith(f"{folder.rstrip('/')}/")
 
 
 APPLIED = (None, "terraform", "hcl")
@@ -218,7 +218,7 @@ def _by_region(pools: Iterable[NodePool], region_of: dict[int, tuple[str, int]])
 
 def _ambiguous(objects: Sequence[Object]) -> set[str]:
     """Folders whose files are not for one cluster: a name is there twice, or files are named for environments."""
-    names = Counter((os.path.dirname(o.source.path), o.kind, o.name) for o in objects)
+    names = Counter((folder_of(o.source.path), o.kind, o.name) for o in objects)
     found = {folder for (folder, _, name), times in names.items() if times > 1 and isinstance(name, str)}
     found.update(os.path.dirname(path) for path in {o.source.path for o in objects} if is_named_for_environment(path))
     return found

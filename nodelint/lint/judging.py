@@ -11,9 +11,9 @@ from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result, Skipped, downgrade_severity, drop_superseded, hold_to_known, merge_releases
-from nodelint.lint.rule import Rule, bundled, former_names
+from nodelint.lint.rule import Rule, bundled, former_names, load_check
 from nodelint.lint.target import Target
-from nodelint.model.finding import Finding
+from nodelint.model.finding import Finding, Findings
 from nodelint.model.manifest import NodePool, Object, UnknownKind, served
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
@@ -184,6 +184,7 @@ class ReleaseRun:
         self.results: list[Result] = []
         self.skipped: list[Skipped] = []
         self.faults: list[str] = []
+        self._checks: dict[str, Callable[..., Findings]] = {}
 
     def judge(
         self,
@@ -290,7 +291,10 @@ class ReleaseRun:
     def _run_rule(self, rule: Rule, subject: object, obj: Object | None, path: str, into: RuleOutput) -> None:
         skips = 0
         try:
-            for skip in rule.check(subject, self.context):
+            check = self._checks.get(rule.name)
+            if check is None:
+                check = self._checks[rule.name] = load_check(rule)
+            for skip in check(subject, self.context):
                 if isinstance(skip, Finding):
                     skips += 1
                     if skips > MAX_FINDINGS and obj is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from nodelint.caching import cached_property
+from nodelint.model.folders import folder_of
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
 from nodelint.model.placeholder_names import by_code, namesakes_of
 
@@ -228,7 +228,7 @@ class ObjectRelations(ABC):
 def _place(pool: NodePool) -> tuple[object, ...]:
     """What NodePools share that the same pods can use: the provider, the folder and the taints."""
     taints = frozenset((taint.key, taint.value, taint.effect) for taint in pool.taints)
-    return pool.provider, os.path.dirname(pool.source.path), taints
+    return pool.provider, folder_of(pool.source.path), taints
 
 
 def _names(pool: NodePool, obj: Object) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from nodelint.caching import cache
+from nodelint.caching import cache, cached_property
 from nodelint.data import DATA, shipped, table
 from nodelint.lint.context import Context
 from nodelint.model import manifest
@@ -303,22 +303,33 @@ def _declared(
     may_need: Sequence[FactKind] = (),
     mentions: Sequence[str] = (),
 ) -> Rule:
-    rules: list[Rule] = []
-
-    def loaded() -> Rule:
-        if not rules:
-            rules.append(_load(path, name))
-        return rules[0]
-
-    def check(obj: object, context: Context, **values: object) -> Findings:
-        return (rules[0] if rules else loaded()).check(obj, context, **values)
-
-    def text() -> str:
-        return loaded().page
-
+    check = _LazyCheck(path, name)
     ways, found = tuple(gives_way_to), tuple(Option(*option) for option in options)
     rest = tuple(needs), tuple(providers), tuple(renamed), subject, (), found, tuple(may_need), tuple(mentions)
-    return Rule(name, text, _type(on), severity, fix, releases, ways, group, check, *rest)
+    return Rule(name, check.read_page, _type(on), severity, fix, releases, ways, group, check, *rest)
+
+
+class _LazyCheck:
+    """The check of a rule that is loaded when it is first called."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._path = path
+        self._name = name
+
+    @cached_property
+    def rule(self) -> Rule:
+        return _load(self._path, self._name)
+
+    def __call__(self, obj: object, context: Context, **values: object) -> Findings:
+        return self.rule.check(obj, context, **values)
+
+    def read_page(self) -> str:
+        return self.rule.page
+
+
+def load_check(rule: Rule) -> Callable[..., Findings]:
+    """The function of a rule itself, for a run that calls it with many objects. Raises ImportError as `load` does."""
+    return rule.check.rule.check if isinstance(rule.check, _LazyCheck) else rule.check
 
 
 @cache

@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.caching import cache
 from nodelint.data import table
 from nodelint.source.files.safe_read import repository
+from nodelint.source.placeholders import holds_any
 
 REGION = r"[a-z]{2}-[a-z]+-\d"
 """An AWS region in a path."""
+
+
+@cache
+def folder_of(path: str) -> str:
+    """The folder of a file, as its path names it. Files are asked again and again for what lies beside them."""
+    return os.path.dirname(path)
 
 
 def path_in_repository(path: str) -> str:
@@ -39,4 +47,4 @@ def is_named_for_environment(path: str) -> bool:
     """Whether a file is named for an environment: `prod.yaml`, `nodepool-dev.yaml`."""
     words = table("vocabulary")["environments"]
     name = os.path.basename(path).lower()
-    return any(word in name for word in words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))
+    return holds_any(name, words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))

@@ -41,17 +41,8 @@ class RequirementLine(NamedTuple):
     operator: Text | None
     values: tuple[Value, ...]
     min_values: int | None
-
-    @property
-    def known(self) -> bool:
-        """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
-        values = self.node.get("values")
-        return (
-            (values is None or values.kind == "sequence")
-            and isinstance(self.key, str)
-            and isinstance(self.operator, str)
-            and all(isinstance(v.text, str) for v in self.values)
-        )
+    known: bool
+    """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -410,14 +401,18 @@ def _items(node: Node | None) -> list[Node]:
 
 def requirement_line(node: Node) -> RequirementLine:
     """An entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
-    values = node.get("values")
-    items = values.items if values is not None and values.kind == "sequence" else []
+    listed = node.get("values")
+    is_list = listed is None or listed.kind == "sequence"
+    key, operator = text(node.get("key")), text(node.get("operator"))
+    values = [Value(text(item), item) for item in listed.items] if listed is not None else []
+    known = is_list and isinstance(key, str) and isinstance(operator, str)
     return RequirementLine(
         node=node,
-        key=text(node.get("key")),
-        operator=text(node.get("operator")),
-        values=tuple(Value(text(item), item) for item in items),
+        key=key,
+        operator=operator,
+        values=tuple(values),
         min_values=_whole_number(node.get("minValues")),
+        known=known and all(isinstance(value.text, str) for value in values),
     )
 
 

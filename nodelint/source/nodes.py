@@ -161,17 +161,14 @@ class Node:
         """The node at the end of a path of keys and indices, None where the path ends early."""
         node = self
         for step in path:
-            if isinstance(step, str):
-                for entry in node.entries:
-                    if entry.name == step:
-                        node = entry.value
-                        break
-                else:
-                    return None
-            elif -len(node.items) <= step < len(node.items):
-                node = node.items[step]
+            for entry in node.entries:
+                if entry.name == step:
+                    node = entry.value
+                    break
             else:
-                return None
+                if isinstance(step, str) or not -len(node.items) <= step < len(node.items):
+                    return None
+                node = node.items[step]
         return node
 
     def plain(self) -> object:

@@ -58,9 +58,17 @@ _BRACED = r"\$\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})*\}"
 _VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 
+def holds_any(text: str, parts: Iterable[str]) -> bool:
+    """Whether one of some parts is in a text. Without a generator: every document is asked."""
+    for part in parts:  # noqa: SIM110
+        if part in text:
+            return True
+    return False
+
+
 def may_be_replaced(text: str) -> bool:
     """Whether a text may hold what a script or a person replaces; where not, `replaced` need not look."""
-    if any(part in text for part in _PARTS):
+    if holds_any(text, _PARTS):
         return True
     return "_" in text and re.search("-[A-Z]{2}[A-Z0-9]*_", text) is not None
 
@@ -72,7 +80,7 @@ def replaced(text: str) -> bool:
 
 def may_hold_placeholder(text: str) -> bool:
     """Whether a text may hold a value for which `holds_placeholder` says so: a part of each form is in it."""
-    return "$" in text or "<" in text or MASK in text or any(code in text for code in CODE)
+    return "$" in text or "<" in text or MASK in text or holds_any(text, CODE)
 
 
 def holds_placeholder(text: str) -> bool:
@@ -113,7 +121,7 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
     found = _in_angles(_ANGLE_WHOLE, text) if "<" in text else None
     if found is None:
         folded = text.casefold()
-        if any(part in folded for part in _HAND_PARTS):
+        if holds_any(folded, _HAND_PARTS):
             found = re.search(_BY_HAND, text)
     if found is not None:
         return found[0].strip("-_./:")
@@ -127,7 +135,7 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
 
 def holds_code(text: str) -> bool:
     """Whether there is template code that can make a file no YAML."""
-    return "${" in text or any(mark in text for mark in CODE)
+    return "${" in text or holds_any(text, CODE)
 
 
 def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, list[int]]:
