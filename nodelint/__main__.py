@@ -9,6 +9,11 @@ from io import TextIOWrapper
 
 from nodelint.printable import printable
 
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def main() -> None:
     """Run the command and end the process with its exit code; a fault of our own ends with code 3."""
@@ -42,7 +47,8 @@ def _run() -> int:
 def _call() -> None:
     from nodelint.commands._fast_argv import plain
 
-    options = plain(sys.argv[1:])
+    arguments = sys.argv[1:]
+    options = plain(arguments)
     if options is None:
         from nodelint.cli import cli
         from nodelint.commands._terminal import preferred
@@ -50,10 +56,24 @@ def _call() -> None:
         cli(prog_name="nodelint", color=preferred())
     else:
         from nodelint.commands import ending
-        from nodelint.commands._check_run import check
 
         with ending():
-            check(**options)
+            _run_plain(arguments[0], options)
+
+
+def _run_plain(command: str, options: dict[str, Any]) -> None:
+    if command == "plan":
+        from nodelint.commands._plan_run import plan_change
+
+        plan_change(**options)
+    elif command == "fit":
+        from nodelint.commands._fit_run import fit_workloads
+
+        fit_workloads(**options)
+    else:
+        from nodelint.commands._check_run import check
+
+        check(**options)
 
 
 def _end(code: int) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 
 from nodelint.caching import cache, cached_property
 from nodelint.cli import cli
+from nodelint.commands import check, fit, plan
 from nodelint.commands._fast_argv import plain
 from nodelint.commands._output import Output
-from nodelint.commands.check import command
 from nodelint.data import DATA, read_json, table
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.model import fact_kinds
@@ -128,8 +129,9 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
     }
 
 
+@pytest.mark.parametrize(("name", "module"), [("check", check), ("plan", plan), ("fit", fit)])
 @given(
-    st.lists(
+    arguments=st.lists(
         st.sampled_from(
             [
                 "--",
@@ -143,12 +145,18 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
                 "-qq",
                 "--qui",
                 "--live",
+                "--live=kubectl",
+                "--old=a",
+                "--against",
+                "--workload=a",
                 "--fail-on",
+                "launch",
                 "error",
                 "--fail-on=no",
                 "--format=json",
                 "--format=json=a",
                 "--format=json=",
+                "--format=html",
                 "--format",
                 "github",
                 "--snapshot",
@@ -168,13 +176,19 @@ def test_other_commands_load_neither_aws_nor_what_only_tests_need(tmp_path: Path
         max_size=6,
     )
 )
-def test_plain_arguments_mean_what_click_makes_of_them(arguments: list[str]) -> None:
-    taken = plain(["check", *arguments])
+def test_plain_arguments_mean_what_click_makes_of_them(name: str, module: Any, arguments: list[str]) -> None:
+    taken = plain([name, *arguments])
     if taken is not None:
         # click keeps the help of a command with the names that the first context has for it
         parent = click.Context(cli, **cli.context_settings)
-        params = command.make_context("check", list(arguments), parent).params
-        assert taken == {name: type(taken[name])(value) if value == [] else value for name, value in params.items()}
+        params = module.command.make_context(name, list(arguments), parent).params
+        assert taken == {key: type(taken[key])(value) if value == [] else value for key, value in params.items()}
+
+
+def test_plan_and_fit_are_taken_without_click_too(tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    for arguments in (("plan", "--old", "pool.yaml", "pool.yaml"), ("fit", "pool.yaml")):
+        assert "click" not in loaded(tmp_path, *arguments)
 
 
 def test_what_is_plain_and_what_is_not() -> None:

@@ -68,3 +68,10 @@ def test_arguments_that_are_read_without_click_are_those_of_the_command() -> Non
     options = plain(["check"])
     assert options is not None
     assert set(options) == keys_of("CheckFlags")
+    for name, own in (
+        ("plan", keys_of("PlanSettingFlags") | {"paths", "against", "old", "live", "outputs", "output", "gate"}),
+        ("fit", keys_of("ExplainFlags") | {"paths", "workload", "form"}),
+    ):
+        options = plain([name])
+        assert options is not None
+        assert set(options) == own

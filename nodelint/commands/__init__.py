@@ -323,6 +323,18 @@ def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
     return places
 
 
+def misread(sources: Sequence[Source]) -> bool:
+    """Say which documents of Karpenter's could not be read; whether there were any."""
+    bad = False
+    for source in sources:
+        for problem in source.problems:
+            if source.concerns_karpenter(problem.offset):
+                at = source.position(problem.offset)
+                say(f"{source.path}:{at.line}:{at.column}: {problem.message}")
+                bad = True
+    return bad
+
+
 def say(message: str) -> None:
     """A line on standard error; a file's name can neither break it nor steer the terminal."""
     _write(f"nodelint: {without_commands(printable(message))}", err=True)

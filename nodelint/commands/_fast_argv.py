@@ -1,4 +1,4 @@
-"""`nodelint check PATHS`, as hooks and pipelines call it: its arguments are taken without click.
+"""`nodelint check PATHS`, as hooks and pipelines call it, and `plan` and `fit`: arguments are taken without click.
 
 Loading click takes longer than reading ten files that hold nothing. What is not plain here goes by way of click.
 """
@@ -7,18 +7,42 @@ from __future__ import annotations
 
 import os
 
-from nodelint.commands._output import FORMATS, Output
+from nodelint.commands._output import FIT_FORMATS, FORMATS, PLAN_FORMATS, Output
+from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from nodelint.commands._flags import CheckFlags
+
+class Syntax(NamedTuple):
+    """What a command takes: options by how they are written, each with the name of its parameter.
+
+    `lists` may be given several times. `defaults` are the parameters of a run without any option.
+    """
+
+    switches: Mapping[str, str]
+    values: Mapping[str, str]
+    lists: Mapping[str, str]
+    choices: Mapping[str, Sequence[str]]
+    formats: Sequence[str]
+    defaults: Mapping[str, Any]
 
 
-_SWITCHES = {
+def _write_options(*names: str) -> dict[str, str]:
+    return {f"--{name.replace('_', '-')}": name for name in names}
+
+
+_PROFILES = ("minimal", "default", "strict")
+_FACTS = ("config", "region", "snapshot", "karpenter_version", "kubernetes_version")
+_JUDGING = ("crds", "jobs", "output", "profile")
+_PATHS = _write_options("exclude", "include")
+_RULES = _write_options("ignore", "rules", "select")
+_UNSAID = ("respect_gitignore", "kustomize", "helm")
+
+_CHECK_SWITCHES = {
     "--fix": "fixing",
     "--unsafe-fixes": "unsafe_fixes",
     "--diff": "diff",
@@ -28,37 +52,50 @@ _SWITCHES = {
     "-q": "quiet",
     "-v": "verbose",
 }
+_CHECK_VALUES = _write_options(*_FACTS, *_JUDGING, "aws_profile", "baseline", "fail_on")
+_PLAN_VALUES = {**_write_options(*_FACTS, *_JUDGING, "against", "live", "old"), "--fail-on": "gate"}
+_FIT_VALUES = {**_write_options(*_FACTS, "aws_profile", "workload"), "--format": "form"}
 
-_VALUES = {
-    f"--{name.replace('_', '-')}": name
-    for name in (
-        *("aws_profile", "baseline", "config", "crds", "fail_on", "jobs", "output", "profile", "region", "snapshot"),
-        *("karpenter_version", "kubernetes_version"),
-    )
+COMMANDS = {
+    "check": Syntax(
+        _CHECK_SWITCHES,
+        _CHECK_VALUES,
+        {**_PATHS, **_RULES},
+        {"--fail-on": ("error", "warning", "never"), "--profile": _PROFILES},
+        FORMATS,
+        {
+            **dict.fromkeys((*_CHECK_SWITCHES.values(), "live", "require_facts", "fail_on_unjudged"), False),
+            **dict.fromkeys((*_CHECK_VALUES.values(), *_UNSAID, "max_age", "show")),
+        },
+    ),
+    "plan": Syntax(
+        {},
+        _PLAN_VALUES,
+        {**_PATHS, **_RULES},
+        {"--fail-on": ("drift", "launch", "error", "never"), "--profile": _PROFILES},
+        PLAN_FORMATS,
+        {**dict.fromkeys((*_PLAN_VALUES.values(), *_UNSAID)), "gate": "drift"},
+    ),
+    "fit": Syntax(
+        {},
+        _FIT_VALUES,
+        _PATHS,
+        {"--format": FIT_FORMATS},
+        (),
+        {**dict.fromkeys((*_FIT_VALUES.values(), "respect_gitignore", "max_age")), "live": False, "form": "text"},
+    ),
 }
-_LISTS = {f"--{name}": name for name in ("exclude", "ignore", "include", "rules", "select")}
-_CHOICES = {
-    "--fail-on": ("error", "warning", "never"),
-    "--profile": ("minimal", "default", "strict"),
-}
-
-_DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(("fixing", "unsafe_fixes", "diff", "quiet", "live", "require_facts", "fail_on_unjudged"), False),
-    **dict.fromkeys(("statistics", "verbose"), False),
-    "show": None,
-    **dict.fromkeys(("outputs", "rules", "select", "ignore", "include", "exclude"), ()),
-    **dict.fromkeys(("output", "profile", "crds", "fail_on", "baseline", "snapshot", "region", "aws_profile")),
-    **dict.fromkeys(("kustomize", "helm", "respect_gitignore")),
-    **dict.fromkeys(("max_age", "config", "jobs", "karpenter_version", "kubernetes_version")),
-}
 
 
-def plain(arguments: Sequence[str]) -> CheckFlags | None:
+def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
     """What click would make of the arguments of a program; None where click has to read them."""
+    syntax = COMMANDS.get(arguments[0]) if arguments else None
     # On Windows, click expands the patterns of paths; with the variable, it completes a command line.
-    if arguments[:1] != ["check"] or os.name == "nt" or "_NODELINT_COMPLETE" in os.environ:
+    if syntax is None or os.name == "nt" or "_NODELINT_COMPLETE" in os.environ:
         return None
-    options = dict(_DEFAULTS)
+    options = {**syntax.defaults, **dict.fromkeys(syntax.lists.values(), ())}
+    if syntax.formats:
+        options["outputs"] = ()
     paths: list[str] = []
     left = list(reversed(arguments[1:]))
     while left:
@@ -66,31 +103,31 @@ def plain(arguments: Sequence[str]) -> CheckFlags | None:
         if argument == "--":
             paths += reversed(left)
             break
-        if argument in _SWITCHES:
-            options[_SWITCHES[argument]] = True
+        if argument in syntax.switches:
+            options[syntax.switches[argument]] = True
         elif argument == "-" or not argument.startswith("-"):
             paths.append(argument)
-        elif not _takes(argument, left, options):
+        elif not _takes(argument, left, options, syntax):
             return None
-    return {"paths": tuple(paths), **options}  # type: ignore[return-value]
+    return {"paths": tuple(paths), **options}
 
 
-def _takes(argument: str, left: list[str], options: dict[str, Any]) -> bool:
+def _takes(argument: str, left: list[str], options: dict[str, Any], syntax: Syntax) -> bool:
     """Take an option with its value, which may be the next of the arguments left; False where click has to."""
     name, equals, value = argument.partition("=")
     if not equals:
         if not left or left[-1].startswith("-"):
             return False
         value = left.pop()
-    if name in _CHOICES and value not in _CHOICES[name]:
+    if name in syntax.choices and value not in syntax.choices[name]:
         return False
-    if name in _VALUES:
-        options[_VALUES[name]] = value
-    elif name in _LISTS:
-        options[_LISTS[name]] += (value,)
+    if name in syntax.values:
+        options[syntax.values[name]] = value
+    elif name in syntax.lists:
+        options[syntax.lists[name]] += (value,)
     else:
         form, to_file, path = value.partition("=")
-        if name != "--format" or form not in FORMATS or (to_file and not path):
+        if name != "--format" or form not in syntax.formats or (to_file and not path):
             return False
         options["outputs"] = [*options["outputs"], Output(form, path or None)]
     return True

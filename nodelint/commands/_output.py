@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     _F = TypeVar("_F", bound=Callable[..., Any])
 
 FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown")
+PLAN_FORMATS = ("text", "markdown", "html", "json")
+FIT_FORMATS = ("text", "json", "markdown")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
 """Formats that are one document, which nothing may stand beside."""

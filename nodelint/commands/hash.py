@@ -17,6 +17,7 @@ from nodelint.commands import (
     echo_json,
     exclude,
     include,
+    misread,
     output_format,
     say,
     say_switched_off,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
     from nodelint.report.hash_text import Row
-    from nodelint.source import Source
 
 _EXIT = """
 \b
@@ -104,18 +104,6 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
         sys.exit(UNUSABLE)
     differs = any(status.state == "differs" for row in rows for status in row.nodes or ())
     sys.exit(FOUND if differs else CLEAN)
-
-
-def misread(sources: Sequence[Source]) -> bool:
-    """Say which documents of Karpenter's could not be read; whether there were any."""
-    bad = False
-    for source in sources:
-        for problem in source.problems:
-            if source.concerns_karpenter(problem.offset):
-                at = source.position(problem.offset)
-                say(f"{source.path}:{at.line}:{at.column}: {problem.message}")
-                bad = True
-    return bad
 
 
 def _rows(inventory: Inventory, target: Target, cluster: Cluster | None) -> list[Row]:

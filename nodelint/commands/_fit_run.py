@@ -1,0 +1,185 @@
+"""What `nodelint fit` does with its flags and configuration."""
+
+from __future__ import annotations
+
+import sys
+
+from nodelint.commands import (
+    CLEAN,
+    FOUND,
+    UNUSABLE,
+    discovered,
+    echo,
+    echo_json,
+    say,
+    say_switched_off,
+    session_of,
+    settings_of,
+    stop,
+    unreadable,
+)
+from nodelint.commands._facts import facts_for
+from nodelint.commands._flags import FactFlags
+from nodelint.commands._terminal import look
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence, Set
+    from typing import Any, Unpack
+
+    from nodelint.build import Inventory
+    from nodelint.commands._flags import ExplainFlags
+    from nodelint.fit.tree import Tree, WorkloadFit
+    from nodelint.lint.config import Settings
+    from nodelint.lint.engine import Target
+    from nodelint.model.cluster_objects import Workload
+    from nodelint.model.manifest import NodePool
+    from nodelint.source.files.discover import Discovery
+
+
+def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+    """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
+    fact_flags = FactFlags.read(flags)
+    settings = settings_of(flags)
+    from nodelint.model.cluster_objects import PATTERN
+
+    found = discovered(paths or (".",), settings, PATTERN)
+    tree = _tree(found, settings, fact_flags, paths)
+    chosen = _chosen(tree, workload)
+    from nodelint.report import fit as report
+
+    fits = [tree.fit(style) for style in chosen]
+    if form == "json":
+        echo_json(report.fit_json(fits))
+    elif not fits:
+        from nodelint.model.messages import counted
+
+        echo(f"Nothing to fit: no workload in {counted(found.files, 'file')}.")
+    elif form == "markdown":
+        echo(report.fit_markdown(fits))
+    else:
+        shown = look()
+        echo(report.fit_text(fits, width=shown.width, style=shown.style))
+    left_out = tree.daemons.left_out()
+    if fits and left_out:
+        say(_say_left_out(left_out))
+    unreadable(found)
+    broken = list(_list_broken(found))
+    for place in broken:
+        say(place)
+    if found.unreadable or broken:
+        sys.exit(UNUSABLE)
+    sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
+
+
+def _say_left_out(daemons: Sequence[Workload]) -> str:
+    """Which DaemonSets take no room beside any pod."""
+    from nodelint.model.messages import counted
+
+    shown = ", ".join(f"{daemon.label} ({daemon.source.path})" for daemon in daemons[:3])
+    more = f" and {len(daemons) - 3} more" if len(daemons) > 3 else ""
+    verb = "takes" if len(daemons) == 1 else "take"
+    return (
+        f"{counted(len(daemons), 'DaemonSet')} {verb} no room on nodes here: another cluster or another example may "
+        f"have {'it' if len(daemons) == 1 else 'them'}: {shown}{more}"
+    )
+
+
+def _list_broken(found: Discovery) -> Iterator[str]:
+    """The documents that cannot be read, and why."""
+    for source in found.sources:
+        for problem in source.problems:
+            at = source.position(problem.offset)
+            yield f"{source.path}:{at.line}:{at.column}: not read: {problem.message}"
+
+
+def _lacks_a_pool(fit: WorkloadFit) -> bool:
+    """Whether no pool takes a workload that is not meant to stay off Karpenter's nodes."""
+    on_purpose = fit.ignored is not None and fit.ignored.on_purpose
+    return bool(fit.verdicts) and not fit.possible and not on_purpose
+
+
+def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
+    """Why there is no NodePool to hold workloads against."""
+    if not there:
+        return "no NodePool among the files: name the folder that holds the pools, too"
+    for pool in there:
+        if pool in newest:
+            what = f"{pool.label} is {pool.api_version}, see --karpenter-version"
+            return f"no NodePool that Karpenter {newest[pool].karpenter} serves: {what}"
+    return f"no whole NodePool among the files: {there[0].label} is a part of one, such as a patch"
+
+
+def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
+    """The pools and the other objects of the run."""
+    from nodelint.build import read_inventory
+    from nodelint.commands._workloads import read_texts
+    from nodelint.fit.tree import Tree
+    from nodelint.lint.context import Context
+    from nodelint.model.cluster_objects import ClusterObject
+    from nodelint.model.documents import objects
+    from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
+
+    inventory = read_inventory(found)
+    judged = list(inventory.objects())
+    session = session_of(settings)
+    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
+    choose = session.choose(found)
+    target = session.target(choose=choose)
+    newest = {
+        o: targets[-1]
+        for o in judged
+        if isinstance(o, NodePool) and not o.partial and (targets := target.for_object(o))
+    }
+    pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
+    for note in inventory.left_out_notes():
+        say(note)
+    others = [o for source in inventory.sources for o in objects(source, more=True)]
+    absent = {id(o) for o in say_switched_off([*judged, *others], "left out")}
+    if not pools:
+        stop(_say_why_no_pool([o for o in judged if isinstance(o, NodePool)], newest))
+    pools = [pool for pool in pools if id(pool) not in absent] or stop("no NodePool that Terraform creates")
+    classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
+    facts, _ = facts_for(fact_flags, session, paths, classes, choose)
+    overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
+    world = [*judged, *context_objects, *overlays]
+    contexts = {
+        chosen_target.releases: Context(world, chosen_target._replace(facts=facts))
+        for chosen_target in newest.values()
+    }
+    resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
+    workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
+    broken = next(iter([*(f"{path}: {why}" for path, why in found.unreadable), *_list_broken(found)]), None)
+    return Tree(
+        resolutions,
+        workloads,
+        overlays,
+        read_texts(found.node_groups),
+        lambda pool: contexts[newest[pool].releases].policies(pool),
+        broken,
+        _list_unjudged(inventory, pools, absent),
+    )
+
+
+def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[int]) -> list[NodePool]:
+    """The pools that are not held against pods, less those that Terraform does not create."""
+    from nodelint.fit.unjudged import list_unjudged
+    from nodelint.model.documents import objects
+
+    written = (o for source in inventory.sources for o in objects(source, foreign=True, more=True))
+    return list_unjudged((o for o in written if id(o) not in absent), pools)
+
+
+def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
+    """The workloads that are asked for; ends the run where there is none of that name."""
+    if wanted is None:
+        return tree.workloads
+    kind, _, name = wanted.rpartition("/")
+    chosen = [w for w in tree.workloads if w.name == name and kind.lower() in ("", w.kind.lower())]
+    if not chosen:
+        there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
+        more = f" and {len(there) - 10} more" if len(there) > 10 else ""
+        present = f"they hold {', '.join(there[:10])}{more}" if there else "they hold none"
+        stop(f"no workload `{wanted}` is in the files; {present}")
+    return chosen
