@@ -22,6 +22,11 @@ from nodelint.build import build, read_inventory
 from nodelint.commands import echo_json
 from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
+from nodelint.fit import tree as tree_module
+from nodelint.fit import verdict
+from nodelint.fit.pods import Pod, pod_of
+from nodelint.fit.tree import Tree
+from nodelint.fit.verdict import PoolVerdict
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
 from nodelint.karpenter.resolve.offering_view import Supply
@@ -35,10 +40,12 @@ from nodelint.lint.older_release import older
 from nodelint.lint.rule import PROFILES, Rule, rule
 from nodelint.lint.suppressions import suppressions
 from nodelint.model import quantities
+from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
+from nodelint.report.fit import fit_text
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
 from nodelint.report.style import PLAIN
@@ -703,6 +710,70 @@ def test_requests_are_not_held_against_each_type(monkeypatch: pytest.MonkeyPatch
     assert [sizes.holding(request, types) for request in requests] == expected
     monkeypatch.setattr(NodeSizes, "of_type", None)
     assert [sizes.holding(request, fewer) for request in requests] == [found & fewer for found in expected]
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: w{n}}}
+spec:
+  template:
+    spec:
+      containers: [{{name: a, image: b, resources: {{requests: {{cpu: {cpu}m, memory: {memory}Mi}}}}}}]
+"""
+DAEMONS = DEPLOYMENT.replace("Deployment", "DaemonSet").format(n="d", cpu=50, memory=64)
+
+
+def fits(pools: int, workloads: int, step: int) -> tuple[Tree, list[Workload]]:
+    """Pools with a daemon, and workloads that each ask for more than the one before."""
+    texts = [pool(n=n, more=f"  limits: {{cpu: {100 + n}}}\n") for n in range(pools)]
+    texts += [DEPLOYMENT.format(n=n, cpu=100 + n * step, memory=128 + n * step) for n in range(workloads)]
+    contents = list(objects(Source.from_text("all.yaml", "---\n".join([*texts, DAEMONS]), PATTERN), more=True))
+    context = Context([obj for obj in contents if isinstance(obj, NodePool)], TARGET)
+    resolutions = [context.resolution(obj) for obj in contents if isinstance(obj, NodePool)]
+    tree = Tree(resolutions, [obj for obj in contents if isinstance(obj, ClusterObject)])
+    return tree, [workload for workload in tree.workloads if not workload.is_daemon]
+
+
+def test_pods_that_find_room_on_the_same_types_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[object] = []
+    judge = verdict.judge_pod
+
+    def note(pod: Pod, *given: Any) -> PoolVerdict:
+        judged.append(pod)
+        return judge(pod, *given)
+
+    monkeypatch.setattr(tree_module, "judge_pod", note)
+
+    def count(workloads: int, step: int) -> int:
+        tree, its_workloads = fits(4, workloads, step)
+        judged.clear()
+        found = [tree.fit(workload) for workload in its_workloads]
+        calls = len(judged)
+        for fit in found:
+            pod = pod_of(fit.workload)
+            assert pod is not None
+            expected = [judge(pod, its_pool, tree._daemon_groups(its_pool, None)) for its_pool in tree.pools]
+            assert [(v.pool, v.types, v.refusal) for v in fit.verdicts] == [
+                (v.pool, v.types, v.refusal) for v in expected
+            ]
+        assert all(fit.possible for fit in found)
+        return calls
+
+    assert count(4, 4000) == 16, "each finds room on other types"
+    assert count(40, 20) < 40
+    assert count(80, 10) < 40, "as many amounts between the same steps"
+
+
+def test_another_workload_costs_no_walk_over_pools_and_types() -> None:
+    def make(pools: int, size: int) -> Callable[[], object]:
+        tree, workloads = fits(pools, size, 1)
+        return lambda: fit_text([tree.fit(workload) for workload in workloads])
+
+    make(2, 4)()
+    few, many = (work(make(pools, 40)) - work(make(pools, 20)) for pools in (2, 12))
+    assert few < 20 * 1500
+    assert (many - few) / 20 / 10 < 30, "lines for each pool more, beside each workload more"
 
 
 ROOT_MODULE = """\

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from nodelint.ec2.catalog import Catalog
+from nodelint.karpenter.resolve.capacity import NodeCapacity
 from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
 from nodelint.model.quantities import ONE, billionths, format_quantity
 
@@ -55,6 +57,62 @@ def test_by_default_it_is_what_the_controller_published_for_every_type() -> None
 )
 def test_settings_of_the_class_count(spec: dict[str, Any], name: str, resource: str, amount: str) -> None:
     assert sizes(**spec).of_type(name).allocatable[resource] == billionths(amount)
+
+
+SIZES: dict[str, Callable[[], NodeSizes]] = {
+    "no class": lambda: NodeSizes(None, run().images, CATALOG),
+    "usual": sizes,
+    "settings": lambda: sizes(kubelet={"maxPods": 20, "evictionHard": {"memory.available": "5%"}}),
+    "pods by CPUs": lambda: sizes(kubelet={"podsPerCore": 4}),
+    "all kept": lambda: sizes(kubelet={"kubeReserved": {"memory": "4Gi"}}),
+    "local disks": lambda: sizes(instanceStorePolicy="RAID0"),
+    "EFA": lambda: sizes(networkInterfaces=[{"networkCardIndex": 0, "interfaceType": "efa-only"}]),
+    "Windows": lambda: sizes("windows2022@v1.0.0"),
+    "overlays": lambda: sizes().with_overlays({"m5.large": {"hugepages-2Mi": "2Gi", "a.b/c": "2"}}, True),
+    "overlays that may be off": lambda: sizes().with_overlays({"m5.large": {"cpu": "64", "a.b/c": "2"}}, False),
+}
+REQUESTS: list[dict[str, int]] = [
+    {},
+    {"cpu": 0, "absent": 0},
+    {"absent": 1},
+    {"pods": 9 * ONE, "memory": 5 * GIB},
+    {"cpu": 60 * ONE, "ephemeral-storage": 30 * GIB},
+    {"a.b/c": ONE},
+    {"vpc.amazonaws.com/efa": ONE},
+    {"vpc.amazonaws.com/PrivateIPv4Address": 9 * ONE},
+    {"memory": 1 << 90},
+]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_what_is_said_of_all_types_is_what_is_said_of_each(name: str) -> None:
+    found = SIZES[name]()
+    of_each = {name: found.of_type(name) for name in CATALOG.names}
+    for requests in REQUESTS:
+        holding = {name for name, size in of_each.items() if size.holds(requests)}
+        assert {*CATALOG.names_in(found.room_for(requests))} == holding
+        within = {
+            name
+            for name, size in of_each.items()
+            if all(size.capacity.get(r, 0) <= most or size.capacity[r] == 1 << 70 for r, most in requests.items())
+        }
+        assert {*CATALOG.names_in(found.within(requests, CATALOG.all_types))} == within
+
+
+def test_types_that_are_alike_are_sized_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    amount = NodeCapacity.amount
+
+    def note(capacity: NodeCapacity, resource: str, name: str) -> int | None:
+        asked.append(name)
+        return amount(capacity, resource, name)
+
+    monkeypatch.setattr(NodeCapacity, "amount", note)
+    resolution = run(spec={"amiSelectorTerms": [{"alias": "al2023@v20250403"}]})
+    found = NodeSizes(resolution.node_class, resolution.images, CATALOG)
+    for most in range(1, 40):
+        assert found.within({"cpu": 4 * most * ONE}, CATALOG.all_types) != found.room_for({"memory": most * GIB})
+    assert 0 < len(asked) < len(CATALOG.names)
 
 
 def test_local_disks_of_raid0_are_the_storage() -> None:

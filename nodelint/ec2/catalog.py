@@ -177,6 +177,10 @@ class Catalog:
     def __contains__(self, name: object) -> bool:
         return name in self._positions()
 
+    def place(self, name: str) -> int | None:
+        """Where a type stands in the order of names; None where there is no such type."""
+        return self._positions().get(name)
+
     def only(self, name: str) -> TypeSet:
         """The set that holds one type; empty where there is none of that name."""
         position = self._positions().get(name)
@@ -246,14 +250,24 @@ class Catalog:
         quantities = self._written.columns.quantities_of(position)
         return {k: q for k, q in zip(self._snapshot.resources, quantities, strict=True) if q is not None}
 
+    @property
+    def resource_names(self) -> tuple[str, ...]:
+        """The resources of which some type has some."""
+        return tuple(self._snapshot.resources)
+
+    def quantities(self, resource: str) -> tuple[str | None, ...]:
+        """How much of a resource each type has, in the order of names: what `resources` says of one type."""
+        if resource not in self._snapshot.resources:
+            return (None,) * len(self._names)
+        return self._written.columns.quantities(self._snapshot.resources.index(resource))
+
     def having_resource(self, resource: str) -> TypeSet:
         """The types that `resources` names some of a resource for."""
         if resource not in self._snapshot.resources:
             return NONE
-        column = self._snapshot.resources.index(resource)
 
         def make() -> TypeSet:
-            quantities = self._written.columns.quantities(column)
+            quantities = self.quantities(resource)
             return TypeSet.from_positions([n for n, quantity in enumerate(quantities) if quantity not in (None, "0")])
 
         return self.remembered(("having resource", resource), make)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from nodelint.fit.admission import may_tolerate, names_taint
-from nodelint.fit.pods import requests_of
-from nodelint.fit.suggestions import WayOut, suggestions
-from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for, may_be_for_others
-from nodelint.fit.verdict import PoolRefusal, PoolVerdict
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.fit.admission import may_tolerate, names_taint
+    from nodelint.fit.pods import requests_of
+    from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for, may_be_for_others
+    from nodelint.fit.verdict import PoolRefusal, PoolVerdict
+    from nodelint.fit.ways_out import WayOut, suggestions
 
 __all__ = [
     "PoolRefusal",
@@ -21,3 +24,22 @@ __all__ = [
     "requests_of",
     "suggestions",
 ]
+
+_HOMES = {
+    "admission": ("may_tolerate", "names_taint"),
+    "pods": ("requests_of",),
+    "tree": ("Tree", "WorkloadFit", "is_intended_for", "may_be_for_others"),
+    "verdict": ("PoolRefusal", "PoolVerdict"),
+    "ways_out": ("WayOut", "suggestions"),
+}
+"""The modules that hold the names, loaded when one of these is first used; checkers read the imports above."""
+
+if not TYPE_CHECKING:  # for a checker every name would be one of this package
+
+    def __getattr__(name: str) -> object:
+        for module, names in _HOMES.items():
+            if name in names:
+                from importlib import import_module
+
+                return globals().setdefault(name, getattr(import_module(f"{__name__}.{module}"), name))
+        raise AttributeError(f"{__name__} has no `{name}`; it has {', '.join(__all__)}")

@@ -38,12 +38,12 @@ class Daemons:
         self._nearest: dict[str, int] = {}
         self._of_pool: dict[int, dict[tuple[str | None, object], Daemon]] = {}
 
-    def beside(self, workload: Workload, pool: EmptyPool) -> list[Daemon]:
-        """The daemons on a pool's nodes beside a pod of a workload: never the workload itself."""
+    def beside(self, workload: Workload | None, pool: EmptyPool) -> list[Daemon]:
+        """The daemons on a pool's nodes, beside a pod of a workload where one is named: never the workload itself."""
         found = self._of_pool.get(id(pool))
         if found is None:
             found = self._of_pool[id(pool)] = self._choose(pool)
-        own = (workload.namespace, workload.name) if workload.is_daemon else None
+        own = (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         return [daemon for name, daemon in found.items() if name != own]
 
     def left_out(self) -> list[Workload]:

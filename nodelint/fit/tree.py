@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.fit import admission
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
-from nodelint.fit.pods import LabelExpression, Pod, pod_of, unknown_of
+from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
@@ -20,6 +20,11 @@ from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirements, normalize, well_known
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.node_size import NodeSizes, Resources
 
 
 class WorkloadFit(NamedTuple):
@@ -92,8 +97,10 @@ class Tree:
         self._groups: dict[tuple[int, tuple[str | None, object] | None], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}
         self._taken: dict[object, bool] = {}
-        self._taking: dict[object, PoolVerdict] = {}
+        self._taking: dict[object, dict[int, PoolVerdict]] = {}
+        self._sizes: dict[int, list[tuple[NodeSizes, Resources]]] = {}
         self._pools_near: dict[str, list[EmptyPool]] = {}
+        self._pool_lists: dict[tuple[int, ...], list[EmptyPool]] = {}
 
     def fit(self, workload: Workload) -> WorkloadFit:
         """What each pool of the workload's cluster makes of its pods."""
@@ -107,7 +114,7 @@ class Tree:
         pod = pod_of(workload)
         if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
             return not self.fit(workload).ruled_out
-        key = (tuple(map(id, self.pools_for(workload))), _shape_of(pod))
+        key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod))
         found = self._taken.get(key)
         if found is None:
             found = self._taken[key] = not self.fit(workload).ruled_out
@@ -117,47 +124,71 @@ class Tree:
         pod = pod_of(workload)
         if pod is None:
             return WorkloadFit(workload, (), unknown_of(workload))
-        brought = [request for request in pod.requests if request in self._bringing]
-        verdicts = []
-        added = admission.tolerations_for(pod)
-        admitted = pod._replace(tolerations=(*pod.tolerations, *added))
-        admitted_to: UnknownFact | None = None
-        unsure: dict[str, NodeOverlay] = {}
+        pools = self.pools_for(workload)
         release = self.pools[0].release if self.pools else NEWEST
-        ignored: IgnoredPod | None = None
-        asked_of, volumes, own_shape = None, list[Requirements](), _shape_of(pod)
-        for pool in self.pools_for(workload):
-            groups = self._daemon_groups(pool, workload)
-            unsure |= {resource: overlay for resource in brought if (overlay := self._unsure_overlay(resource, pool))}
-            if pool.policies.overlays_in_effect is None:
-                unsure |= {resource: self._bringing[resource][0] for resource in brought}
-            sure_pod = self._without_unsure(pod, pool)
-            if workload.is_daemon:
-                verdicts.append(judge_daemon(sure_pod, pool, groups))
-                continue
+        verdicts, ignored, admitted_to = self._ask_pools(workload, pod, pools)
+        taken = any(verdict.fits for verdict in verdicts)
+        other = wanted_elsewhere(pod)
+        if ignored is None and other is not None and not taken:
+            ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
+        unknown = tuple(self._left_open(workload, pod, pools))
+        unread = None if taken else self._find_other_pool(pod, release)
+        if unread is not None:
+            unknown = (*unknown, unread)
+        elsewhere = self._may_run_elsewhere(pod, release)
+        admitted_to = None if taken else admitted_to
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread is not None)
+
+    def _ask_pools(
+        self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
+    ) -> tuple[list[PoolVerdict], IgnoredPod | None, UnknownFact | None]:
+        """What each pool makes of a pod, why Karpenter ignores it, and what the API server may add so that one fits.
+
+        Pods that ask alike and find room on the same types share the verdicts of the pools that take them: a refusal
+        names places of its own pod.
+        """
+        if workload.is_daemon:
+            return [self._judge_daemon(workload, pod, pool) for pool in pools], None, None
+        added = admission.tolerations_for(pod)
+        admitted = pod._replace(tolerations=(*pod.tolerations, *added)) if added else None
+        ignored, admitted_to, asked_of, volumes = None, None, None, list[Requirements]()
+        verdicts: list[PoolVerdict] = []
+        known = {} if self._bringing else self._list_known(pod, pools)
+        for pool in pools:
             if pool.release != asked_of:
                 asked_of = pool.release
                 ignored = ignored or ignored_because(pod, asked_of)
                 volumes = self.volumes.alternatives(workload, asked_of)
-            shape = None if ignored or volumes or self._bringing else (id(pool), id(groups), own_shape)
-            verdicts.append(self._taking.get(shape) or judge_pod(sure_pod, pool, groups, ignored, volumes))
-            if shape is not None and verdicts[-1].fits:
-                self._taking[shape] = verdicts[-1]
-            if added and admitted_to is None and not verdicts[-1].fits:
-                sure_pod = self._without_unsure(admitted, pool)
-                if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
-                    admitted_to = admission.say_what_is_added(pod, pool.name)
-        other = wanted_elsewhere(pod)
-        if ignored is None and other is not None and not any(verdict.fits for verdict in verdicts):
-            ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
-        unknown = tuple(self._left_open(workload, pod, unsure))
-        unread = None if any(verdict.fits for verdict in verdicts) else self._find_other_pool(pod, release)
-        if unread is not None:
-            unknown = (*unknown, unread)
-        elsewhere = self._may_run_elsewhere(pod, release)
-        if any(verdict.fits for verdict in verdicts):
-            admitted_to = None
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread is not None)
+            shared = known if not (ignored or volumes) else {}
+            verdict = shared.get(id(pool))
+            if verdict is None:
+                groups = self._daemon_groups(pool, workload)
+                verdict = judge_pod(self._without_unsure(pod, pool), pool, groups, ignored, volumes)
+                if verdict.fits:
+                    shared[id(pool)] = verdict
+                elif admitted is not None and admitted_to is None:
+                    sure_pod = self._without_unsure(admitted, pool)
+                    if judge_pod(sure_pod, pool, groups, ignored, volumes).fits:
+                        admitted_to = admission.say_what_is_added(pod, pool.name)
+            verdicts.append(verdict)
+        return verdicts, ignored, admitted_to
+
+    def _judge_daemon(self, workload: Workload, pod: Pod, pool: EmptyPool) -> PoolVerdict:
+        return judge_daemon(self._without_unsure(pod, pool), pool, self._daemon_groups(pool, workload))
+
+    def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
+        """The verdicts of pools, by their ids, that take pods which ask alike and find room on the same types."""
+        sizes = self._sizes.get(id(pools))
+        if sizes is None:
+            found: dict[object, tuple[NodeSizes, Resources]] = {}
+            for pool in pools:
+                for group in self._daemon_groups(pool, None):
+                    found.setdefault(
+                        (id(pool.sizes), frozenset(group.requests.items())), (pool.sizes, group.requests)
+                    )
+            sizes = self._sizes[id(pools)] = [*found.values()]
+        room = tuple([size.room_for(add_requests((pod.requests, requests))) for size, requests in sizes])
+        return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
     def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
         """What says that a pool may take a pod that was not held against it."""
@@ -196,7 +227,8 @@ class Tree:
             for pool, common in zip(self.pools, near, strict=True):
                 nearest[pool.name] = max(common, nearest.get(pool.name, 0))
             found = [p for p, common in zip(self.pools, near, strict=True) if common == nearest[p.name]]
-            self._pools_near[folder] = found
+            # Of folders that are near to the same pools the very same list: what is known of it serves them all.
+            found = self._pools_near[folder] = self._pool_lists.setdefault(tuple(map(id, found)), found)
         return found
 
     def _may_run_elsewhere(self, pod: Pod, release: Version) -> bool:
@@ -217,19 +249,29 @@ class Tree:
                     return True
         return False
 
-    def _left_open(self, workload: Workload, pod: Pod, unsure: Mapping[str, NodeOverlay]) -> Iterator[UnknownFact]:
+    def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[UnknownFact]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
             yield UnknownFact(at, "which devices its resource claims need is not known")
-        for resource, overlay in unsure.items():
+        for resource, overlay in self._list_unsure(pod, pools).items():
             text = f"whether the NodeOverlay that brings {resource} is in effect is not known"
             yield UnknownFact(overlay.name_node, text)
 
-    def _daemon_groups(self, pool: EmptyPool, workload: Workload) -> list[DaemonGroup]:
+    def _list_unsure(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[str, NodeOverlay]:
+        """The resources that a pod requests and overlays may bring, each with one of these."""
+        unsure: dict[str, NodeOverlay] = {}
+        brought = [request for request in pod.requests if request in self._bringing]
+        for pool in pools if brought else ():
+            unsure |= {resource: overlay for resource in brought if (overlay := self._unsure_overlay(resource, pool))}
+            if pool.policies.overlays_in_effect is None:
+                unsure |= {resource: self._bringing[resource][0] for resource in brought}
+        return unsure
+
+    def _daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
         """The types of a pool by the daemons on their nodes, less the workload itself."""
-        key = id(pool), (workload.namespace, workload.name) if workload.is_daemon else None
+        key = id(pool), (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         found = self._groups.get(key)
         if found is None:
             found = self._groups[key] = pool.groups(
@@ -240,13 +282,12 @@ class Tree:
 
 
 def _shape_of(pod: Pod) -> object:
-    """What decides whether a pool takes a pod, without the places where it is written."""
+    """What decides whether a pool takes a pod, beside its requests, and without the places where it is written."""
 
     def plain(expressions: Iterable[LabelExpression]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         return tuple((expression.key, expression.operator, expression.values) for expression in expressions)
 
     return (
-        frozenset(pod.requests.items()),
         (pod.tolerations, plain(pod.selector), pod.ports, pod.dynamic_resources, bool(pod.unknown)),
         (pod.runtime_class is not None, tuple((t.key, t.what, t.preferred, t.honors_taints) for t in pod.topologies)),
         tuple((plain(term.expressions), term.fields) for term in pod.terms),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from nodelint.data import table
 from nodelint.model.manifest import text
@@ -18,7 +17,12 @@ from nodelint.model.releases import Version, releases_match
 from nodelint.source import UNKNOWN, Node, Source
 from nodelint.tuples import NamedTuple
 
-Kind = Literal["value", "variable", "flag", "gate"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Kind = Literal["value", "variable", "flag", "gate"]
 
 _TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
 """Keys of `settings` by which a file of values is known for that of Karpenter's chart."""

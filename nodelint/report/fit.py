@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.fit.pods import add_requests
-from nodelint.fit.suggestions import suggestions
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolRefusal, PoolVerdict, shown_requests
 from nodelint.model.finding import Span, label_of, written_place
@@ -14,12 +12,17 @@ from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
 from nodelint.model.quantities import format_quantity
 from nodelint.printable import printable, printable_lines
-from nodelint.report.json_text import SharedObject
 from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.markdown import inline
 from nodelint.report.style import WIDTH, Style, plain
 from nodelint.source import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.fit.ways_out import WayOut
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
@@ -50,6 +53,8 @@ def _identity(fit: WorkloadFit) -> dict[str, Any]:
 
 def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[str, Any]:
     """A workload; `made` remembers what is told of verdicts, which pods that ask the same have in common."""
+    from nodelint.report.json_text import SharedObject
+
     for verdict in fit.verdicts:
         if id(verdict) not in made:
             made[id(verdict)] = SharedObject(_pool_json(verdict)) if verdict.fits else _pool_json(verdict)
@@ -60,7 +65,7 @@ def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[st
         "pools": [made[id(verdict)] for verdict in fit.verdicts],
         "suggestions": [
             {"message": way_out.message, "path": at.source.path, "line": _line(at)}
-            for way_out in suggestions(fit)
+            for way_out in _suggestions(fit)
             for at in [written_place(way_out.at)]
         ],
     }
@@ -97,6 +102,15 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
         if whole
         else None,
     }
+
+
+def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
+    """What would help; what looks for it is loaded where no pool takes the pods."""
+    if fit.possible:
+        return ()
+    from nodelint.fit.ways_out import suggestions
+
+    return suggestions(fit)
 
 
 def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = plain) -> str:
@@ -144,7 +158,7 @@ def _workload(fit: WorkloadFit, width: int, made: dict[int, list[str]]) -> Itera
         yield from wrap(f"not known: {fact.reason} ({place_line(fact.at)})", width, "  ")
     if fit.admission is not None:
         yield from wrap(f"note: {fit.admission.reason} ({place_line(fit.admission.at)})", width, "  ")
-    for way_out in suggestions(fit):
+    for way_out in _suggestions(fit):
         yield from wrap(f"help: {way_out.message} ({place_line(way_out.at)})", width, "  ")
 
 
@@ -210,6 +224,8 @@ def _say_daemons(refusal: PoolRefusal) -> str:
 
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
     """A table: a row for each workload, those that no pool takes first."""
+    from nodelint.report.markdown import inline
+
     rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]
     for fit in sorted(fits, key=lambda fit: (fit.possible, not fit.decided)):
         sign = "🟢" if fit.possible and fit.decided else "🟡" if fit.possible or not fit.decided else "🔴"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
 
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.model.keys import FAMILY
 from nodelint.printable import printable
 from nodelint.report.style import cells, wrapped
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 _ONE = {"types": "type", "families": "family"}
 _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
@@ -62,6 +65,8 @@ def columns(
     first: str, words: Sequence[str], width: int, most: int, what: Literal["types", "families"]
 ) -> Iterator[str]:
     """Words behind a first column, over at most so many lines; what does not fit is counted."""
+    import textwrap  # here: what is laid out by `wrap` alone needs none of it
+
     room = max(width - len(first), 30)
     lines = textwrap.wrap(printable(" ".join(words)), room, break_on_hyphens=False, break_long_words=False)
     if len(lines) > most:

@@ -24,9 +24,15 @@ from nodelint.source.missing import is_null
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
 
 EFA = "vpc.amazonaws.com/efa"
+_DECIDING = {"cpu": (CPU,), "memory": (MEMORY, ARCH), "ephemeral-storage": (LOCAL_NVME, HYPERVISOR)}
+"""The labels of a type that decide how much of a resource it has, beside the class."""
+
 OF_CLASS = ("pods", "ephemeral-storage", EFA)
 """Resources of which a node has another amount than the catalogue says, by its class."""
 
@@ -59,6 +65,16 @@ class NodeCapacity:
         if resource == EFA:
             return self._efas(name)
         return quantities.billionths(self._view.resources(name).get(resource, "0"))
+
+    def amounts(self, resource: str) -> list[int | None]:
+        """How much of a resource each type has, in the order of names."""
+        view = self._view
+        deciding: Sequence[Sequence[object]] = (view.quantities(resource),)
+        if resource == "pods":
+            deciding = self._pods.deciding if self._pods is not None else deciding
+        elif resource in _DECIDING:
+            deciding = [view.column(label) for label in _DECIDING[resource]]
+        return work_out_alike(view.names, deciding, lambda name: self.amount(resource, name))
 
     def format_amount(self, resource: str, name: str) -> str:
         """The amount as the class or the type states it: `16Gi`, `110`."""
@@ -119,6 +135,13 @@ class PodCount:
         self._taken = sum(card == 0 for card, _ in found)
         self._interfaces_known = all(isinstance(card, int) and kind is not UNKNOWN for card, kind in found)
 
+    @property
+    def deciding(self) -> Sequence[Sequence[object]]:
+        """What of types decides about their pods, in the order of names."""
+        if self._taken or not self._interfaces_known:
+            return (self._view.names,)
+        return self._view.quantities("pods"), self._view.column(CPU)
+
     def most(self, name: str) -> int | None:
         """What Karpenter counts as `pods`; None where a setting or an interface cannot be known."""
         return self.counted(name) if self._stated_known and self._per_core_known else None
@@ -140,6 +163,13 @@ class PodCount:
             return None
         usable = max(network.cards[0] - self._taken, 0)
         return usable * (network.ipv4_per_interface - 1) + 2 if usable else 0
+
+
+def work_out_alike(names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]) -> list[_T]:
+    """What `work` gives of each type, worked out once for types of which all that decides about it is the same."""
+    keys = list(zip(*deciding, strict=True))
+    made = {key: work(name) for key, name in dict(zip(keys, names, strict=True)).items()}
+    return [made[key] for key in keys]
 
 
 def family_facts(ami_family: str) -> Mapping[str, Any]:

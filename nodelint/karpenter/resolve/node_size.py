@@ -7,7 +7,7 @@ the AWS provider, and `Fits` of pkg/utils/resources of core, 1.0.0 to 1.14.1, ov
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.caching import cached_property
 from nodelint.ec2 import overhead
@@ -15,7 +15,8 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.allocatable import kept_amount, threshold_amount, thresholds
-from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts
+from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts, work_out_alike
+from nodelint.model.keys import OS
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.quantities import ONE, billionths, format_quantity
 from nodelint.model.releases import behaves
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _ENOUGH = 1 << 70
 """In place of an amount that is not known: no pod asks for more."""
+
+_ADDRESSES = "vpc.amazonaws.com/PrivateIPv4Address"
 
 _SIZED = ("cpu", "memory", "pods", "ephemeral-storage", EFA)
 """Resources that every node has, or that a class decides about."""
@@ -47,6 +50,31 @@ class NodeSize(NamedTuple):
         return all(amount <= self.allocatable.get(resource, 0) for resource, amount in requests.items())
 
 
+class SizeColumn(NamedTuple):
+    """What nodes have of one resource, and what of it pods can use, of each type in the order of names."""
+
+    capacity: list[int]
+    allocatable: list[int]
+
+
+class _Steps:
+    """Amounts of all types in ascending order, each with the types that have it or more."""
+
+    def __init__(self, amounts: Sequence[int]) -> None:
+        places: dict[int, list[int]] = {}
+        for place, amount in enumerate(amounts):
+            places.setdefault(amount, []).append(place)
+        self._amounts, self._types, types = sorted(places), [NONE], NONE
+        for amount in reversed(self._amounts):
+            types |= TypeSet.from_positions(places[amount])
+            self._types.append(types)
+        self._types.reverse()
+
+    def having(self, amount: int) -> TypeSet:
+        """The types that have an amount or more."""
+        return self._types[bisect_left(self._amounts, amount)]
+
+
 class NodeSizes:
     """The sizes of nodes of each instance type under a class. What is not known counts as enough.
 
@@ -63,10 +91,11 @@ class NodeSizes:
         self._kubelet = kubelet if kubelet is not None and kubelet.kind == "mapping" else None
         self._pods = PodCount(self._spec, self._family, view) if self._spec is not None else None
         self._soft = self._family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
-        self._sizes: dict[str, NodeSize] = {}
+        self._given = node_class, images, view
+        self._columns: dict[str, SizeColumn] = {}
         self._written: dict[str, dict[str, str]] = {}
-        self._sized, self._usable = NONE, NONE
-        self._steps: dict[str, tuple[list[int], list[TypeSet]]] = {}
+        self._room: dict[str, _Steps] = {}
+        self._extent: dict[str, _Steps] = {}
         self._brought: Mapping[str, Resources] = {}
         self._in_effect = False
 
@@ -77,11 +106,8 @@ class NodeSizes:
         """
         if not brought:
             return self
-        from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
-
-        twin = copy(self)
-        twin._sizes, twin._written, twin._steps, twin._in_effect = {}, {}, {}, in_effect
-        twin._sized, twin._usable = NONE, NONE
+        twin = NodeSizes(*self._given)
+        twin._in_effect = in_effect
         twin._brought = {name: dict(_read_amounts(capacity)) for name, capacity in brought.items()}
         return twin
 
@@ -93,26 +119,51 @@ class NodeSizes:
 
     def of_type(self, name: str) -> NodeSize:
         """The size of a node of an instance type."""
-        found = self._sizes.get(name)
+        place = self._view.place(name)
+        if place is None:
+            return NodeSize({}, {})
+        own = dict.fromkeys((*_SIZED, *self._view.resources(name), *self._brought.get(name, ())))
+        if self._addresses_of(name) is not None:
+            own[_ADDRESSES] = None
+        columns = {resource: self._column(resource) for resource in own}
+        return NodeSize(
+            {resource: column.capacity[place] for resource, column in columns.items()},
+            {resource: column.allocatable[place] for resource, column in columns.items()},
+        )
+
+    def _column(self, resource: str) -> SizeColumn:
+        """How much of a resource the nodes of each type have, in the order of names."""
+        found = self._columns.get(resource)
         if found is None:
-            resources = dict.fromkeys((*_SIZED, *self._view.resources(name)))
-            has = {resource: self._capacity.amount(resource, name) for resource in resources}
-            capacity = {resource: _ENOUGH if amount is None else amount for resource, amount in has.items()}
-            if self._family["pods"] is not None and self._view.label(name, "kubernetes.io/os") == "windows":
-                network = self._view.network(name)
-                capacity["vpc.amazonaws.com/PrivateIPv4Address"] = (
-                    network.ipv4_per_interface - 1 if network else 0
-                ) * ONE
-            overhead = self._overhead(name, capacity)
-            brought = self._brought.get(name, {})
-            for resource, amount in brought.items():
-                capacity[resource] = amount if self._in_effect else max(amount, capacity.get(resource, 0))
-            left = {resource: amount - overhead.get(resource, 0) for resource, amount in capacity.items()}
-            if self._in_effect:
-                pages = sum(amount for resource, amount in brought.items() if resource.startswith("hugepages-"))
-                left["memory"] = max(left["memory"] - pages, 0) if pages else left["memory"]
-            found = self._sizes[name] = NodeSize(capacity, left)
+            found = self._columns[resource] = self._make_column(resource)
         return found
+
+    def _make_column(self, resource: str) -> SizeColumn:
+        names = self._view.names
+        has = self._capacity.amounts(resource)
+        if resource == _ADDRESSES:
+            own = map(self._addresses_of, names)
+            has = [amount if addresses is None else addresses for amount, addresses in zip(has, own, strict=True)]
+        capacity = [_ENOUGH if amount is None else amount for amount in has]
+        kept = self._list_kept(resource, capacity)
+        places = {self._view.place(name): amounts for name, amounts in self._brought.items()}
+        brought = {place: amounts for place, amounts in places.items() if place is not None}
+        for place, amounts in brought.items():
+            if resource in amounts:
+                amount = amounts[resource]
+                capacity[place] = amount if self._in_effect else max(amount, capacity[place])
+        left = capacity if kept is None else [amount - part for amount, part in zip(capacity, kept, strict=True)]
+        for place, amounts in brought.items() if self._in_effect and resource == "memory" else ():
+            pages = sum(amount for name, amount in amounts.items() if name.startswith("hugepages-"))
+            left[place] = max(left[place] - pages, 0) if pages else left[place]
+        return SizeColumn(capacity, left)
+
+    def _addresses_of(self, name: str) -> int | None:
+        """The IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
+        if self._family["pods"] is None or self._view.label(name, OS) != "windows":
+            return None
+        network = self._view.network(name)
+        return (network.ipv4_per_interface - 1 if network else 0) * ONE
 
     def written_allocatable(self, name: str) -> Mapping[str, str]:
         """What pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0."""
@@ -127,67 +178,75 @@ class NodeSizes:
             self._written[name] = found
         return found
 
+    @cached_property
+    def _usable(self) -> TypeSet:
+        """The types that have less than nothing of no resource: no other holds a pod (`NodeSize.holds`)."""
+        brought = {resource for amounts in self._brought.values() for resource in amounts}
+        below: set[int] = set()
+        for resource in {*_SIZED, _ADDRESSES, *self._view.resource_names, *brought}:
+            amounts = self._column(resource).allocatable
+            if amounts and min(amounts) < 0:
+                below.update(place for place, amount in enumerate(amounts) if amount < 0)
+        return self._view.all_types - TypeSet.from_positions(sorted(below))
+
     def holding(self, requests: Resources, types: TypeSet) -> TypeSet:
         """The types of a set whose nodes have room for requests."""
-        if new := types - self._sized:
-            # A node that has less than nothing of a resource holds no pod (`NodeSize.holds`).
-            self._usable |= self._types_meeting(lambda size: size.holds({}), new)
-            self._sized |= new
-            self._steps.clear()
-        holding = types & self._usable
-        for resource, amount in requests.items():
-            amounts, having = self._steps.get(resource) or self._order_by(resource)
-            at = bisect_left(amounts, amount)
-            holding &= having[at] if at < len(having) else NONE
-        return holding
+        return types & self.room_for(requests)
 
-    def _order_by(self, resource: str) -> tuple[list[int], list[TypeSet]]:
-        """The amounts of a resource in ascending order, each with the types that have it or more.
+    def room_for(self, requests: Resources) -> TypeSet:
+        """All types whose nodes have room for requests.
 
         Many workloads ask for many amounts: none of them is held against each type.
         """
-        by_amount: dict[int, list[str]] = {}
-        for name in self._view.names_in(self._sized):
-            by_amount.setdefault(self.of_type(name).allocatable.get(resource, 0), []).append(name)
-        amounts, having, types = sorted(by_amount), [], NONE
-        for amount in reversed(amounts):
-            types |= self._view.types_of(by_amount[amount])
-            having.append(types)
-        found = self._steps[resource] = amounts, having[::-1]
-        return found
+        room = self._usable
+        for resource, amount in requests.items():
+            steps = self._room.get(resource)
+            if steps is None:
+                steps = self._room[resource] = _Steps(self._column(resource).allocatable)
+            room &= steps.having(amount)
+        return room
 
     def within(self, limits: Resources, types: TypeSet) -> TypeSet:
         """The types of a set whose nodes may have no more than limits allow, resource by resource."""
+        for resource, most in limits.items():
+            steps = self._extent.get(resource)
+            if steps is None:
+                capacity = self._column(resource).capacity
+                # What is not known is within each limit.
+                known = [-_ENOUGH if amount == _ENOUGH else amount for amount in capacity]
+                steps = self._extent[resource] = _Steps(known)
+            types -= steps.having(most + 1)
+        return types
 
-        def allowed(size: NodeSize) -> bool:
-            amounts = ((size.capacity.get(resource, 0), most) for resource, most in limits.items())
-            return all(amount <= most or amount == _ENOUGH for amount, most in amounts)
+    def _list_kept(self, resource: str, capacity: Sequence[int]) -> list[int] | None:
+        """What is kept of a resource on nodes of each type; None where nothing is."""
+        if self._pods is None or resource not in ("cpu", "memory", "ephemeral-storage"):
+            return None
+        counts: Sequence[int | None] = [None] * len(capacity)
+        if resource == "memory":
+            count = self._pods.counted if self._family["memoryByPods"] else self._pods.addresses
+            counts = work_out_alike(self._view.names, self._pods.deciding, count)
+        keys = list(zip(capacity, counts, strict=True))
+        made = {key: self._kept(resource, *key) for key in dict.fromkeys(keys)}
+        return [made[key] for key in keys]
 
-        return self._types_meeting(allowed, types)
-
-    def _types_meeting(self, meets: Callable[[NodeSize], bool], types: TypeSet) -> TypeSet:
-        if not types:
-            return NONE
-        return self._view.types_of(name for name in self._view.iterate_names(types) if meets(self.of_type(name)))
-
-    def _overhead(self, name: str, capacity: Resources) -> dict[str, int]:
-        if self._pods is None:
-            return {}
-        counted = self._pods.counted(name) if self._family["memoryByPods"] else self._pods.addresses(name)
-        reserved = {
-            "cpu": overhead.cpu_reserved(1000 * (capacity["cpu"] // ONE)) * ONE // 1000,
-            "memory": overhead.memory_reserved(counted) * ONE if counted is not None else 0,
-            "ephemeral-storage": overhead.STORAGE_RESERVED * ONE,
-        }
-        for resource in reserved:
-            stated = kept_amount(self._kubelet, "kubeReserved", resource)
-            reserved[resource] = reserved[resource] if stated is None else stated
-            reserved[resource] += kept_amount(self._kubelet, "systemReserved", resource) or 0
-        reserved["memory"] += self._eviction("memory.available", capacity["memory"], overhead.EVICTION_MEMORY * ONE)
-        storage = capacity["ephemeral-storage"]
-        usual = overhead.ceiling(-(-storage // ONE) / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
-        reserved["ephemeral-storage"] += self._eviction("nodefs.available", storage, usual)
-        return reserved
+    def _kept(self, resource: str, capacity: int, pods: int | None) -> int:
+        """What kubelet, system and eviction keep of a resource on a node with so much of it, and for so many pods."""
+        if resource == "cpu":
+            usual = overhead.cpu_reserved(1000 * (capacity // ONE)) * ONE // 1000
+        elif resource == "memory":
+            usual = overhead.memory_reserved(pods) * ONE if pods is not None else 0
+        else:
+            usual = overhead.STORAGE_RESERVED * ONE
+        stated = kept_amount(self._kubelet, "kubeReserved", resource)
+        kept = usual if stated is None else stated
+        kept += kept_amount(self._kubelet, "systemReserved", resource) or 0
+        if resource == "memory":
+            kept += self._eviction("memory.available", capacity, overhead.EVICTION_MEMORY * ONE)
+        elif resource == "ephemeral-storage":
+            part = overhead.ceiling(-(-capacity // ONE) / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
+            kept += self._eviction("nodefs.available", capacity, part)
+        return kept
 
     def _eviction(self, signal: str, capacity: int, usual: int) -> int:
         """What is kept free: by the highest threshold of those that count, or by default."""
@@ -206,12 +265,12 @@ def _read_amounts(written: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 def sizes_of(node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> NodeSizes:
     """The sizes of nodes under a class, worked out once for all classes of a catalogue that size nodes alike."""
     if node_class is None:
-        return NodeSizes(None, images, view)
+        return _shared_sizes(None, images, view)
     return node_class.once(("sizes",), (images, view), lambda: _shared_sizes(node_class, images, view))
 
 
-def _shared_sizes(node_class: EC2NodeClass, images: ImageSet, view: Catalog) -> NodeSizes:
-    spec = node_class.node.get("spec") if not node_class.partial else None
+def _shared_sizes(node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> NodeSizes:
+    spec = node_class.node.get("spec") if node_class is not None and not node_class.partial else None
     fields = [spec.get(name) for name in _SIZING] if spec is not None else None
     stated = None if fields is None else [field.plain() if field is not None else None for field in fields]
     key = repr((images.ami_family, stated))
