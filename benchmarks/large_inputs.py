@@ -1,10 +1,12 @@
 """Time nodelint over inputs that were slow once, each at two sizes, and print how the time grows.
 
-    python benchmarks/large_inputs.py [--only NAME,...] [--scale 1.0] [--limit 120] [--runs 1]
+    python benchmarks/large_inputs.py --only comments,types
+    python benchmarks/large_inputs.py --against origin/main --scale 0.1
 
 For each fault there is one generator. A row gives CPU seconds and peak memory of a whole process at half the size and
 at the full size, the least of some runs, and the exponent between them once the start of a process is taken off: 1 is
-linear, 2 is quadratic. The last columns are the CPU seconds and the memory to stay below.
+linear, 2 is quadratic. With `--against`, two columns give the CPU seconds of that revision at the full size. The last
+columns are the CPU seconds and the memory to stay below.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import resource
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from measures import LIMIT, TooSlow, Unable, hold_to_exit_code
+from trees import Tree, add_against, describe_load, describe_run, lay_out_trees
 
 HEAD = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p%s}\nspec:\n"
 REF = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
@@ -35,10 +38,6 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
-
-
-NODELINT = (sys.executable, "-c", "from nodelint.__main__ import main; main()")
-"""The command of the interpreter that runs this, whether or not it is on the path."""
 
 
 class Case(NamedTuple):
@@ -55,7 +54,7 @@ class Case(NamedTuple):
     command: str = "check"
 
 
-def pool(name: object, *requirements: str, more: str = "") -> str:
+def make_pool(name: object, *requirements: str, more: str = "") -> str:
     """A NodePool with requirements in flow style."""
     lines = "".join(f"        - {requirement}\n" for requirement in requirements)
     return f"{HEAD % name}{more}  template:\n    spec:\n      {REF}\n      requirements:\n{lines}"
@@ -69,26 +68,26 @@ FAULTY = (
 )
 
 
-def findings(folder: Path, size: int) -> None:
+def write_findings(folder: Path, size: int) -> None:
     """Pools of one file with three findings each, `size` in all."""
-    each = [pool(n, *FAULTY) for n in range(max(1, size // 3))]
-    (folder / "pools.yaml").write_text("---\n".join([*each, CLASS]))
+    pools = [make_pool(n, *FAULTY) for n in range(max(1, size // 3))]
+    (folder / "pools.yaml").write_text("---\n".join([*pools, CLASS]))
 
 
-def tree(folder: Path, size: int) -> None:
+def write_fixable_tree(folder: Path, size: int) -> None:
     """A tree with a fix in every file."""
     (folder / "class.yaml").write_text(CLASS)
     for n in range(size):
-        (folder / f"pool{n}.yaml").write_text(pool(n, ARM % "x86_64"))
+        (folder / f"pool{n}.yaml").write_text(make_pool(n, ARM % "x86_64"))
 
 
-def not_in(folder: Path, size: int) -> None:
+def write_not_in(folder: Path, size: int) -> None:
     """Lines `NotIn` of one key."""
     lines = [f"{{key: node.kubernetes.io/instance-type, operator: NotIn, values: [m5.x{n}]}}" for n in range(size)]
-    (folder / "pool.yaml").write_text(pool("p", *lines) + "---\n" + CLASS)
+    (folder / "pool.yaml").write_text(make_pool("p", *lines) + "---\n" + CLASS)
 
 
-def old_version(folder: Path, size: int) -> None:
+def write_old_version(folder: Path, size: int) -> None:
     """A NodePool of v1beta1 with many labels."""
     labels = "".join(f"        team/k{n}: v\n" for n in range(size))
     (folder / "pool.yaml").write_text(
@@ -98,47 +97,47 @@ def old_version(folder: Path, size: int) -> None:
     )
 
 
-def types(folder: Path, size: int) -> None:
+def write_types(folder: Path, size: int) -> None:
     """Instance types that there are none of."""
     values = ", ".join(f"m5.{n}xlarg" for n in range(size))
     line = f"{{key: node.kubernetes.io/instance-type, operator: In, values: [{values}]}}"
-    (folder / "pool.yaml").write_text(pool("p", line) + "---\n" + CLASS)
+    (folder / "pool.yaml").write_text(make_pool("p", line) + "---\n" + CLASS)
 
 
-def comments(folder: Path, size: int) -> None:
+def write_comments(folder: Path, size: int) -> None:
     """Comments that silence a rule at the end of lines, all of them needless."""
     limits = "".join(f"    r{n}: 1 # nodelint: ignore[no-image]\n" for n in range(size))
-    (folder / "pool.yaml").write_text(pool("p", ARM % "amd64", more=f"  limits:\n{limits}") + "---\n" + CLASS)
+    (folder / "pool.yaml").write_text(make_pool("p", ARM % "amd64", more=f"  limits:\n{limits}") + "---\n" + CLASS)
 
 
-def comments_above(folder: Path, size: int) -> None:
+def write_comments_above(folder: Path, size: int) -> None:
     """The same on lines of their own."""
     limits = "".join(f"    # nodelint: ignore[no-image]\n    r{n}: 1\n" for n in range(size))
-    (folder / "pool.yaml").write_text(pool("p", ARM % "amd64", more=f"  limits:\n{limits}") + "---\n" + CLASS)
+    (folder / "pool.yaml").write_text(make_pool("p", ARM % "amd64", more=f"  limits:\n{limits}") + "---\n" + CLASS)
 
 
-def unknown_keys(folder: Path, size: int) -> None:
+def write_unknown_fields(folder: Path, size: int) -> None:
     """Fields that there are none of."""
     fields = "".join(f"  notAField{n}: 1\n" for n in range(size))
-    (folder / "pool.yaml").write_text(pool("p", ARM % "amd64", more=fields) + "---\n" + CLASS)
+    (folder / "pool.yaml").write_text(make_pool("p", ARM % "amd64", more=fields) + "---\n" + CLASS)
 
 
-def unknown_labels(folder: Path, size: int) -> None:
+def write_unknown_labels(folder: Path, size: int) -> None:
     """Requirements with keys of Karpenter's domain that there are none of."""
     lines = [f"{{key: karpenter.k8s.aws/instance-x{n}, operator: Exists}}" for n in range(size)]
-    (folder / "pool.yaml").write_text(pool("p", *lines) + "---\n" + CLASS)
+    (folder / "pool.yaml").write_text(make_pool("p", *lines) + "---\n" + CLASS)
 
 
-def excludes(folder: Path, size: int) -> None:
+def write_excludes(folder: Path, size: int) -> None:
     """Globs that exclude nothing, over fifty files."""
     globs = ", ".join(f'"generated/{n}/**"' for n in range(size))
     (folder / "nodelint.toml").write_text(f"exclude = [{globs}]\n")
     for n in range(50):
-        (folder / f"pool{n}.yaml").write_text(pool(n, ARM % "amd64"))
+        (folder / f"pool{n}.yaml").write_text(make_pool(n, ARM % "amd64"))
     (folder / "class.yaml").write_text(CLASS)
 
 
-def stream(folder: Path, size: int) -> None:
+def write_stream(folder: Path, size: int) -> None:
     """A stream of `size` MB with twenty of Karpenter's objects."""
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n" + "  key: some value or other\n" * 400
     count = size * 1_000_000 // (len(other) + 4)
@@ -146,129 +145,167 @@ def stream(folder: Path, size: int) -> None:
         for n in range(count):
             file.write("---\n" + other)
             if n % max(1, count // 20) == 0:
-                file.write("---\n" + pool(n, ARM % "amd64"))
+                file.write("---\n" + make_pool(n, ARM % "amd64"))
         file.write("---\n" + CLASS)
 
 
 CATEGORY = "{key: karpenter.k8s.aws/instance-category, operator: In, values: [%s]}"
 
 
-def pairs(folder: Path, size: int) -> None:
+def write_pairs(folder: Path, size: int) -> None:
     """Files with a pool and its class each."""
     for n in range(size):
-        text = pool(n, ARM % "amd64", CATEGORY % "cmrt"[n % 4]) + "---\n" + CLASS
+        text = make_pool(n, ARM % "amd64", CATEGORY % "cmrt"[n % 4]) + "---\n" + CLASS
         (folder / f"pool{n}.yaml").write_text(text.replace("name: default", f"name: class-{n}"))
 
 
 CASES = {
-    "findings": Case(4000, findings, seconds=2),
-    "findings --diff": Case(4000, findings, ("--diff", "--unsafe-fixes"), seconds=3),
-    "findings --fix": Case(4000, findings, ("--unsafe-fixes",)),
-    "findings json": Case(4000, findings, ("--format", "json")),
-    "tree --fix": Case(10_000, tree, ("--unsafe-fixes",)),
-    "NotIn": Case(4000, not_in),
-    "v1beta1": Case(8000, old_version),
-    "v1beta1 --diff": Case(8000, old_version, ("--diff", "--unsafe-fixes")),
-    "types": Case(200_000, types),
-    "comments": Case(100_000, comments),
-    "comments above": Case(100_000, comments_above),
-    "unknown fields": Case(100_000, unknown_keys),
-    "unknown labels": Case(20_000, unknown_labels),
-    "excludes": Case(50_000, excludes),
-    "stream": Case(200, stream, megabytes=64),
-    "explain json": Case(300, pairs, ("--format", "json"), megabytes=80, command="explain"),
+    "findings": Case(4000, write_findings, seconds=2),
+    "findings --diff": Case(4000, write_findings, ("--diff", "--unsafe-fixes"), seconds=3),
+    "findings --fix": Case(4000, write_findings, ("--unsafe-fixes",)),
+    "findings json": Case(4000, write_findings, ("--format", "json")),
+    "tree --fix": Case(10_000, write_fixable_tree, ("--unsafe-fixes",)),
+    "NotIn": Case(4000, write_not_in),
+    "v1beta1": Case(8000, write_old_version),
+    "v1beta1 --diff": Case(8000, write_old_version, ("--diff", "--unsafe-fixes")),
+    "types": Case(200_000, write_types),
+    "comments": Case(100_000, write_comments),
+    "comments above": Case(100_000, write_comments_above),
+    "unknown fields": Case(100_000, write_unknown_fields),
+    "unknown labels": Case(20_000, write_unknown_labels),
+    "excludes": Case(50_000, write_excludes),
+    "stream": Case(200, write_stream, megabytes=64),
+    "explain json": Case(300, write_pairs, ("--format", "json"), megabytes=80, command="explain"),
 }
 
 
 class Taken(NamedTuple):
-    """CPU seconds, peak memory in MB and exit code of a run; the code is -1 for one that took longer than allowed."""
+    """CPU seconds, peak memory in MB and exit code of a run."""
 
     seconds: float
     megabytes: int
     code: int
 
 
-def run(case: Case, size: int, limit: float) -> Taken:
-    """What a run over an input of some size takes; `limit` are seconds of a clock."""
-    folder = Path(tempfile.mkdtemp())
-    try:
-        case.make(folder, size)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [*NODELINT, case.command, ".", *case.arguments]
-        # Of its own parent, so that the peak of memory is its own.
-        measure = (
-            "import resource, subprocess, sys\n"
-            "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode\n"
-            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, code)"
-        )
+_MEASURE = """\
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss, done.returncode)
+sys.stderr.buffer.write(done.stderr)
+"""
+"""Runs a command as the one child of a small process, so that the peak of memory is the command's own."""
+
+
+def run_case(case: Case, size: int, limit: float, tree: Tree) -> Taken:
+    """What a run over an input of some size takes.
+
+    Raises Unable where it cannot do its work, TooSlow where it takes more than `limit` seconds of a clock.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        case.make(Path(folder), size)
+        command = tree.command(case.command, ".", *case.arguments)
         process = subprocess.Popen(
-            [sys.executable, "-c", measure, *command], cwd=folder, stdout=subprocess.PIPE, start_new_session=True
+            [sys.executable, "-c", _MEASURE, *command.words],
+            cwd=folder,
+            env=command.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
-        late = threading.Timer(limit, lambda: os.killpg(process.pid, 9))
+        late = threading.Timer(limit, os.killpg, (process.pid, signal.SIGKILL))
         late.start()
-        said = process.communicate()[0].split()
+        output, errors = process.communicate()
         late.cancel()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        if said:
-            hold_to_exit_code(int(said[1]), command)
-        elif process.returncode != -signal.SIGKILL:
-            raise SystemExit(f"{' '.join(command)} could not be started")
-        return Taken(seconds, int(said[0]) // 1024, int(said[1])) if said else Taken(limit, 0, -1)
-    finally:
-        shutil.rmtree(folder)
+    if process.returncode == -signal.SIGKILL:
+        raise TooSlow(f"> {limit:.0f} s")
+    if process.returncode:
+        raise Unable(f"could not be started: {errors.strip()}")
+    seconds, kilobytes, code = output.split()
+    hold_to_exit_code(int(code), errors)
+    return Taken(float(seconds), int(kilobytes) // 1024, int(code))
 
 
-def hold_to_exit_code(code: int, command: Sequence[str]) -> None:
-    """Raise SystemExit for a run that could not do its work: what it took says nothing."""
-    if code not in (0, 1):
-        raise SystemExit(f"{' '.join(command)} ended with {code}")
+def run_repeatedly(case: Case, size: int, limit: float, runs: int, tree: Tree) -> Taken | Unable:
+    """The least of some runs, or why there is none. Raises SystemExit for a tree of now that cannot do the work."""
+    try:
+        taken = [run_case(case, size, limit, tree) for _ in range(runs)]
+    except Unable as reason:
+        if tree.name == "now" and not isinstance(reason, TooSlow):
+            raise SystemExit(f"nodelint {case.command} {reason}") from None
+        return reason
+    return Taken(min(run.seconds for run in taken), min(run.megabytes for run in taken), taken[0].code)
 
 
-def row(name: str, sizes: tuple[int, int], least: tuple[Taken, Taken], start: float, limit: float) -> str:
-    """The row of a case, whose runs took `least` at two sizes; a run over nothing much takes `start`."""
-    case, (half, whole) = CASES[name], least
-    times = math.log2(sizes[1] / sizes[0])
-    grows = math.log2(max(whole.seconds - start, 0.01) / max(half.seconds - start, 0.01)) / times
-    # What is near to nothing has no growth to tell of.
-    known = half.code >= 0 and whole.code >= 0 and whole.seconds > 2 * start
-    seconds = [f"{each.seconds:.2f}" if each.code >= 0 else f"> {limit:.0f}" for each in least]
+def format_seconds(taken: Taken | Unable) -> str:
+    return str(taken).replace("|", "/") if isinstance(taken, Unable) else f"{taken.seconds:.2f}"
+
+
+def format_row(name: str, sizes: tuple[int, int], taken: Sequence[Taken | Unable], start: float) -> str:
+    """The row of a case: `taken` at half the size, at the full size, and by the other tree at the full size.
+
+    A run over nothing much takes `start` seconds.
+    """
+    case, (half, whole, *then) = CASES[name], taken
+    exponent, memory, quotient = "", ["", ""], ""
+    if isinstance(whole, Taken):
+        memory = [str(whole.megabytes), str(whole.code)]
+        # What is near to nothing has no growth to speak of.
+        if isinstance(half, Taken) and whole.seconds > 2 * start:
+            growth = math.log2(max(whole.seconds - start, 0.01) / max(half.seconds - start, 0.01))
+            exponent = f"{growth / math.log2(sizes[1] / sizes[0]):.2f}"
+        if then and isinstance(then[0], Taken):
+            quotient = f"{whole.seconds / then[0].seconds:.2f}"
+    others = [format_seconds(then[0]), quotient] if then else []
     aims = ["" if aim is None else f"{aim:g}" for aim in (case.seconds, case.megabytes)]
-    shown = [name, f"{sizes[1]:,}", *seconds, f"{grows:.2f}" if known else "", str(whole.megabytes), str(whole.code)]
-    return f"| {' | '.join([*shown, *aims])} |"
+    cells = [name, f"{sizes[1]:,}", format_seconds(half), format_seconds(whole), *others, exponent, *memory, *aims]
+    return f"| {' | '.join(cells)} |"
 
 
-def rows(names: Sequence[str], scale: float = 1.0, limit: float = 120.0, runs: int = 1) -> Iterator[str]:
-    """The table of some cases, line by line."""
-
-    def least(case: Case, size: int) -> Taken:
-        taken = [run(case, size, limit) for _ in range(runs)]
-        return Taken(min(each.seconds for each in taken), min(each.megabytes for each in taken), taken[0].code)
-
-    one = Case(1, not_in)
-    run(one, 1, limit)  # compiles the modules
-    start = least(one, 1).seconds
-    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    yield f"load {load}; a run over one pool takes {start:.2f} s of CPU\n"
-    yield "| input | size | CPU s, half | CPU s | exponent | MB | exit | s at most | MB at most |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for name in names:
+def print_table(
+    trees: Sequence[Tree], names: Sequence[str] = (), scale: float = 1.0, limit: float = LIMIT, runs: int = 1
+) -> None:
+    """Print the table of some cases, or of all."""
+    smallest = Case(1, write_not_in)
+    for tree in trees:
+        run_repeatedly(smallest, 1, limit, 1, tree)  # compiles the modules
+    start = run_repeatedly(smallest, 1, limit, runs, trees[0])
+    if isinstance(start, Unable):
+        raise SystemExit(f"nodelint over one pool {start}")
+    print(f"a run over one pool takes {start.seconds:.2f} s of CPU; load {describe_load()}\n")
+    columns = ["input", "size", "CPU s, half", "CPU s", *(["CPU s, then", "now / then"] if trees[1:] else [])]
+    columns += ["exponent", "MB", "exit", "s at most", "MB at most"]
+    print(f"| {' | '.join(columns)} |\n| --- |{' ---: |' * (len(columns) - 1)}", flush=True)
+    for name in names or CASES:
         case = CASES[name]
         size = max(2, int(case.size * scale))
         sizes = size // 2, size
-        yield row(name, sizes, (least(case, sizes[0]), least(case, sizes[1])), start, limit)
+        taken = [run_repeatedly(case, part, limit, runs, trees[0]) for part in sizes]
+        taken += [run_repeatedly(case, size, limit, runs, tree) for tree in trees[1:]]
+        print(format_row(name, sizes, taken, start.seconds), flush=True)
+
+
+def split_names(text: str) -> list[str]:
+    """The names of cases that an option asks for. Raises ArgumentTypeError for one that there is not."""
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in CASES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of: {', '.join(CASES)}")
+    return names
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time nodelint over large inputs.")
-    parser.add_argument("--only", help="names of cases, parted by commas")
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds of a run")
-    parser.add_argument("--runs", type=int, default=1, help="the least of so many is shown")
-    asked = parser.parse_args()
-    names = [name.strip() for name in asked.only.split(",")] if asked.only else list(CASES)
-    for line in rows(names, asked.scale, asked.limit, asked.runs):
-        print(line, flush=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_against(parser)
+    parser.add_argument("--only", type=split_names, default=(), metavar="NAME,...", help="Cases, parted by commas.")
+    parser.add_argument("--scale", type=float, default=1.0, help="Size of the inputs: 0.1 for a tenth of each.")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="Seconds after which a run is given up.")
+    parser.add_argument("--runs", type=int, default=1, help="Runs of each, of which the least is shown.")
+    options = parser.parse_args()
+    with lay_out_trees(options.against) as trees:
+        print(f"{describe_run(trees)}\n", flush=True)
+        print_table(trees, options.only, options.scale, options.limit, options.runs)
 
 
 if __name__ == "__main__":

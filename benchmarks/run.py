@@ -1,14 +1,20 @@
-"""Time nodelint beside tools that everybody has, and print a table of CPU time and ratios.
+"""Time nodelint beside tools that everybody has, and beside itself as it was at a revision.
 
-    python benchmarks/run.py [--runs 7] [--files 10000] [--only WORD] [--large]
+    python benchmarks/run.py                                what it takes, and the ratio to other tools
+    python benchmarks/run.py --against origin/main          what a change costs: now, then, and now / then
+    python benchmarks/run.py --against v0.1.0 --instructions --large      all that is measured: an hour
+    python benchmarks/run.py --only plan --runs 3           one row, quickly
+    python benchmarks/run.py --profile --against HEAD~5     which folders of the code the time goes to
 
-Each command is a whole process, run in turn with those that it is compared with. A row shows the least CPU time of
-each (user and system, with its children), and the ratio of these: other work on the machine adds to a time, and takes
-nothing away. kubeconform and yamllint are compared with where they are installed.
+A row is a piece of work. Its commands (nodelint now, nodelint then, the other tool) are whole processes, run in
+turn. It shows the least CPU time of each (user and system, with its children), or of a clock where it says so. CPU
+is that of one process (NODELINT_JOBS=1) but where it says two. `ratio` is nodelint / the other tool, `now / then`
+that of both trees, `at most` the ratio to stay below. Trust a ratio where the load was below 0.5 before and about 1
+after, and instructions anywhere. Where a revision does not know a command, its cell says so.
 
-With `--large` two more tables follow: how time and memory grow with inputs of thousands of findings, values, labels,
-comments and globs (`large_inputs.py`), and the language server from a key to the diagnostics (`language_server.py`).
-That takes about a quarter of an hour.
+kubeconform and yamllint are compared with where they are installed. With `--large` two more tables follow: how time
+and memory grow with inputs of thousands of findings, values, labels, comments and globs (`large_inputs.py`), and the
+language server from a key to the diagnostics (`language_server.py`). That takes a quarter of an hour for each tree.
 """
 
 from __future__ import annotations
@@ -18,266 +24,262 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+import inputs
 import language_server
 import large_inputs
+import rooms
+from measures import (
+    Command,
+    TooSlow,
+    Unable,
+    Usage,
+    count_instructions,
+    format_count,
+    measure_in_turn,
+    require_valgrind,
+)
+from trees import Tree, add_against, describe_load, describe_run, lay_out_trees, make_environment
 
-from nodelint.data import DATA
-from nodelint.ec2.fake_account import FakeAccount
-from nodelint.ec2.snapshot import parse_snapshot, snapshot_text
-from nodelint.model.documents import objects
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.releases import NEWEST
-from nodelint.source import Source
+COUNTED = 10_000
+"""Milliseconds of CPU up to which instructions are counted: to count them takes fifty times as long."""
 
-# As for an installed tool, modules are compiled once: the warm-up run writes what later runs load.
-ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: ["amd64"]
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: ["spot", "on-demand"]
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: ["c", "m", "r"]
-        - key: karpenter.k8s.aws/instance-generation
-          operator: Gt
-          values: ["4"]
-      expireAfter: 720h
-  limits:
-    cpu: 1000
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 1m
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms:
-    - alias: al2023@v20250403
-  subnetSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-  securityGroupSelectorTerms:
-    - tags:
-        karpenter.sh/discovery: main
-"""
+class Tool(NamedTuple):
+    """What a row compares with: another program, or with `is_nodelint` other arguments of nodelint."""
 
-ACCOUNT = """\
-subnets:
-  - {id: subnet-1, zone: us-east-1a, zoneId: use1-az1, tags: {karpenter.sh/discovery: main}}
-  - {id: subnet-2, zone: us-east-1b, zoneId: use1-az2, tags: {karpenter.sh/discovery: main}}
-securityGroups: [{id: sg-1, name: nodes, tags: {karpenter.sh/discovery: main}}]
-zones: {us-east-1a: use1-az1, us-east-1b: use1-az2, us-east-1c: use1-az4, us-east-1d: use1-az6}
-absent: {us-east-1c: ["p*", "g*"], us-east-1d: ["*.metal"]}
-roles: [KarpenterNodeRole-main]
-"""
-
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: app-{n}
-  labels: {{app: app-{n}}}
-spec:
-  replicas: 2
-  selector:
-    matchLabels: {{app: app-{n}}}
-  template:
-    metadata:
-      labels: {{app: app-{n}}}
-    spec:
-      containers:
-        - name: app
-          image: registry.example/app:{n}
-          resources:
-            requests: {{cpu: 100m, memory: 128Mi}}
-"""
+    name: str
+    words: tuple[str, ...]
+    is_nodelint: bool = False
 
 
 class Row(NamedTuple):
-    """A piece of work, the command of ours, the one that it is compared with, and the ratio to stay below."""
+    """A piece of work: nodelint's arguments, the tool beside it, and the ratio to stay below."""
 
     work: str
-    ours: list[str]
-    beside: str
-    theirs: list[str]
-    aim: float | None = None
+    arguments: tuple[str, ...]
+    tool: Tool | None = None
+    at_most: float | None = None
+    processes: int = 1
+    by_clock: bool = False
 
 
-def cpu(command: list[str]) -> float:
-    """Milliseconds of CPU of one run; raises when the command cannot do its work."""
-    program = shutil.which(command[0]) or command[0]
-    nowhere = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)]
-    child = os.posix_spawn(program, command, ENVIRONMENT, file_actions=nowhere)
-    _, status, used = os.wait4(child, 0)
-    if os.waitstatus_to_exitcode(status) not in (0, 1):
-        raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return (used.ru_utime + used.ru_stime) * 1000
+class Measured(NamedTuple):
+    """nodelint's command of each tree with what it takes, and what the other commands take."""
+
+    commands: list[Command]
+    ours: list[Usage | Unable]
+    theirs: list[Usage | Unable]
 
 
-def told(row: Row, runs: int) -> str:
-    """The row of the table, after `runs` runs of both commands in turn."""
-    cpu(row.ours), cpu(row.theirs)
-    pairs = [(cpu(row.ours), cpu(row.theirs)) for _ in range(runs)]
-    ours, theirs = (min(times) for times in zip(*pairs, strict=True))
-    aim = "" if row.aim is None else f"{row.aim:.1f}"
-    return f"| {row.work} | {ours:,.0f} ms | {row.beside}: {theirs:,.0f} ms | {ours / theirs:.2f} | {aim} |"
+def scale_size(size: int, scale: float) -> int:
+    """A size of an input, made smaller or larger."""
+    return max(1, round(size * scale))
 
 
-def snapshot(regions: int = 1) -> str:
-    """What `refresh` writes for POOL: every instance type, where each is offered, and what the class finds.
-
-    Of several regions, each is a copy of the first under another name.
-    """
-    classes = [each for each in objects(Source.from_text("pool.yaml", POOL)) if isinstance(each, EC2NodeClass)]
-    region = FakeAccount(ACCOUNT).facts(classes, NEWEST).region
-    assert region is not None
-    more = [region._replace(name=f"eu-north-{n}") for n in range(1, regions)]
-    return snapshot_text(parse_snapshot(Path(DATA, "catalog.json").read_bytes())._replace(regions=(region, *more)))
-
-
-def pair(n: int) -> str:
-    """A pool and its class unlike their neighbours: an answer that is kept serves some of the others, not all."""
-    text = POOL.replace("name: default", f"name: pool-{n}").replace("cpu: 1000", f"cpu: {500 + n}")
-    text = text.replace('["c", "m", "r"]', ('["c", "m", "r"]', '["m"]', '["r", "x"]', '["t", "m"]')[n % 4])
-    text = text.replace('["4"]', f'["{2 + n % 5}"]').replace("Role-main", f"Role-{n % 7}")
-    return text.replace("discovery: main", f"discovery: cluster-{n % 11}")
-
-
-def pools(folder: Path, count: int, changed: int = 0) -> None:
-    """`count` files with a pool and its class each; `changed` of them expire their nodes earlier."""
-    folder.mkdir()
-    for n in range(count):
-        text = pair(n).replace("720h", "700h") if n < changed else pair(n)
-        (folder / f"pool-{n}.yaml").write_text(text, encoding="utf-8")
-
-
-def tree(folder: Path, files: int) -> None:
-    """`files` manifests in folders of 100; one in 33 is a NodePool with its class."""
-    for n in range(files):
-        place = folder / f"team-{n // 100:03d}"
-        place.mkdir(parents=True, exist_ok=True)
-        text = pair(n) if n % 33 == 0 else DEPLOYMENT.format(n=n)
-        (place / f"app-{n}.yaml").write_text(text, encoding="utf-8")
-
-
-def cold(folder: Path, nodelint: list[str], python: str) -> Iterator[Row]:
+def list_short_runs(folder: Path) -> Iterator[Row]:
     """Runs over one pair, and over files that hold none."""
-    one, facts, many = folder / "pool.yaml", folder / "one.json", folder / "regions.json"
-    one.write_text(POOL, encoding="utf-8")
-    facts.write_text(snapshot(), encoding="utf-8")
-    many.write_text(snapshot(96), encoding="utf-8")
-    others = [folder / f"app-{n}.yaml" for n in range(10)]
-    for n, other in enumerate(others):
-        other.write_text(DEPLOYMENT.format(n=n), encoding="utf-8")
-    check, known = [*nodelint, "check", str(one)], [*nodelint, "check", "--snapshot"]
-    hook = [*nodelint, "check", "--", *map(str, others)]
-    yield Row("ten files that hold nothing, as a hook", hook, "python -c pass", [python, "-c", "pass"], 1.8)
-    if find_spec("yamllint") is not None:
-        relaxed = [python, "-m", "yamllint", "-d", "relaxed", str(one)]
-        yield Row("one pair, cold", check, "yamllint -d relaxed", relaxed, 1.0)
-        yield Row("the same with a snapshot", [*known, str(facts), str(one)], "yamllint -d relaxed", relaxed)
-    east = [*known, str(many), "--region", "us-east-1", str(one)]
-    yield Row("the same with 96 regions", east, "with one", [*known, str(facts), str(one)], 1.2)
+    pool, facts, regions = folder / "pool.yaml", folder / "one.json", folder / "regions.json"
+    inputs.write_text(pool, inputs.POOL)
+    inputs.write_text(facts, inputs.make_snapshot())
+    inputs.write_text(regions, inputs.make_snapshot(96))
+    empty = inputs.write_deployments(folder / "empty", 10)
+    nothing = Tool("python -c pass", (sys.executable, "-c", "pass"))
+    yield Row("ten files that hold nothing, as a hook", ("check", "--", *empty), nothing, 1.4)
+    yamllint = find_yamllint(pool)
+    with_facts = ("check", "--snapshot", str(facts), str(pool))
+    yield Row("one pair, cold", ("check", str(pool)), yamllint, 0.85)
+    yield Row("the same with a snapshot", with_facts, yamllint)
+    east = ("check", "--snapshot", str(regions), "--region", "us-east-1", str(pool))
+    yield Row("the same with 96 regions", east, Tool("with one", with_facts, is_nodelint=True), 1.2)
 
 
-def warm(folder: Path, nodelint: list[str], files: int) -> Iterator[Row]:
-    """Runs over many files, and over many pairs."""
-    many, old, new = folder / "tree", folder / "old", folder / "new"
-    tree(many, files)
-    pools(old, 300)
-    pools(new, 300, changed=30)
-    check, found = [*nodelint, "check"], len(range(0, files, 33))
-    work = f"{files:,} files, of which {found} hold a pair"
-    grep = ["grep", "-rlE", r"karpenter\.(sh|k8s\.aws)", str(many)]
-    yield Row(work, [*check, "--jobs", "1", str(many)], "grep -rlE", grep, 14.0)
+def find_yamllint(place: Path) -> Tool | None:
+    """yamllint over some files, where it is installed."""
+    if find_spec("yamllint") is None:
+        return None
+    return Tool("yamllint -d relaxed", (sys.executable, "-m", "yamllint", "-d", "relaxed", str(place)))
+
+
+def list_runs_over_pairs(folder: Path, scale: float) -> Iterator[Row]:
+    """Runs over many pairs, and the commands that do more with them than `check`."""
+    count, workloads, fleet = scale_size(300, scale), scale_size(200, scale), scale_size(20, scale)
+    of_tree, objects = inputs.count_pairs(scale_size(10_000, scale)), 2 * scale_size(4000, scale)
+    inputs.write_pairs(folder / "pairs", of_tree)
+    inputs.write_pairs(folder / "old", count)
+    inputs.write_pairs(folder / "new", count, changed=count // 10)
+    inputs.write_pairs(folder / "fleet", fleet)
+    inputs.write_workloads(folder / "apps", workloads)
+    many, few = folder / "objects.yaml", folder / "fewer.yaml"
+    inputs.write_stream_of_pairs(many, objects // 2)
+    inputs.write_stream_of_pairs(few, max(1, objects // 20))
+    pairs, new = str(folder / "pairs"), str(folder / "new")
+    both = (str(folder / "fleet"), str(folder / "apps"))
+    check = Tool("its check", ("check", new), is_nodelint=True)
+    yield Row(f"{of_tree} pairs", ("check", pairs), find_yamllint(folder / "pairs"), 0.3)
+    yield Row(f"{count} pairs, strict", ("check", "--profile", "strict", new), check._replace(name="default"), 1.3)
+    changed = f"plan of {count} pairs, {count // 10} changed"
+    yield Row(changed, ("plan", "--old", str(folder / "old"), new), check, 1.4)
+    yield Row(f"explain of {count} pairs, as JSON", ("explain", "--format", "json", new), check, 1.0)
+    fit = f"fit of {workloads} workloads and {fleet} pairs"
+    yield Row(fit, ("fit", *both), Tool("its check", ("check", *both), is_nodelint=True), 2.0)
+    tenth = Tool(f"{max(1, objects // 20) * 2:,}", ("check", str(few)), is_nodelint=True)
+    yield Row(f"{objects:,} objects in one file", ("check", str(many)), tenth, 10.0)
+
+
+def list_runs_over_a_tree(folder: Path, scale: float) -> Iterator[Row]:
+    """Runs over many files of which few hold a pair."""
+    files, tree = scale_size(10_000, scale), folder / "tree"
+    inputs.write_tree(tree, files)
+    grep = Tool("grep -rlE", ("grep", "-rlE", r"karpenter\.(sh|k8s\.aws)", str(tree)))
+    work, check = f"{files:,} files, of which {inputs.count_pairs(files)} hold a pair", ("check", str(tree))
+    yield Row(work, check, grep, 9.0)
+    yield Row(f"{work}, two processes, by the clock", check, grep, 6.0, processes=2, by_clock=True)
     if shutil.which("kubeconform"):
-        yield Row(
-            work, [*check, str(many)], "kubeconform", ["kubeconform", "-ignore-missing-schemas", str(many)], 1.0
-        )
-    planned = [*nodelint, "plan", "--old", str(old), str(new)]
-    yield Row("plan of 300 pairs, 30 changed", planned, "its check", [*check, str(new)], 1.6)
-    explained = [*nodelint, "explain", "--format", "json", str(new)]
-    fleet, apps = folder / "fleet", folder / "apps"
-    pools(fleet, 20)
-    apps.mkdir()
-    for n in range(200):
-        text = DEPLOYMENT.format(n=n).replace("100m", f"{100 + n * 25}m").replace("128Mi", f"{128 + n * 16}Mi")
-        (apps / f"app-{n}.yaml").write_text(text, encoding="utf-8")
-    both = [str(fleet), str(apps)]
-    yield Row("fit of 200 workloads and 20 pairs", [*nodelint, "fit", *both], "its check", [*check, *both], 3.0)
-    yield Row("explain of 300 pairs, as JSON", explained, "its check", [*check, str(new)], 1.1)
+        kubeconform = Tool("kubeconform", ("kubeconform", "-ignore-missing-schemas", str(tree)))
+        yield Row(work, check, kubeconform, 1.0)
 
 
-def long(folder: Path, nodelint: list[str]) -> Iterator[Row]:
+def list_runs_over_a_stream(folder: Path, scale: float) -> Iterator[Row]:
     """Runs over one large file."""
-    place = folder / "stream"
+    megabytes, place = scale_size(200, scale), folder / "stream"
     place.mkdir()
-    large_inputs.stream(place, 200)
+    large_inputs.write_stream(place, megabytes)
     path = str(place / "stream.yaml")
     # Where nobody takes the number, grep stops at the first line.
-    beside = ["sh", "-c", 'grep -c karpenter "$0" | cat', path]
-    yield Row("a stream of 200 MB with 20 pools", [*nodelint, "check", path], "grep -c", beside, 6.0)
+    grep = Tool("grep -c", ("sh", "-c", 'grep -c karpenter "$0" | cat', path))
+    yield Row(f"a stream of {megabytes} MB with 20 pools", ("check", path), grep, 6.0)
+
+
+def list_rows(folder: Path, scale: float) -> Iterator[Row]:
+    """All rows of the table; the files of a row are written before it comes."""
+    return chain(
+        list_short_runs(folder),
+        list_runs_over_pairs(folder, scale),
+        list_runs_over_a_tree(folder, scale),
+        list_runs_over_a_stream(folder, scale),
+    )
+
+
+def format_head(trees: Sequence[Tree], with_instructions: bool) -> str:
+    """The names of the table's columns."""
+    if len(trees) == 1:
+        columns = ["work", "nodelint", "beside", "ratio", "at most"]
+        counts = ["instructions"]
+    else:
+        columns = ["work", "now", "then", "now / then", "beside", "ratio now", "ratio then", "at most"]
+        counts = ["instructions now", "instructions then", "now / then"]
+    columns += counts if with_instructions else []
+    return f"| {' | '.join(columns)} |\n| --- |{' ---: |' * (len(columns) - 1)}"
+
+
+def measure_row(row: Row, trees: Sequence[Tree], runs: int, environment: dict[str, str]) -> Measured:
+    """What the commands of a row take.
+
+    Raises SystemExit where nodelint as it is now, or the other tool, cannot do the work: that row says nothing.
+    """
+    ours = [tree.command(*row.arguments, processes=row.processes) for tree in trees]
+    theirs: list[Command] = []
+    if row.tool is not None and row.tool.is_nodelint:  # each tree is compared with itself
+        theirs = [tree.command(*row.tool.words, processes=row.processes) for tree in trees]
+    elif row.tool is not None:
+        theirs = [Command(row.tool.words, environment)]
+    taken = measure_in_turn([*ours, *theirs], runs)
+    for command, usage in ((ours[0], taken[0]), *zip(theirs[:1], taken[len(ours) :], strict=False)):
+        if isinstance(usage, Unable) and not isinstance(usage, TooSlow):
+            raise SystemExit(f"{' '.join(command.words)} {usage}")
+    return Measured(ours, taken[: len(ours)], taken[len(ours) :])
+
+
+def format_row(row: Row, measured: Measured, with_instructions: bool) -> str:
+    """The line of the table."""
+    ours, theirs = ([read_time(row, usage) for usage in taken] for taken in measured[1:])
+    cells = [row.work, *map(format_time, ours)]
+    if len(ours) > 1:
+        cells.append(format_ratio(*ours))
+    cells.append(f"{row.tool.name}: {format_time(theirs[0])}" if row.tool is not None else "")
+    cells += [format_ratio(time, theirs[min(n, len(theirs) - 1)]) if theirs else "" for n, time in enumerate(ours)]
+    cells.append(f"{row.at_most:g}" if row.at_most is not None and theirs else "")
+    if with_instructions:
+        counts = [count_affordable(*run) for run in zip(measured.commands, measured.ours, strict=True)]
+        cells += [format_count(count) if isinstance(count, int) else count for count in counts]
+        if len(counts) > 1:
+            cells.append(format_ratio(*counts))
+    return f"| {' | '.join(cells)} |"
+
+
+def read_time(row: Row, usage: Usage | Unable) -> float | str:
+    """The milliseconds that count for a row, or why there are none."""
+    if isinstance(usage, Unable):
+        return str(usage).replace("|", "/")
+    return usage.clock if row.by_clock else usage.cpu
+
+
+def format_time(time: float | str) -> str:
+    return time if isinstance(time, str) else f"{time:,.0f} ms"
+
+
+def format_ratio(measure: float | str, other: float | str) -> str:
+    """The ratio of two measures; nothing where there is only one."""
+    return "" if isinstance(measure, str) or isinstance(other, str) else f"{measure / other:.2f}"
+
+
+def count_affordable(command: Command, usage: Usage | Unable) -> int | str:
+    """The instructions of a command that can do its work and does not take long; else why they are not counted."""
+    if isinstance(usage, Unable) or usage.cpu > COUNTED:
+        return "not counted"
+    try:
+        return count_instructions(command)
+    except Unable as reason:
+        return str(reason).replace("|", "/")
+
+
+def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_against(parser)
+    parser.add_argument("--instructions", action="store_true", help="Count instructions, too; needs valgrind.")
+    parser.add_argument(
+        "--profile", action="store_true", help="Print where the time of the pairs goes, and no table."
+    )
+    parser.add_argument(
+        "--large", action="store_true", help="Print the tables of large inputs and of the editor, too."
+    )
+    parser.add_argument("--only", default="", metavar="WORD", help="Rows whose work holds this word.")
+    parser.add_argument("--runs", type=int, default=7, help="Runs of each command, but for what takes minutes.")
+    parser.add_argument("--scale", type=float, default=1.0, help="Size of the inputs: 0.1 for a tenth of each.")
+    return parser.parse_args(arguments)
 
 
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--only", default="", help="Rows whose work holds this word.")
-    parser.add_argument("--large", action="store_true", help="Print the tables of large inputs, too.")
-    options = parser.parse_args()
-    nodelint = [sys.executable, "-c", "from nodelint.__main__ import main; main()"]
-    with tempfile.TemporaryDirectory() as name:
-        os.chdir(name)
-        print("| work | nodelint | beside | ratio | at most |\n| --- | --- | --- | --- | --- |", flush=True)
-        folder = Path(name)
-        rows = (
-            cold(folder, nodelint, sys.executable),
-            warm(folder, nodelint, options.files),
-            long(folder, nodelint),
-        )
-        for row in chain.from_iterable(rows):
-            if options.only in row.work:
-                print(told(row, options.runs), flush=True)
-    if options.large:
-        print_large()
-
-
-def print_large() -> None:
-    """Print the table of large inputs, and that of the language server."""
-    print()
-    for line in large_inputs.rows(list(large_inputs.CASES)):
-        print(line, flush=True)
-    print(f"\n{language_server.HEAD}", flush=True)
-    for findings in (0, 3):
-        for pairs in (1, 100, 500, 4000):
-            print(language_server.measure(pairs, findings, edits=5, limit=120), flush=True)
+    """Print what was asked for."""
+    options = parse_options()
+    if options.instructions:
+        require_valgrind()
+    with lay_out_trees(options.against) as trees, tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        os.chdir(folder)
+        print(f"{describe_run(trees)}\n", flush=True)
+        if options.profile:
+            inputs.write_pairs(folder / "pairs", inputs.count_pairs(scale_size(10_000, options.scale)))
+            rooms.print_profile(trees, ("check", str(folder / "pairs")))
+        else:
+            print(format_head(trees, options.instructions), flush=True)
+            environment = make_environment(folder)
+            for row in list_rows(folder, options.scale):
+                if options.only in row.work:
+                    measured = measure_row(row, trees, options.runs, environment)
+                    print(format_row(row, measured, options.instructions), flush=True)
+        if options.large:
+            print()
+            large_inputs.print_table(trees, scale=options.scale)
+            language_server.print_tables(trees)
+        print(f"\nload {describe_load()} after")
+        os.chdir("/")
 
 
 if __name__ == "__main__":

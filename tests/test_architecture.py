@@ -273,7 +273,10 @@ asked kept held made meant named shown given seen found had has have written whe
 that this these those there here how why when
 """
 
-WRITTEN = [*MODULES, *(file for folder in ("tools", "rules", "tests") for file in (ROOT / folder).rglob("*.py"))]
+WRITTEN = [
+    *MODULES,
+    *(file for folder in ("tools", "rules", "tests", "benchmarks") for file in (ROOT / folder).rglob("*.py")),
+]
 
 
 def vague_names() -> set[str]:
