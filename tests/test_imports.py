@@ -307,8 +307,12 @@ def outcome_of(read: Callable[[str | bytes], object], text: str | bytes) -> str:
         "[" * 20,
     ],
 )
-def test_json_is_read_as_the_package_reads_it(text: str | bytes) -> None:
-    assert outcome_of(read_json, text) == outcome_of(json.loads, text)
+def test_json_is_read_as_the_package_reads_it(text: str | bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = outcome_of(json.loads, text)
+    assert outcome_of(read_json, text) == expected
+    for name in [name for name in sys.modules if name.partition(".")[0] == "json"]:
+        monkeypatch.delitem(sys.modules, name)  # as in a run that has not loaded the package yet
+    assert outcome_of(read_json, text) == expected
 
 
 def test_kinds_of_facts_are_the_same_for_a_type_checker_and_at_run_time() -> None:

@@ -44,8 +44,8 @@ def read_json(data: str | bytes) -> Any:
         value, end = make_scanner(how)(text, 0)
         if not text[end:].strip(" \t\n\r"):
             return value
-    except (ImportError, StopIteration, ValueError):
-        pass  # another interpreter, or a text that json has more to say of
+    except (ImportError, StopIteration, ValueError, SystemError):
+        pass  # another interpreter, or a text that json has more to say of; without json, its parser has no error for it
     import json
 
     return json.loads(data)
