@@ -299,3 +299,38 @@ def test_an_overlay_beside_a_kustomization_that_changes_nothing_is_built(tmp_pat
     write(tmp_path, {"clusters/prod/infra.yaml": plain, "infra/pool.yaml": pool})
     write(tmp_path, {"infra/kustomization.yaml": patch})
     assert ("invalid-field", "infra/kustomization.yaml", 5) in findings(nodelint), findings(nodelint)
+
+
+def test_objects_beside_those_that_name_karpenter_are_read(tmp_path: Path, nodelint: Run) -> None:
+    """A file of several objects, of which one alone has the word in it."""
+    files = repository("m55", "spot")
+    release = "apiVersion: v1\nkind: Namespace\nmetadata: {name: karpenter}\n"
+    text = "---\n".join([files.pop("clusters/prod/infra.yaml"), release, files.pop("clusters/prod/settings.yaml")])
+    write(tmp_path, files | {"clusters/prod/all.yaml": text})
+    line = text.splitlines().index("  family: m55") + 1
+    assert findings(nodelint) == [("unknown-value", "clusters/prod/all.yaml", line)]
+
+
+@pytest.mark.parametrize("value", ["${families}", '"${families}"'])
+def test_a_variable_may_be_a_list(tmp_path: Path, nodelint: Run, value: str) -> None:
+    """Kustomize prints a text without its quotes: what Flux then fills in is read as YAML."""
+    files = repository() | {"infra/karpenter/pool.yaml": POOL.replace('["${family}"]', value)}
+    files["clusters/prod/settings.yaml"] = SETTINGS.replace("family: FAMILY", """families: '["m5", "m55"]'""")
+    write(tmp_path, files | {"infra/karpenter/kustomization.yaml": OVERLAY})
+    assert [rule for rule, _, _ in findings(nodelint)] == ["unknown-value"]
+
+
+def test_variables_that_make_no_yaml_are_named(tmp_path: Path, nodelint: Run) -> None:
+    files = repository() | {"infra/karpenter/pool.yaml": POOL.replace('["${family}"]', "${family}")}
+    files["clusters/prod/settings.yaml"] = SETTINGS.replace("family: FAMILY", """family: '["m5"'""")
+    write(tmp_path, files)
+    result = nodelint("check")
+    assert "clusters/prod/infra.yaml:8: the overlay infra is not built: what its variables make" in result.stdout
+    assert "All good" not in result.stdout
+
+
+def test_a_patch_that_is_not_built_is_named(tmp_path: Path, nodelint: Run) -> None:
+    files = repository()
+    files["clusters/prod/infra.yaml"] += "  components: ['https://example.com/part']\n"
+    write(tmp_path, files)
+    assert "`https://example.com/part`" in nodelint("check").stdout

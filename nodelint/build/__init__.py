@@ -113,11 +113,13 @@ def build(
     if any(_FLUX in source.text for source in files):
         from nodelint.build.flux_kustomizations import build_flux
 
-        built = build_flux(files, built)
+        built, more = build_flux(files, built)
+        unbuilt += more
     if kustomizations and any(_ARGO in source.text for source in files):
         from nodelint.build.argo_kustomizations import build_argo
 
-        built = build_argo(files, built)
+        built, more = build_argo(files, built)
+        unbuilt += more
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts
         from nodelint.build.filled_terraform import filled_by_terraform

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.chart_values import ARGO, list_sources
+from nodelint.build.kustomize import UnbuiltOverlay
 from nodelint.build.kustomize.applied_folder import AppliedFolder, argo_fields
 from nodelint.build.kustomize.files import Files
 from nodelint.build.overlays import build_applied, put_in_place
@@ -16,28 +17,34 @@ from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import is_inside, repository
 
 
-def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> list[Built]:
-    """What is built, with what Applications make of it in the place of the overlays that they change."""
+def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
+    """What is built, with what Applications make of overlays in the place of these; and what cannot be built."""
     at_hand = {os.path.abspath(source.path): source for source in sources}
-    return put_in_place(built, list(_apply_sources(sources, Files(at_hand))))
+    made = list(_apply_sources(sources, Files(at_hand)))
+    unbuilt = [result for result in made if isinstance(result, UnbuiltOverlay)]
+    return put_in_place(built, [result for result in made if isinstance(result, Built)]), unbuilt
 
 
-def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built]:
+def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | UnbuiltOverlay]:
     for source in sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
             continue
         home = repository(os.path.dirname(os.path.abspath(source.path)))
         for root in nodes_of(source) if home is not None else ():
             for number, part in enumerate(list_sources(root)):
-                result = _apply(root, part, str(home), files)
-                if result is not None:
+                result = _apply(root, part, str(home), files, sources)
+                if isinstance(result, UnbuiltOverlay):
+                    yield result
+                elif result is not None:
                     name = root.find("metadata", "name")
                     own = f"{os.path.abspath(source.path)}:{name.value if name is not None else ''}:{number}"
                     yield result._replace(cluster=own, label=source.path)
 
 
-def _apply(root: Node, part: Node, home: str, files: Files) -> Built | None:
-    """What an Application makes of the folder of a source; None where it changes nothing, or is not built."""
+def _apply(
+    root: Node, part: Node, home: str, files: Files, sources: Sequence[Source]
+) -> Built | UnbuiltOverlay | None:
+    """What an Application makes of the folder of a source; None where it changes nothing."""
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
         return None
@@ -45,4 +52,4 @@ def _apply(root: Node, part: Node, home: str, files: Files) -> Built | None:
     if not is_inside(folder, home) or not any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
         return None
     fields = argo_fields(kustomize)
-    return build_applied(AppliedFolder(files, root, folder, fields)) if fields.fields else None
+    return build_applied(AppliedFolder(files, root, folder, fields), sources) if fields.fields else None

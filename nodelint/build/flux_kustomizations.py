@@ -9,7 +9,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.build.built import Built, LedEdits
+from nodelint.build.built import Built, LedEdits, Unbuilt
+from nodelint.build.kustomize import UnbuiltOverlay
 from nodelint.build.kustomize.applied_folder import AppliedFolder, changes_objects, flux_fields
 from nodelint.build.kustomize.files import Files
 from nodelint.build.map_edits import change_value, find_changes
@@ -33,7 +34,8 @@ _POST_BUILD = "postBuild"
 _KIND = re.compile(r"(?m)^kind:[ \t]*[\"']?Kustomization\b")
 _OFF = f"{FLUX}/substitute: disabled"
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)(?:(:?[-=])([^{}\n]*))?\}")
-_NO_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|~|[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)?")
+_NUMBER = r"[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?"
+_NO_TEXT = re.compile(rf"(?i:true|false|yes|no|on|off|null|~|{_NUMBER}|[\[{{].*)?")
 """What YAML reads without quotes as something else than text: kustomize prints a variable without its quotes."""
 _LARGEST = 4 << 20
 _MOST_LEVELS = 8
@@ -67,9 +69,9 @@ class FluxKustomization(NamedTuple):
 
 
 def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: set[str]) -> list[Source]:
-    """The files with Kustomizations of Flux, and with the ConfigMaps whose variables these fill in.
+    """The files with Kustomizations of Flux and Applications, and with the ConfigMaps whose variables are filled in.
 
-    `paths` may hold such Kustomizations, `seen` are all files that were asked for.
+    `paths` may hold such objects, `seen` are all files that were asked for.
     """
     have = {os.path.abspath(source.path) for source in sources}
     found = [source for path in paths if os.path.abspath(path) not in have and (source := read(path)) is not None]
@@ -87,34 +89,50 @@ def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: s
     return found
 
 
-def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> list[Built]:
+def build_flux(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
     """What is built, with what Kustomizations of Flux make of it in the place of the overlays that they apply.
 
-    That is where they fill in a variable, or patch objects.
+    That is where they fill in a variable, or patch objects. The rest are those of which nothing can be built.
     """
-    return put_in_place(built, list(_apply_kustomizations(sources, built)))
+    unbuilt: list[UnbuiltOverlay] = []
+    return put_in_place(built, list(_apply_kustomizations(sources, built, unbuilt))), unbuilt
 
 
-def _apply_kustomizations(sources: Sequence[Source], overlays: Sequence[Built]) -> Iterator[Built]:
+def _apply_kustomizations(
+    sources: Sequence[Source], overlays: Sequence[Built], unbuilt: list[UnbuiltOverlay]
+) -> Iterator[Built]:
     uses: Uses = {}
     for kustomization in _find_kustomizations(sources):
         targets = list(_list_targets(kustomization, sources, overlays))
         patched = _build_patched(kustomization, sources) if changes_objects(kustomization.node) else None
+        if isinstance(patched, UnbuiltOverlay):
+            unbuilt.append(patched)
+            patched = None
         if patched is not None:
             targets = [(patched.source, patched)]
         made = [(overlay, _fill(kustomization, source, uses)) for source, overlay in targets]
+        unbuilt += [_describe_unfilled(kustomization) for _, back in made if back is None]
         if any(back.values_filled for _, back in made if back is not None):
             yield from (_make_built(kustomization, back, overlay) for overlay, back in made if back is not None)
         elif patched is not None:
             yield patched
 
 
-def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | None:
-    """What a Kustomization makes of its folder with patches and the like; None where it is not built."""
+def _build_patched(kustomization: FluxKustomization, sources: Sequence[Source]) -> Built | UnbuiltOverlay | None:
+    """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
     at_hand = {os.path.abspath(source.path): source for source in sources}
     node = kustomization.node
-    made = build_applied(AppliedFolder(Files(at_hand), node, kustomization.folder, flux_fields(node)))
-    return made._replace(cluster=kustomization.cluster, label=kustomization.label) if made is not None else None
+    made = build_applied(AppliedFolder(Files(at_hand), node, kustomization.folder, flux_fields(node)), sources)
+    if isinstance(made, Built):
+        return made._replace(cluster=kustomization.cluster, label=kustomization.label)
+    return made
+
+
+def _describe_unfilled(kustomization: FluxKustomization) -> UnbuiltOverlay:
+    """What is said where the objects of a folder are no YAML with the variables in them."""
+    at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
+    why = Unbuilt(at.source.path, at.source.position(at.start).line, "what its variables make of it is no YAML")
+    return UnbuiltOverlay(kustomization.folder, why, at, fails=False, unmatched=())
 
 
 def _list_objects(sources: Sequence[Source]) -> Iterator[Node]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays, make_outcome
-from nodelint.build.kustomize.overlay import Overlay
+from nodelint.build.kustomize.applied_folder import AppliedFolder
 from nodelint.source import Node, Source
 from nodelint.source.files.safe_read import MARKS, read
 
@@ -35,12 +35,18 @@ def build_native(
     ), unbuilt
 
 
-def build_applied(folder: Overlay) -> Built | None:
-    """What the controller of an object makes of the folder that it applies; None where that cannot be built."""
-    outcome = make_outcome(folder)
-    if not isinstance(outcome, BuiltOverlay) or not any(document.root for document in outcome.built.source.documents):
-        return None
-    return outcome.built
+def build_applied(applied: AppliedFolder, sources: Iterable[Source]) -> Built | UnbuiltOverlay | None:
+    """What the controller of an object makes of the folder that it applies; None where no object is Karpenter's.
+
+    `sources` are those of the run: where one of the folder names Karpenter, what cannot be built is of concern.
+    """
+    outcome = make_outcome(applied)
+    if isinstance(outcome, BuiltOverlay):
+        return outcome.built if any(document.root for document in outcome.built.source.documents) else None
+    inside = os.path.join(applied.below, "")
+    within = (source for source in sources if os.path.abspath(source.path).startswith(inside))
+    concerned = any(mark in source.text for source in within for mark in MARKS)
+    return outcome._replace(folder=applied.below) if concerned else None
 
 
 def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:

@@ -13,7 +13,7 @@ from nodelint.source.files.gitignore import Ignored, entered
 from nodelint.source.files.globs import READ_ALL, Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.files.safe_read import MARKS, is_inside, repository
 from nodelint.source.missing import items_of
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import OTHER_VALUES, TRIAL_VALUES
@@ -70,15 +70,29 @@ def nodes_of(source: Source) -> list[Node]:
 
     What was passed over because that word was missing is among the source's documents from then on.
     """
-    known = [document.root for document in source.documents if document.root is not None]
-    if known:
-        return known
+    if any(document.root is not None for document in source.documents):
+        _read_passed_over(source)
+        return [document.root for document in source.documents if document.root is not None]
     try:
         found = [root for root in compose(source, source.text, 0, masked=False) if root is not None]
     except Unreadable:
         return []
     source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(found)]
     return found
+
+
+def _read_passed_over(source: Source) -> None:
+    """Read the documents of a source that lack the word karpenter, beside one that has it."""
+    for document in source.documents:
+        if document.root is not None or document.host is not None:
+            continue
+        text = source.text[document.start : document.end]
+        if not any(mark in text for mark in MARKS):
+            try:
+                roots = compose(source, text, document.start, masked=False)
+            except Unreadable:
+                continue
+            document.root = roots[0] if len(roots) == 1 else None
 
 
 def own_roots(source: Source) -> list[Node]:

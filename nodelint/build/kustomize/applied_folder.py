@@ -71,7 +71,7 @@ class AppliedFolder(Overlay):
     def __init__(self, files: Files, root: Node, folder: str, fields: YamlTree) -> None:
         super().__init__(files, os.path.dirname(os.path.abspath(root.source.path)))
         self._root = root
-        self._below = folder
+        self.below = folder
         self._fields = fields
         self._is_read = False
 
@@ -97,20 +97,22 @@ class AppliedFolder(Overlay):
             made.put(name, field.value, field.key)
         components = self._fields.get("components")
         if components is not None:
-            below = os.path.relpath(self._below, self.folder)
+            below = os.path.relpath(self.below, self.folder)
             made.put("components", YamlTree("sequence", components.at))
             made.fields["components"].value.items = [
-                new_text(os.path.join(below, str(item.value)), item.at) for item in components.items
+                new_text(path if "://" in path else os.path.join(below, path), item.at)
+                for item in components.items
+                for path in [str(item.value)]
             ]
         return made
 
     def _list_resources(self) -> Iterator[str]:
         """The folder, where it has a kustomization; else the folders and files that Flux finds in it."""
-        if self._has_kustomization(self._below):
-            yield self._below
+        if self._has_kustomization(self.below):
+            yield self.below
             return
         count = 0
-        for around, folders, names in os.walk(self._below):
+        for around, folders, names in os.walk(self.below):
             below = [name for name in sorted(folders) if self._has_kustomization(os.path.join(around, name))]
             yield from (os.path.join(around, name) for name in below)
             folders[:] = [name for name in sorted(folders) if name not in below and not name.startswith(".")]

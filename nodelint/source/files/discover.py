@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.source.files.file_marks import FLUX_KUSTOMIZATION, Marks, find_buffers, may_make_pods, may_state
+from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods, may_state
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -73,7 +73,7 @@ class Discovery:
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
     `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values, `kustomizing` of those that may hold Kustomizations of Flux: all told by single words.
+    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD): all told by single words.
     """
 
     def __init__(self) -> None:
@@ -171,8 +171,8 @@ class _Block:
         found.workloads += [file for file, data in files if may_make_pods(file, data)]
         if marks.releases or marks.helmfiles:
             found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
-        if marks.flux:
-            found.kustomizing += [file for file, data in files if data.find(FLUX_KUSTOMIZATION) >= 0]
+        if marks.kustomizing:
+            found.kustomizing += [file for file, data in files if marks.may_change_overlays(data)]
         if marks.buffers:
             found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
         if marks.node_group_parts:

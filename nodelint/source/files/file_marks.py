@@ -28,7 +28,7 @@ _WORKLOADS = (
 _HELMFILE, _CHART_KEY = "helmfile", b"chart:"
 _HELM, _ARGO_CD, _FLUX, _FLUX_RELEASES = b"helm", b"argoproj.io/", b"toolkit.fluxcd.io", b"helm.toolkit.fluxcd.io/"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
-FLUX_KUSTOMIZATION = b"kustomize.toolkit.fluxcd.io"
+_FLUX_KUSTOMIZATIONS, _KUSTOMIZE = b"kustomize.toolkit.fluxcd.io", b"kustomize:"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
 NODE_GROUPS = (
@@ -61,7 +61,8 @@ class Marks:
         self.buffers = block.find(_BUFFERS) >= 0
         flux = block.find(_FLUX) >= 0
         self.releases = find_marks(block, (_ARGO_CD, _FLUX_RELEASES) if flux else (_ARGO_CD,))
-        self.flux = flux and block.find(FLUX_KUSTOMIZATION) >= 0
+        self.flux = flux and block.find(_FLUX_KUSTOMIZATIONS) >= 0
+        self.kustomizing = self.flux or (_ARGO_CD in self.releases and block.find(_KUSTOMIZE) >= 0)
         self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
         self.helmfiles = _HELMFILE in names
         self.may_be_stated = bool(self.alone or self.settings) or find_marks(names, _IN_NAMES_OF_HCL) != ()
@@ -84,6 +85,12 @@ class Marks:
         if self.releases and data.find(_HELM) >= 0 and holds_any(data, self.releases):
             return True
         return _HELMFILE in file and data.find(_CHART_KEY) >= 0
+
+    def may_change_overlays(self, data: bytes) -> bool:
+        """Whether a file may hold what changes the objects of a folder: a Kustomization of Flux, an Application."""
+        if self.flux and data.find(_FLUX_KUSTOMIZATIONS) >= 0:
+            return True
+        return data.find(_KUSTOMIZE) >= 0 and data.find(_ARGO_CD) >= 0
 
     def may_state_node_groups(self, data: bytes) -> bool:
         """Whether a file may state nodes of others than Karpenter."""
