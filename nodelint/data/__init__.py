@@ -45,7 +45,7 @@ def read_json(data: str | bytes) -> Any:
         if not text[end:].strip(" \t\n\r"):
             return value
     except (ImportError, StopIteration, ValueError, SystemError):
-        pass  # another interpreter, or a text that json has more to say of; without json, its parser has no error for it
+        pass  # another interpreter, or a text that json has more to say of (SystemError: without json loaded)
     import json
 
     return json.loads(data)
