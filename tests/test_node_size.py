@@ -100,11 +100,11 @@ def test_what_is_said_of_all_types_is_what_is_said_of_each(name: str) -> None:
 
 
 def test_types_that_are_alike_are_sized_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    names: list[str] = []
     amount = NodeCapacity.amount
 
     def note(capacity: NodeCapacity, resource: str, name: str) -> int | None:
-        asked.append(name)
+        names.append(name)
         return amount(capacity, resource, name)
 
     monkeypatch.setattr(NodeCapacity, "amount", note)
@@ -112,7 +112,7 @@ def test_types_that_are_alike_are_sized_once(monkeypatch: pytest.MonkeyPatch) ->
     found = NodeSizes(resolution.node_class, resolution.images, CATALOG)
     for most in range(1, 40):
         assert found.within({"cpu": 4 * most * ONE}, CATALOG.all_types) != found.room_for({"memory": most * GIB})
-    assert 0 < len(asked) < len(CATALOG.names)
+    assert 0 < len(names) < len(CATALOG.names)
 
 
 def test_local_disks_of_raid0_are_the_storage() -> None:

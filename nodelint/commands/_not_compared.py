@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared
 from nodelint.report.coverage import list_unjudged
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

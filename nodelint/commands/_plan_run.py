@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack
 
 from nodelint.commands import (
     CLEAN,
@@ -22,7 +21,7 @@ from nodelint.commands import (
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging
 from nodelint.commands._output import Output, outputs_of
-from nodelint.commands._revisions import Read, applied, read_side, renamed, revision
+from nodelint.commands._revisions import Read, applied, read_side, renamed
 from nodelint.commands._terminal import look
 from nodelint.source.files.safe_read import error_reason
 
@@ -68,11 +67,15 @@ def plan_change(
 
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
-    with ExitStack() as stack:
-        was = _old_side(stack, requested, settings, against, old)
-        new = read_side(requested, settings, was.above or _root(requested), whole=old is not None, other=was)
-        plan, findings = _planned(was, new, settings, requested, cluster)
-        renamed(was, plan, findings)
+    if old is not None:
+        was = read_side([old], settings, _root([old]), whole=True)
+        new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
+    else:
+        from nodelint.commands._old_revision import revision
+
+        with revision(against, requested, settings) as (into, inside, above):
+            was = read_side(inside, settings, into)._replace(above=above)
+            new, plan, findings = _compare(was, requested, settings, cluster)
     bad = _write_outputs(wanted, plan, findings)
     for path, reason in bad:
         say(f"{path}: {reason}")
@@ -125,17 +128,14 @@ def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:
     return plan_text(plan, findings, PAGE if to_file else look(page=True)) + "\n"
 
 
-def _old_side(
-    stack: ExitStack,
-    paths: Sequence[str],
-    settings: Settings,
-    against: str | None,
-    old: str | None,
-) -> Read:
-    if old is not None:
-        return read_side([old], settings, _root([old]), whole=True)
-    into, inside, above = stack.enter_context(revision(against, paths, settings))
-    return read_side(inside, settings, into)._replace(above=above)
+def _compare(
+    was: Read, paths: Sequence[str], settings: Settings, cluster: Cluster | None, whole: bool = False
+) -> tuple[Read, Plan, Findings]:
+    """Read the new side and compare it with the old one; `whole` is that of `read_side`."""
+    new = read_side(paths, settings, was.above or _root(paths), whole=whole, other=was)
+    plan, findings = _planned(was, new, settings, paths, cluster)
+    renamed(was, plan, findings)
+    return new, plan, findings
 
 
 def _root(paths: Sequence[str]) -> str:
@@ -319,19 +319,19 @@ def _list_switched_off(read: Read, other: Read) -> frozenset[int]:
 def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:
     """The findings that one side alone has."""
     from nodelint.commands._not_compared import comparable_results
-    from nodelint.lint.fingerprints import fingerprints
+    from nodelint.lint.fingerprints import identities
     from nodelint.lint.results import once_in_a_run
     from nodelint.report.plan_json import Findings
 
     results = [comparable_results(report, side, unread) for report, side in zip(reports, sides, strict=True)]
     old, new = (
-        dict(zip(fingerprints(found, side.root), found, strict=True))
+        dict(zip(identities(found, side.root), found, strict=True))
         for found, side in zip(results, sides, strict=True)
     )
     come = [result for mark, result in new.items() if mark not in old]
     gone = [result for mark, result in old.items() if mark not in new]
     # An object that has moved to another file takes its findings with it.
-    come_marks, gone_marks = (fingerprints(results, located=False) for results in (come, gone))
+    come_marks, gone_marks = (identities(results, located=False) for results in (come, gone))
     new_places, old_places = (
         [result for mark, result in zip(marks, found, strict=True) if mark not in others]
         for marks, found, others in ((come_marks, come, gone_marks), (gone_marks, gone, come_marks))

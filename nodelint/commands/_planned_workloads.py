@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from typing import TYPE_CHECKING
-
 from nodelint.commands import discovered
 from nodelint.commands._workloads import read_texts
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from nodelint.commands._revisions import Read
     from nodelint.fit.tree import Tree
     from nodelint.lint.config import Settings

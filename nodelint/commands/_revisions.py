@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from nodelint.commands import discovered, stop
+from nodelint.commands import discovered
 from nodelint.model.finding import span_of
-from nodelint.source.files.safe_read import error_reason
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nodelint.build import Inventory
     from nodelint.build.rendered import Rendering
     from nodelint.lint.config import Settings
@@ -68,36 +67,6 @@ def _nothing() -> Discovery:
     from nodelint.source.files.discover import Discovery
 
     return Discovery()
-
-
-@contextmanager
-def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iterator[tuple[str, list[str], str]]:
-    """A folder with the files of a revision, the paths in it, and the top of the repository.
-
-    None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
-    """
-    from nodelint.source.files.discover import may_hold_objects
-    from nodelint.source.files.globs import Globs
-    from nodelint.source.git.git_revision import base, commit, write_files
-    from nodelint.source.git.repository import GitError, repository
-
-    first = next((path for path in paths if os.path.exists(path)), os.curdir)
-    folder = first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
-    with tempfile.TemporaryDirectory(prefix="nodelint-") as made:
-        into = os.path.realpath(made)
-        try:
-            where = repository(folder)
-            above = where.top
-            at = base(where) if name is None else commit(where, name)
-            os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
-            include = Globs(settings.include, settings.include_root)
-            write_files(where, at, into, lambda path: may_hold_objects(os.path.join(where.top, path), include))
-        except GitError as error:
-            stop(f"--against {name}: {error}" if name is not None else f"{error}")
-        except OSError as error:
-            stop(f"{into}: {error_reason(error)}")
-        moved = [os.path.join(into, os.path.relpath(os.path.realpath(path), above)) for path in paths]
-        yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
 
 
 def applied(mine: Read, other: Read) -> Inventory:

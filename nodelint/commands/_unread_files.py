@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from nodelint.build.syntax_check import TERRAFORM, find_fault
-from nodelint.build.unread_inputs import list_inputs
-from nodelint.commands._revisions import Read
 from nodelint.model.finding import Span
 from nodelint.plan.unread import UnreadFile, UnreadFiles
-from nodelint.source import Source, SourceText
+from nodelint.source import Source
 from nodelint.source.files import safe_read
-from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import error_reason
-from nodelint.source.syntax_errors import SetAside, SyntaxProblem
-from nodelint.source.templates.charts import chart_of
+from nodelint.source.syntax_errors import SetAside
+from nodelint.source.text import YAML_NAMES
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from nodelint.build.built import Built
+    from nodelint.commands._revisions import Read
+    from nodelint.source import SourceText
+    from nodelint.source.syntax_errors import SyntaxProblem
 
 _LARGEST = 16 << 20
 
@@ -98,7 +99,11 @@ class _Side:
         """The files that something is built of, and those that may belong to it: charts and modules as they stand."""
         for built in self.builds:
             yield from map(self.below, built.parts)
-        yield from map(self.below, list_inputs([*self._sources.values()], self.builds))
+        sources = [*self._sources.values()]
+        if self.builds or any(s.may_be_template or not s.path.endswith(YAML_NAMES) for s in sources):
+            from nodelint.build.unread_inputs import list_inputs
+
+            yield from map(self.below, list_inputs(sources, self.builds))
 
     def find_fault(self, path: str, other: _Side) -> UnreadFile | None:
         """Why a file cannot be read; None where it can. What a template leaves unread on both sides is no fault."""
@@ -107,6 +112,8 @@ class _Side:
             return None
         if isinstance(data, str):
             return self._unread(path, Source(path, ""), 0, data)
+        from nodelint.build.syntax_check import find_fault
+
         source, fault = find_fault(os.path.join(self._root, path), data)
         if fault is not None and "{{" in source.text and other._is_template(path):
             fault = None
@@ -123,6 +130,8 @@ class _Side:
         data = self.content(path)
         if not isinstance(data, bytes) or b"{{" not in data:
             return False
+        from nodelint.build.syntax_check import find_fault
+
         return find_fault(os.path.join(self._root, path), data)[1] is not None
 
     def _list_gaps(self, path: str) -> Sequence[SyntaxProblem | SetAside]:
@@ -177,6 +186,9 @@ class _Side:
         self, files: Sequence[UnreadFile], other: _Side, of_builds: dict[int, UnreadFile]
     ) -> Iterator[tuple[str, UnreadFile]]:
         """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
+        from nodelint.build.syntax_check import TERRAFORM
+        from nodelint.source.templates.charts import chart_of
+
         for path in self._sources:
             taking = [built for built in other.builds if path in {other.below(part) for part in built.replaces}]
             causes = [of_builds.get(id(built)) for built in taking]
@@ -189,6 +201,9 @@ class _Side:
 
     def _match(self, parts: set[str], cluster: str, files: Sequence[UnreadFile]) -> UnreadFile | None:
         """The first of the files that is among some parts, or in their module or chart."""
+        from nodelint.build.syntax_check import TERRAFORM
+        from nodelint.source.templates.charts import chart_of
+
         modules = {os.path.dirname(part) for part in parts if part.endswith(TERRAFORM)}
         modules |= {_without_dot(self.below(cluster))} if cluster else set()
         charts = {chart for part in parts if (chart := chart_of(os.path.join(self._root, part))) is not None}
@@ -202,6 +217,8 @@ class _Side:
 
 def _is_in_chart(path: str, folder: str) -> bool:
     """Whether a file is of a chart whatever this is installed with: one more file of values is for some alone."""
+    from nodelint.source.files.links import CHART
+
     below = path.removeprefix(folder)
     always = below in (CHART, "values.yaml") or below.startswith(
         (os.path.join("templates", ""), os.path.join("charts", ""))

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from nodelint.build.syntax_check import TERRAFORM
-from nodelint.build.unread_releases import UnreadRelease, find_unread_releases
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
-from nodelint.source import Node, Source
+from nodelint.source import Node
 from nodelint.source.files import safe_read
-from nodelint.source.templates.charts import chart_of
-from nodelint.source.terraform.tfvalues import Modules
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nodelint.build.unread_releases import UnreadRelease
     from nodelint.commands._revisions import Read
     from nodelint.model.manifest import Object
+    from nodelint.source import Source
 
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
 """Keys that pools and classes have, and charts that make these take from their values."""
@@ -78,7 +78,15 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Uncompared]:
 
 def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
     """The blocks that may install a chart with objects, by where it stands below the side's root."""
-    charts = {chart_of(obj.source.path) for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
+    paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
+    if not paths:
+        return {}
+    from nodelint.build.syntax_check import TERRAFORM
+    from nodelint.build.unread_releases import find_unread_releases
+    from nodelint.source.templates.charts import chart_of
+    from nodelint.source.terraform.tfvalues import Modules
+
+    charts = set(map(chart_of, paths))
     if not any(charts) or not any(path.endswith(TERRAFORM) for path in side.found.seen):
         return {}
     modules = Modules(side.found.sources)
@@ -93,9 +101,14 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
 
 def _list_charts(side: Read) -> dict[str, Object]:
     """The folders of charts that have such an object, each with one of these."""
+    unknown = [obj for obj in side.inventory.objects() if obj.source.masked and holds_unknown(obj)]
+    if not unknown:
+        return {}
+    from nodelint.source.templates.charts import chart_of
+
     found = {}
-    for obj in side.inventory.objects():
-        chart = chart_of(obj.source.path) if obj.source.masked and holds_unknown(obj) else None
+    for obj in unknown:
+        chart = chart_of(obj.source.path)
         if chart is not None and any(".Files" in code for code in codes_of(obj, whole=True)):
             found[os.path.abspath(chart)] = obj
     return found

@@ -6,12 +6,16 @@ hashed as Karpenter does (`hashstructure`, `hashes`). `data/hashes.json` says wh
 
 from __future__ import annotations
 
-from nodelint.apiserver import Schemas
 from nodelint.drift.hashes import Hash, hash_stored
 from nodelint.drift.hashstructure import Unhashable
 from nodelint.drift.stored_form import stored_object
-from nodelint.model.manifest import Object
-from nodelint.model.releases import Version
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.apiserver import Schemas
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
 
 __all__ = ["Hash", "Unhashable", "hash_object", "hash_stored", "stored_object"]
 

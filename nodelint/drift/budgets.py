@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
-from typing import Any
 
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
-from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
-from nodelint.model.releases import NEWEST, Version, behaves
+from nodelint.model.releases import NEWEST, behaves
 from nodelint.source import Node, UnknownValue
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence, Set
+    from typing import Any
+
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.releases import Version
 
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""

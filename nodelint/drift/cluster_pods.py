@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from nodelint.karpenter.controller.syntax import seconds
-from nodelint.model.releases import Version, behaves
+from nodelint.model.releases import behaves
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from nodelint.model.releases import Version
 
 KINDS = ("nodes", "pods", "poddisruptionbudgets.policy")
 """What to ask kubectl for beside NodeClaims, in all namespaces."""

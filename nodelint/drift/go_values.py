@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from fractions import Fraction
 
 _UNITS = {
     "ns": 1,
@@ -52,7 +50,7 @@ def _part_of(digits: str, unit: int) -> int:
 _QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-_GREATEST = 2**63 - 1
+_GREATEST, _NANOS = 2**63 - 1, 10**9
 
 
 def quantity(text: str) -> str:
@@ -61,46 +59,44 @@ def quantity(text: str) -> str:
     if match is None or not text.strip(" +-."):
         raise ValueError(f"`{text}` is not a quantity such as 20Gi")
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
-    number = Fraction(int(whole + fraction or "0"), 10 ** len(fraction))
+    digits, power = int(whole + fraction or "0"), -len(fraction)
     if suffix in _BINARY:
-        return _quantity_text(sign, number * 1024 ** _BINARY[suffix], binary=True)
+        return _quantity_text(sign, _count_nanos(digits * 1024 ** _BINARY[suffix], power), binary=True)
     if suffix[:1] in ("e", "E") and len(suffix) > 1:
-        return _exponent(sign, number * Fraction(10) ** int(suffix[1:]))
-    return _quantity_text(sign, number * Fraction(10) ** _DECIMAL[suffix], binary=False)
+        return _exponent(sign, _count_nanos(digits, power + int(suffix[1:])))
+    return _quantity_text(sign, _count_nanos(digits, power + _DECIMAL[suffix]), binary=False)
 
 
-def _capped(number: Fraction) -> Fraction:
-    """Nothing finer than a nano is kept (it is rounded up), and nothing greater than 63 bits."""
-    nanos = number * 10**9
-    return min(Fraction(-(-nanos.numerator // nanos.denominator), 10**9), Fraction(_GREATEST))
+def _count_nanos(digits: int, power: int) -> int:
+    """Digits and a power of ten in billionths: nothing finer is kept (it is rounded up), nothing above 63 bits."""
+    power += 9
+    nanos = digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
+    return min(nanos, _GREATEST * _NANOS)
 
 
-def _quantity_text(sign: str, number: Fraction, binary: bool) -> str:
-    number = _capped(number)
-    if number == 0:
+def _quantity_text(sign: str, nanos: int, binary: bool) -> str:
+    if nanos == 0:
         return "0"
     minus = "-" if sign == "-" else ""
-    if binary and number >= 1024 and number.denominator == 1:
-        power, rest = 0, number.numerator
+    if binary and nanos >= 1024 * _NANOS and nanos % _NANOS == 0:
+        power, rest = 0, nanos // _NANOS
         while rest % 1024 == 0 and power < len(_BINARY):
             power, rest = power + 1, rest // 1024
         return f"{minus}{rest}{['', *_BINARY][power]}"
-    mantissa, power = _scaled(number)
+    mantissa, power = _scale(nanos)
     return f"{minus}{mantissa}{next(s for s, p in _DECIMAL.items() if p == power)}"
 
 
-def _exponent(sign: str, number: Fraction) -> str:
-    number = _capped(number)
-    if number == 0:
+def _exponent(sign: str, nanos: int) -> str:
+    if nanos == 0:
         return "0"
-    mantissa, power = _scaled(number)
+    mantissa, power = _scale(nanos)
     return f"{'-' if sign == '-' else ''}{mantissa}" + (f"e{power}" if power else "")
 
 
-def _scaled(number: Fraction) -> tuple[int, int]:
+def _scale(nanos: int) -> tuple[int, int]:
     """A whole number and the power of ten, a multiple of three, that it is to be multiplied with."""
-    power = -9
-    rest = (number * 10**9).numerator
+    power, rest = -9, nanos
     while rest % 1000 == 0 and power < 18:
         power, rest = power + 3, rest // 1000
     return rest, power
@@ -116,6 +112,8 @@ def time_bytes(text: str) -> bytes:
 
     A version byte, seconds since the year 1, nanoseconds, and the minutes off UTC, which are 0.
     """
+    from datetime import UTC, datetime
+
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(f"`{text}` is not a time such as 2025-01-31T12:00:00Z")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
 from nodelint.data import table
-from nodelint.drift.hashstructure import Path, Unhashable, fields, hash_of, text_hash
+from nodelint.drift.hashstructure import Unhashable, fields, hash_of, text_hash
 from nodelint.ec2.questions import alias_families
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.manifest import parse_alias
-from nodelint.model.releases import Version, behaves, releases_match
+from nodelint.model.releases import behaves, releases_match
 from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.drift.hashstructure import Path
+    from nodelint.model.releases import Version
 
 
 class Hash(NamedTuple):
@@ -124,6 +130,8 @@ def kubelet_text(stored: dict[str, Any]) -> str:
     kubelet = spec.get("kubelet") if isinstance(spec, dict) else None
     if not isinstance(kubelet, dict) or not kubelet:
         return "null"
+
+    import json  # here: most classes have no kubelet settings
 
     def refuse(value: Any) -> Any:
         raise Unhashable(("spec", "kubelet"), "a placeholder, whose value is not known here")

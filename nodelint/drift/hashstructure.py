@@ -8,16 +8,21 @@ Fields that hold Go's zero value are left out. A list, map or pointer that is pr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache, lru_cache
-from json import dumps
-from typing import Any
 
 from nodelint.data import table
 from nodelint.drift import go_values
-from nodelint.model.releases import Version, releases_match
+from nodelint.model.releases import releases_match
 from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nodelint.model.releases import Version
 
 Path = tuple[str | int, ...]
 
@@ -218,6 +223,8 @@ def render_path(path: Path) -> str:
         elif re.fullmatch(_BARE, step):
             text += f".{step}"
         else:
+            from json import dumps
+
             text += f"[{dumps(step)}]"
     return text.removeprefix(".")
 

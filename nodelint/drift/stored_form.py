@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nodelint.apiserver import Schemas, check
+from nodelint.apiserver import check
 from nodelint.apiserver.problems import whole
-from nodelint.apiserver.schema_node import SchemaNode
-from nodelint.drift.hashstructure import Path, Unhashable
+from nodelint.drift.hashstructure import Unhashable
 from nodelint.model.finding import Span, span_of, written_place
-from nodelint.model.manifest import Object
 from nodelint.model.partial_objects import is_unclaimed_patch
-from nodelint.model.releases import Version, is_newer
-from nodelint.source import Node, UnknownValue
+from nodelint.model.releases import is_newer
+from nodelint.source import UnknownValue
 from nodelint.source.missing import is_null
-from nodelint.source.terraform.tfencode import UNSET
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.apiserver import Schemas
+    from nodelint.apiserver.schema_node import SchemaNode
+    from nodelint.drift.hashstructure import Path
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
+    from nodelint.source import Node
 
 
 class Placeholder(UnknownValue):
@@ -37,7 +44,11 @@ def placeholder_text(node: Node) -> str:
     """
     text = node.unquoted
     source = node.source
-    if source.built is None or UNSET not in text:
+    if source.built is None:
+        return text
+    from nodelint.source.terraform.tfencode import UNSET
+
+    if UNSET not in text:
         return text
     first = node.start + node.text.index(text)
     parts = text.split(UNSET)

@@ -11,7 +11,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from hashlib import sha256
 
 from nodelint.lint.engine import Result
 from nodelint.model.finding import Span
@@ -41,23 +40,46 @@ def fingerprints(
     `known` holds the marks of the run before, and is left those of this one. Without `located` the path does not
     count, so that an object in another file has the same findings.
     """
+    if known is None:
+        return [_digest_numbered(*identity) for identity in identities(results, root, located=located)]
     seen: Counter[str] = Counter()
     marks = []
     now: Known = {}
     for result in results:
         at = result.finding.at
-        if known is None or isinstance(at, Span):
-            mark = _digest(*_parts(result, root, located))
+        if isinstance(at, Span):
+            mark = _digest(*_parts(result, _path_of(result, root, located)))
         else:
             key = id(at), id(result.object), result.rule.name, result.finding.message, root, located
-            now[key] = known.get(key) or (at, result.object, _digest(*_parts(result, root, located)))
+            parts = () if key in known else _parts(result, _path_of(result, root, located))
+            now[key] = known.get(key) or (at, result.object, _digest(*parts))
             mark = now[key][2]
         seen[mark] += 1
         marks.append(mark if seen[mark] == 1 else _digest(mark, str(seen[mark])))
-    if known is not None:
-        known.clear()
-        known.update(now)
+    known.clear()
+    known.update(now)
     return marks
+
+
+def identities(
+    results: Sequence[Result], root: str = "", *, located: bool = True
+) -> list[tuple[tuple[str, ...], int]]:
+    """What the fingerprint of each result is made of, and which of the same ones it is: no two alike."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    paths: dict[str, str] = {}
+    found = []
+    for result in results:
+        path = result.span.source.path
+        if path not in paths:
+            paths[path] = relative(path, root) if located else ""
+        parts = _parts(result, paths[path])
+        seen[parts] += 1
+        found.append((parts, seen[parts]))
+    return found
+
+
+def _path_of(result: Result, root: str, located: bool) -> str:
+    return relative(result.span.source.path, root) if located else ""
 
 
 def relative(path: str, root: str = "") -> str:
@@ -88,15 +110,14 @@ def field(result: Result) -> str:
     return "".join(reversed(steps)).removeprefix(".")
 
 
-def _parts(result: Result, root: str, located: bool) -> list[str]:
+def _parts(result: Result, path: str) -> tuple[str, ...]:
     obj, at = result.object, result.finding.at
     name = _text(obj.name_node) if obj else ""
     what = _characters(at) if isinstance(at, Span) else _text(at)
     # What is suggested hangs on what else there is; the value itself is what was written.
     message = result.finding.message.partition(", did you mean")[0]
     quoted = re.findall(r"`([^`]*)`", message)
-    path = relative(result.span.source.path, root) if located else ""
-    return [result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted]
+    return result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted
 
 
 def _step(node: Node, parent: Node) -> str:
@@ -128,5 +149,12 @@ def _characters(span: Span) -> str:
     return " ".join(text.split())
 
 
+def _digest_numbered(parts: tuple[str, ...], number: int) -> str:
+    mark = _digest(*parts)
+    return mark if number == 1 else _digest(mark, str(number))
+
+
 def _digest(*parts: str) -> str:
+    from hashlib import sha256  # here: a comparison of two sides needs no digest
+
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]

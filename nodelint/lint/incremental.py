@@ -8,7 +8,6 @@ are the very same (see `source.incremental`); one that was read again is another
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from nodelint.lint.context import Context
 from nodelint.lint.results import Result, Skipped, drop_superseded
@@ -17,7 +16,11 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text
 from nodelint.source.incremental import Moved
 from nodelint.tuples import NamedTuple
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     from nodelint.apiserver import SchemaProblem
     from nodelint.karpenter.convert import Conversion
     from nodelint.karpenter.images import ImageSet
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
     from nodelint.lint.templates import Templates
     from nodelint.release_evidence.settings import ControllerFacts
 
-_T = TypeVar("_T")
+    _T = TypeVar("_T")
+    _Place = TypeVar("_Place", Span, Edit)
 
 
 class Dependency(NamedTuple):
@@ -418,6 +422,3 @@ def _move_finding(finding: Finding, moved: Moved, later: bool) -> Finding | None
     except _Gone:
         return None
     return finding._replace(**new) if new else finding
-
-
-_Place = TypeVar("_Place", Span, Edit)

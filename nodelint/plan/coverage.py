@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+TYPE_CHECKING = False
 
-Covered = Literal["all", "some", "none", "unknown"]
-"""`unknown`: only facts of the account could tell."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Literal
+
+    Covered = Literal["all", "some", "none", "unknown"]
+    """`unknown`: only facts of the account could tell."""
 
 
 def joined(parts: Iterable[Covered]) -> Covered:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
-
-from nodelint.drift.budgets import Budget, Interval, budgets, describe_times, inside, week
+from nodelint.drift.budgets import budgets, describe_times, inside, week
 from nodelint.model.messages import counted
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from nodelint.drift.budgets import Budget, Interval
 
 
 class Pace(NamedTuple):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-
-from nodelint.model.manifest import Object
-from nodelint.plan.outcome import ClassPlan, Plan, PlanOptions, PoolPlan
+from nodelint.plan.outcome import ClassPlan, PoolPlan
 from nodelint.plan.planner import ALL_READ, Planner
-from nodelint.plan.sides import Side
-from nodelint.plan.uncompared import Uncompared
-from nodelint.plan.unread import UnreadFiles
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from nodelint.model.manifest import Object
+    from nodelint.plan.outcome import Plan, PlanOptions
+    from nodelint.plan.sides import Side
+    from nodelint.plan.uncompared import Uncompared
+    from nodelint.plan.unread import UnreadFiles
 
 _At = tuple[int | None, int | None]
 _Place = tuple[type, int | None, int | None]

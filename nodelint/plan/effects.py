@@ -8,21 +8,26 @@ disruption/consolidation.go, provisioning/provisioner.go (`Create`: limits), sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
 from nodelint.drift import go_values
 from nodelint.drift.budgets import inside
-from nodelint.drift.hashstructure import Path
 from nodelint.drift.struct_diff import ValueDifference
-from nodelint.karpenter.resolve import Resolution
-from nodelint.model.finding import Span
-from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
 from nodelint.model.quantities import billionths
 from nodelint.plan.values import ValueChange, change_of, text_of
-from nodelint.source import Node, UnknownValue
+from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from nodelint.drift.hashstructure import Path
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.finding import Span
+    from nodelint.model.manifest import NodePool
+    from nodelint.source import Node
 
 _DISRUPTION = ("spec", "disruption")
 _NEVER = "Never"

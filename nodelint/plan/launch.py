@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from nodelint.ec2.catalog import Catalog
-from nodelint.ec2.type_set import TypeSet
-from nodelint.karpenter.resolve import Resolution
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.ec2.catalog import Catalog
+    from nodelint.ec2.type_set import TypeSet
+    from nodelint.karpenter.resolve import Resolution
 
 
 class Price(NamedTuple):

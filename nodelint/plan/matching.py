@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, TypeVar
-
-from nodelint.model.manifest import Object
 from nodelint.plan.values import json_value
 from nodelint.tuples import NamedTuple
 
-Change = Literal["added", "removed", "changed", "unchanged", "renamed"]
+TYPE_CHECKING = False
 
-_O = TypeVar("_O", bound=Object)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Literal, TypeVar
+
+    from nodelint.model.manifest import Object
+
+    Change = Literal["added", "removed", "changed", "unchanged", "renamed"]
+    _O = TypeVar("_O", bound=Object)
 
 
 class Pair(NamedTuple):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from nodelint.drift.cluster import Claim
-from nodelint.drift.hashes import Hash, version_annotation
+from nodelint.drift.hashes import version_annotation
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.manifest import NodePool
-from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
 from nodelint.tuples import NamedTuple
 
-Fate = Literal["replaced", "kept", "unknown"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from nodelint.drift.cluster import Claim
+    from nodelint.drift.hashes import Hash
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.releases import Version
+
+    Fate = Literal["replaced", "kept", "unknown"]
 
 
 class NodeFate(NamedTuple):

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from nodelint.apiserver import Schemas
-from nodelint.drift.cluster import Cluster
-from nodelint.ec2.facts import NOTHING, AwsFacts
-from nodelint.karpenter.resolve import Resolution
-from nodelint.model.finding import Span
+from nodelint.ec2.facts import NOTHING
 from nodelint.model.manifest import EC2NodeClass, NodePool
-from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.plan.coverage import Covered
-from nodelint.plan.disruption_rate import Pace
-from nodelint.plan.effects import Effect
-from nodelint.plan.launch import Launch
-from nodelint.plan.matching import Change, Pair
-from nodelint.plan.nodes import NodeFate
-from nodelint.plan.refusals import Refusal
-from nodelint.plan.roll import Roll
-from nodelint.plan.uncompared import Uncompared
-from nodelint.plan.verdict import Verdict
-from nodelint.plan.workloads import WorkloadChange
-from nodelint.source import Node
+from nodelint.model.releases import KubernetesVersion
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from nodelint.apiserver import Schemas
+    from nodelint.drift.cluster import Cluster
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.finding import Span
+    from nodelint.model.releases import Version
+    from nodelint.plan.coverage import Covered
+    from nodelint.plan.disruption_rate import Pace
+    from nodelint.plan.effects import Effect
+    from nodelint.plan.launch import Launch
+    from nodelint.plan.matching import Change, Pair
+    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.refusals import Refusal
+    from nodelint.plan.roll import Roll
+    from nodelint.plan.uncompared import Uncompared
+    from nodelint.plan.verdict import Verdict
+    from nodelint.plan.workloads import WorkloadChange
+    from nodelint.source import Node
 
 
 class PlanOptions(NamedTuple):

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
-
-from nodelint.drift import Hash, Unhashable, hash_object, stored_object
+from nodelint.drift import Unhashable, hash_object, stored_object
 from nodelint.drift.claim_status import ca_of
-from nodelint.ec2.facts import AwsFacts
-from nodelint.karpenter.resolve import Resolution, resolve
+from nodelint.karpenter.resolve import resolve
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
+from nodelint.model.manifest import EC2NodeClass, NodePool, served
 from nodelint.model.placeholder_names import canonical_code
-from nodelint.model.releases import KubernetesVersion, Version
-from nodelint.plan.disruption_rate import Pace, pace
-from nodelint.plan.effects import Effect, Stored, effects_of
+from nodelint.plan.disruption_rate import pace
+from nodelint.plan.effects import Stored, effects_of
 from nodelint.plan.launch import launch
-from nodelint.plan.matching import Pair, match_objects
-from nodelint.plan.nodes import NodeFate, Wanted, fates, requirements_of
-from nodelint.plan.outcome import ClassPlan, Plan, PlanOptions, PoolPlan
-from nodelint.plan.refusals import Refusal, refusals, why_never_stored
-from nodelint.plan.roll import roll
-from nodelint.plan.sides import Side, as_stored
+from nodelint.plan.matching import match_objects
+from nodelint.plan.nodes import Wanted, fates, requirements_of
+from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
+from nodelint.plan.refusals import refusals, why_never_stored
+from nodelint.plan.sides import as_stored
 from nodelint.plan.uncompared import (
-    Uncompared,
     foreign_pools,
     name_of,
     nameless,
@@ -36,11 +29,34 @@ from nodelint.plan.uncompared import (
     unserved,
     unserved_names,
 )
-from nodelint.plan.unread import UnreadFile, UnreadFiles
+from nodelint.plan.unread import UnreadFiles
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
 from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
 from nodelint.plan.written_places import WrittenPlaces
-from nodelint.source import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from nodelint.drift import Hash
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import KubernetesVersion, Version
+    from nodelint.plan.disruption_rate import Pace
+    from nodelint.plan.effects import Effect
+    from nodelint.plan.matching import Pair
+    from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.outcome import PlanOptions
+    from nodelint.plan.refusals import Refusal
+    from nodelint.plan.sides import Side
+    from nodelint.plan.uncompared import (
+        Uncompared,
+    )
+    from nodelint.plan.unread import UnreadFile
+    from nodelint.source import Node
 
 ALL_READ = UnreadFiles()
 
@@ -236,6 +252,8 @@ class Planner:
         options = self.options
         if options.cluster is None or not plan.nodes:
             return plan
+        from nodelint.plan.roll import roll
+
         found = roll(
             options.cluster, pools, plan.nodes, plan.pace, plan.after, options.region, options.release, options.now
         )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from nodelint.apiserver import SchemaProblem, Schemas, check
+from nodelint.apiserver import check
 from nodelint.data import table
-from nodelint.model.finding import Span
-from nodelint.model.manifest import Object
-from nodelint.model.releases import Version, releases_match
-from nodelint.source import UNKNOWN, Node
+from nodelint.model.releases import releases_match
+from nodelint.source import UNKNOWN
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from nodelint.apiserver import SchemaProblem, Schemas
+    from nodelint.model.finding import Span
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
+    from nodelint.source import Node
 
 
 class Refusal(NamedTuple):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from nodelint.drift.hashes import version
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.releases import OLDEST, Version
+from nodelint.model.releases import OLDEST
 from nodelint.plan.outcome import ReleaseMove
-from nodelint.release_evidence.release_choice import Chosen
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from nodelint.model.releases import Version
+    from nodelint.release_evidence.release_choice import Chosen
 
 
 def kubernetes_move(old: Chosen, new: Chosen) -> ReleaseMove | None:

@@ -9,19 +9,26 @@ Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.karpenter.resolve import Resolution
+from nodelint.ec2.type_set import NONE
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
-from nodelint.model.manifest import NodePool, RequirementLine
-from nodelint.model.releases import Version, behaves
+from nodelint.model.releases import behaves
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
-from nodelint.plan.coverage import Covered, joined
+from nodelint.plan.coverage import joined
 from nodelint.plan.values import json_value
-from nodelint.source import Node
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nodelint.ec2.type_set import TypeSet
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.manifest import NodePool, RequirementLine
+    from nodelint.model.releases import Version
+    from nodelint.plan.coverage import Covered
+    from nodelint.source import Node
 
 NODEPOOL = "karpenter.sh/nodepool"
 NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"

@@ -5,20 +5,25 @@ Nothing is said without the cluster's objects, and of each question only what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
-
-from nodelint.drift.cluster import Claim, Cluster
-from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, RunningPod, covering
+from nodelint.drift.cluster_pods import DO_NOT_DISRUPT, covering
 from nodelint.fit.pods import Toleration
-from nodelint.karpenter.resolve import Resolution
-from nodelint.model.manifest import NodePool
 from nodelint.model.messages import counted
-from nodelint.model.releases import Version
-from nodelint.plan.disruption_rate import Pace
-from nodelint.plan.nodes import NodeFate
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from nodelint.drift.cluster import Claim, Cluster
+    from nodelint.drift.cluster_pods import RunningPod
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.releases import Version
+    from nodelint.plan.disruption_rate import Pace
+    from nodelint.plan.nodes import NodeFate
 
 MINUTES = (5, 15)
 """Minutes that a step is taken for: a replacement is launched and ready, the old node is drained."""

@@ -7,16 +7,20 @@ Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from nodelint.drift.hashstructure import Path
 from nodelint.model.manifest import parse_alias
-from nodelint.plan.coverage import Covered
 from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
 
-Terms = list[dict[str, Any]]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nodelint.drift.hashstructure import Path
+    from nodelint.plan.coverage import Covered
+
+    Terms = list[dict[str, Any]]
 
 
 class Dynamic(NamedTuple):

@@ -5,12 +5,17 @@ Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 
 from __future__ import annotations
 
-from nodelint.ec2.facts import AwsFacts, Missing
+from nodelint.ec2.facts import Missing
 from nodelint.ec2.type_set import union
-from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.selectors import groups_of, reservations_of, subnets_of
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.plan.coverage import Covered
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.manifest import EC2NodeClass
+    from nodelint.plan.coverage import Covered
 
 
 def by_facts(

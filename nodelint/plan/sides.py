@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from nodelint.build import Inventory
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
-from nodelint.model.finding import Span, label_of
+from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object
-from nodelint.plan.outcome import PlanOptions
-from nodelint.source import Node, Source
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nodelint.build import Inventory
+    from nodelint.model.finding import Span
+    from nodelint.model.manifest import Object
+    from nodelint.plan.outcome import PlanOptions
+    from nodelint.source import Node, Source
 
 
 class Side(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from nodelint.build import Inventory
 from nodelint.model.documents import objects
@@ -11,6 +11,11 @@ from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.source import Source
 from nodelint.source.text import YAML_NAMES
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _Side = tuple[Inventory, Sequence[Source], str]
 """What was read of a side, what was read for context, and the folder from which its files are named."""

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
 
-from nodelint.model.finding import Span
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Retired, served
-from nodelint.model.releases import Version
-from nodelint.plan.matching import Pair, is_same, written_name
-from nodelint.plan.unread import UnreadFile
-from nodelint.source import UNKNOWN, Node
+from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
+from nodelint.plan.matching import is_same, written_name
+from nodelint.source import UNKNOWN
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nodelint.model.finding import Span
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
+    from nodelint.plan.matching import Pair
+    from nodelint.plan.unread import UnreadFile
+    from nodelint.source import Node
 
 _OPENED = r"\{\{|\{%|<%|%\{"
 _CLOSED = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}

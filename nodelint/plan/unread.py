@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 
-from nodelint.model.finding import Span
-from nodelint.model.manifest import NodePool, Object
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nodelint.model.finding import Span
+    from nodelint.model.manifest import NodePool, Object
 
 
 class UnreadFile(NamedTuple):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-
-from nodelint.drift.hashstructure import Path
 from nodelint.drift.stored_form import placeholder_text
-from nodelint.drift.struct_diff import ValueDifference
-from nodelint.model.manifest import Object
 from nodelint.model.messages import short
 from nodelint.model.requirement import OPERATORS
-from nodelint.source import Node, UnknownValue
+from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nodelint.drift.hashstructure import Path
+    from nodelint.drift.struct_diff import ValueDifference
+    from nodelint.model.manifest import Object
+    from nodelint.source import Node
 
 LONGEST = 48
 """Characters of a value that are shown."""
@@ -77,7 +81,11 @@ def _in_words(value: object) -> str:
     if isinstance(value, list) and value:
         whole = any(isinstance(item, dict | list) for item in value)
         return ("; " if whole else " ").join(map(_in_words, value))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    import json  # here: few values that change are none
+
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _fields_of(value: dict[str, object]) -> Iterator[tuple[str, str]]:

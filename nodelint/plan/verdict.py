@@ -11,31 +11,38 @@ pkg/cloudprovider/drift.go@v1.14.1:44-81.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-from nodelint.apiserver import Schemas
 from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
-from nodelint.drift.hashstructure import Path, hash_of, render_path
+from nodelint.drift.hashstructure import hash_of, render_path
 from nodelint.drift.stored_form import left_out
 from nodelint.drift.struct_diff import ValueDifference, differences
 from nodelint.ec2.facts import NOTHING as NO_FACTS
-from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.karpenter.resolve import Resolution
-from nodelint.model.finding import Span
 from nodelint.model.gvk import CLASS_KIND
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object
-from nodelint.model.releases import Version, behaves
-from nodelint.plan.coverage import Covered, joined
+from nodelint.model.releases import behaves
+from nodelint.plan.coverage import joined
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
 from nodelint.plan.selector_drift import by_facts
 from nodelint.plan.values import ValueChange, change_of, text_of
-from nodelint.source import Node, UnknownValue
+from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from nodelint.apiserver import Schemas
+    from nodelint.drift.hashstructure import Path
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.finding import Span
+    from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+    from nodelint.model.releases import Version
+    from nodelint.plan.coverage import Covered
+    from nodelint.source import Node
 
 _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 """In 1.0, an annotation of a NodePool that stands for the class's kubelet."""
@@ -391,6 +398,8 @@ def _kubelet(sides: Sides, before: Resolution, old: dict[str, Any], new: dict[st
 def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
     noted = pool.node.find("metadata", "annotations", _KUBELET)
     if noted is not None and isinstance(noted.value, str):
+        import json
+
         try:
             return json.loads(noted.value)
         except ValueError:

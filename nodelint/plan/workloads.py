@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from nodelint.fit.tree import Tree, WorkloadFit
-from nodelint.fit.verdict import PoolVerdict
-from nodelint.model.cluster_objects import Workload
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nodelint.fit.tree import Tree, WorkloadFit
+    from nodelint.fit.verdict import PoolVerdict
+    from nodelint.model.cluster_objects import Workload
 
 
 class WorkloadChange(NamedTuple):

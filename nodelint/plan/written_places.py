@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from nodelint.model.finding import written_place
 
-from nodelint.model.finding import Span, written_place
-from nodelint.plan.outcome import PoolPlan
-from nodelint.plan.sides import StoredObjects
-from nodelint.plan.uncompared import Uncompared
-from nodelint.plan.verdict import Verdict
-from nodelint.source import Node
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodelint.model.finding import Span
+    from nodelint.plan.outcome import PoolPlan
+    from nodelint.plan.sides import StoredObjects
+    from nodelint.plan.uncompared import Uncompared
+    from nodelint.plan.verdict import Verdict
+    from nodelint.source import Node
 
 
 class WrittenPlaces:

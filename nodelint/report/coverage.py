@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from nodelint.model.finding import find_object_place, span_of, written_place
-from nodelint.model.manifest import EC2NodeClass, Object
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import counted
 from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.printable import printable
-from nodelint.source import UNKNOWN, Node
+from nodelint.source import UNKNOWN
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from nodelint.build.built import Unbuilt
     from nodelint.lint.engine import Report
-    from nodelint.source import SourceText
+    from nodelint.model.manifest import Object
+    from nodelint.source import Node, SourceText
 
 _MOST_LINES = 5
 _MOST_FIELDS = 2

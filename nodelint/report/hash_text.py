@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
 
-from nodelint.drift import Hash
-from nodelint.drift.claim_status import ClaimStatus
 from nodelint.model.finding import find_object_place, label_of
-from nodelint.model.manifest import Object
 from nodelint.model.messages import counted
-from nodelint.model.releases import Version
 from nodelint.printable import printable
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from nodelint.drift import Hash
+    from nodelint.drift.claim_status import ClaimStatus
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
 
 VERSION = 1
 """The version of the JSON that `hashes_json` gives."""

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 
-from nodelint.model.finding import Span, label_of, span_of
+from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
-from nodelint.plan import ClassPlan, Plan, PoolPlan
+from nodelint.plan import PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.plan.verdict import Reason
-from nodelint.plan.workloads import WorkloadChange
 from nodelint.printable import printable
-from nodelint.report.plan_json import Findings
-from nodelint.source import Node
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nodelint.model.finding import Span
+    from nodelint.plan import ClassPlan, Plan
+    from nodelint.plan.verdict import Reason
+    from nodelint.plan.workloads import WorkloadChange
+    from nodelint.report.plan_json import Findings
+    from nodelint.source import Node
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " ", "renamed": "~"}
 

@@ -7,21 +7,15 @@ follows the reader's light or dark theme.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from html import escape
 
-from nodelint.karpenter.resolve import Resolution
 from nodelint.model.finding import label_of
-from nodelint.plan import ClassPlan, Plan, PoolPlan
-from nodelint.plan.disruption_rate import Pace, words
-from nodelint.plan.matching import Change
-from nodelint.plan.roll import Roll, describe_roll
-from nodelint.plan.values import ValueChange
+from nodelint.plan.disruption_rate import words
+from nodelint.plan.roll import describe_roll
 from nodelint.printable import printable, screened, writable
 from nodelint.report.plan_blocks import (
     SIGNS,
-    PoolBlock,
     blocks,
     class_headline,
     closing,
@@ -39,6 +33,21 @@ from nodelint.report.plan_blocks import (
 from nodelint.report.plan_json import Findings
 from nodelint.report.plan_page import SCRIPT, STYLE
 from nodelint.report.plan_text import price
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan.disruption_rate import Pace
+    from nodelint.plan.matching import Change
+    from nodelint.plan.roll import Roll
+    from nodelint.plan.values import ValueChange
+    from nodelint.report.plan_blocks import (
+        PoolBlock,
+    )
 
 
 def plan_html(plan: Plan, findings: Findings) -> str:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nodelint.drift.budgets import Interval
-from nodelint.lint.engine import Result
-from nodelint.model.finding import Span, label_of, span_of
-from nodelint.plan import ClassPlan, Plan, PoolPlan
+from nodelint.model.finding import label_of, span_of
 from nodelint.plan.disruption_rate import words
-from nodelint.plan.launch import Price
 from nodelint.plan.nodes import counts
-from nodelint.plan.roll import MINUTES, Roll, describe_roll
-from nodelint.plan.values import ValueChange
-from nodelint.plan.verdict import Reason
-from nodelint.plan.workloads import WorkloadChange
-from nodelint.source import Node
 from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.drift.budgets import Interval
+    from nodelint.lint.engine import Result
+    from nodelint.model.finding import Span
+    from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan.launch import Price
+    from nodelint.plan.roll import Roll
+    from nodelint.plan.values import ValueChange
+    from nodelint.plan.verdict import Reason
+    from nodelint.plan.workloads import WorkloadChange
+    from nodelint.source import Node
 
 VERSION = 1
 """The version of the JSON."""
@@ -125,6 +130,8 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
 
 
 def _roll(found: Roll) -> dict[str, Any]:
+    from nodelint.plan.roll import MINUTES, describe_roll
+
     """How the nodes go. What --live does not tell is null."""
     listed = [None if names is None else list(names) for names in (found.budgets, found.untolerating)]
     return {

@@ -5,22 +5,17 @@ What a manifest says appears as code or escaped: it can neither break the table 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from html import escape
 from urllib.parse import quote
 
-from nodelint.model.finding import Span, label_of, span_of
+from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
-from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.roll import describe_roll
-from nodelint.plan.values import ValueChange
-from nodelint.plan.verdict import Reason
 from nodelint.printable import printable, screened, writable
 from nodelint.report.markdown import MOST, inline
 from nodelint.report.plan_blocks import (
     SIGNS,
-    PoolBlock,
     blocks,
     class_headline,
     closing,
@@ -37,7 +32,20 @@ from nodelint.report.plan_blocks import (
 )
 from nodelint.report.plan_json import Findings
 from nodelint.report.plan_text import by_family, price
-from nodelint.source import Node
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nodelint.model.finding import Span
+    from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan.values import ValueChange
+    from nodelint.plan.verdict import Reason
+    from nodelint.report.plan_blocks import (
+        PoolBlock,
+    )
+    from nodelint.source import Node
 
 MARK = "<!-- nodelint plan -->"
 """The first line, by which a job finds the comment that it wrote before."""

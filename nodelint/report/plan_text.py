@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 
 from nodelint.model.messages import counted
-from nodelint.plan import ClassPlan, Plan, PoolPlan
 from nodelint.plan.disruption_rate import words
-from nodelint.plan.effects import Effect
-from nodelint.plan.launch import Price
-from nodelint.plan.roll import describe_roll
-from nodelint.plan.uncompared import Uncompared
-from nodelint.plan.verdict import Reason
-from nodelint.plan.workloads import WorkloadChange
 from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.plan_blocks import (
     SIGNS,
-    PoolBlock,
     blocks,
     class_headline,
     closing,
@@ -33,8 +24,24 @@ from nodelint.report.plan_blocks import (
     share_of,
     workload_headline,
 )
-from nodelint.report.plan_json import Findings
-from nodelint.report.style import TextStyle, fitted
+from nodelint.report.style import fitted
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan.effects import Effect
+    from nodelint.plan.launch import Price
+    from nodelint.plan.uncompared import Uncompared
+    from nodelint.plan.verdict import Reason
+    from nodelint.plan.workloads import WorkloadChange
+    from nodelint.report.plan_blocks import (
+        PoolBlock,
+    )
+    from nodelint.report.plan_json import Findings
+    from nodelint.report.style import TextStyle
 
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
 _PLACES = 10
@@ -104,6 +111,8 @@ def _of_pools(pools: Sequence[PoolPlan], look: TextStyle) -> Iterator[str]:
         lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
         lines += [] if pool.deleted else _launch(pool, look)
         if pool.roll is not None:
+            from nodelint.plan.roll import describe_roll
+
             lines += wrap("roll: " + printable("; ".join(describe_roll(pool.roll))), look.width, "    ", "          ")
         found.setdefault(tuple(lines), []).append(pool)
     for own, same in found.items():

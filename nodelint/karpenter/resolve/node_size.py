@@ -145,14 +145,16 @@ class NodeSizes:
             own = map(self._addresses_of, names)
             has = [amount if addresses is None else addresses for amount, addresses in zip(has, own, strict=True)]
         capacity = [_ENOUGH if amount is None else amount for amount in has]
-        kept = self._list_kept(resource, capacity)
+        reserved = self._list_reserved(resource, capacity)
         places = {self._view.place(name): amounts for name, amounts in self._brought.items()}
         brought = {place: amounts for place, amounts in places.items() if place is not None}
         for place, amounts in brought.items():
             if resource in amounts:
                 amount = amounts[resource]
                 capacity[place] = amount if self._in_effect else max(amount, capacity[place])
-        left = capacity if kept is None else [amount - part for amount, part in zip(capacity, kept, strict=True)]
+        left = (
+            capacity if reserved is None else [amount - part for amount, part in zip(capacity, reserved, strict=True)]
+        )
         for place, amounts in brought.items() if self._in_effect and resource == "memory" else ():
             pages = sum(amount for name, amount in amounts.items() if name.startswith("hugepages-"))
             left[place] = max(left[place] - pages, 0) if pages else left[place]
@@ -218,7 +220,7 @@ class NodeSizes:
             types -= steps.having(most + 1)
         return types
 
-    def _list_kept(self, resource: str, capacity: Sequence[int]) -> list[int] | None:
+    def _list_reserved(self, resource: str, capacity: Sequence[int]) -> list[int] | None:
         """What is kept of a resource on nodes of each type; None where nothing is."""
         if self._pods is None or resource not in ("cpu", "memory", "ephemeral-storage"):
             return None
@@ -227,10 +229,10 @@ class NodeSizes:
             count = self._pods.counted if self._family["memoryByPods"] else self._pods.addresses
             counts = work_out_alike(self._view.names, self._pods.deciding, count)
         keys = list(zip(capacity, counts, strict=True))
-        made = {key: self._kept(resource, *key) for key in dict.fromkeys(keys)}
+        made = {key: self._reserve(resource, *key) for key in dict.fromkeys(keys)}
         return [made[key] for key in keys]
 
-    def _kept(self, resource: str, capacity: int, pods: int | None) -> int:
+    def _reserve(self, resource: str, capacity: int, pods: int | None) -> int:
         """What kubelet, system and eviction keep of a resource on a node with so much of it, and for so many pods."""
         if resource == "cpu":
             usual = overhead.cpu_reserved(1000 * (capacity // ONE)) * ONE // 1000
@@ -239,14 +241,14 @@ class NodeSizes:
         else:
             usual = overhead.STORAGE_RESERVED * ONE
         stated = kept_amount(self._kubelet, "kubeReserved", resource)
-        kept = usual if stated is None else stated
-        kept += kept_amount(self._kubelet, "systemReserved", resource) or 0
+        reserved = usual if stated is None else stated
+        reserved += kept_amount(self._kubelet, "systemReserved", resource) or 0
         if resource == "memory":
-            kept += self._eviction("memory.available", capacity, overhead.EVICTION_MEMORY * ONE)
+            reserved += self._eviction("memory.available", capacity, overhead.EVICTION_MEMORY * ONE)
         elif resource == "ephemeral-storage":
             part = overhead.ceiling(-(-capacity // ONE) / 100 * overhead.EVICTION_STORAGE_PERCENT) * ONE
-            kept += self._eviction("nodefs.available", capacity, part)
-        return kept
+            reserved += self._eviction("nodefs.available", capacity, part)
+        return reserved
 
     def _eviction(self, signal: str, capacity: int, usual: int) -> int:
         """What is kept free: by the highest threshold of those that count, or by default."""
