@@ -88,8 +88,10 @@ METAL = "metal"
 
 def _check_sizes(pool: NodePool, context: Context) -> Findings:
     for item in pool_requirements.requirements_of(pool):
+        if item.key != keys.SIZE or item.operator != "NotIn":
+            continue
         metal = next((value for value in item.values if value.text == METAL), None)
-        if item.key != keys.SIZE or item.operator != "NotIn" or metal is None:
+        if metal is None:
             continue
         resolution = context.resolution(pool)
         sizes = [size for size in resolution.catalog.values(keys.SIZE) if size.startswith(METAL)]

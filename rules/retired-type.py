@@ -48,11 +48,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In":
             continue
-        found = [
-            (value, instead)
-            for value in item.values
-            if isinstance(value.text, str) and (instead := catalog.retired(item.key, value.text, context.catalog))
-        ]
+        instead = catalog.retired(item.key, item.texts, context.catalog)
+        found = [(value, instead[str(value.text)]) for value in item.values if value.text in instead]
         if found:
             yield _finding(item, found)
 

@@ -57,7 +57,6 @@ from nodelint.api import (
     Findings,
     NodePool,
     Suggestion,
-    catalog,
     controller,
     edits,
     fixes,
@@ -66,7 +65,6 @@ from nodelint.api import (
     manifest,
     messages,
     pool_requirements,
-    requirement,
     rule,
 )
 
@@ -92,34 +90,14 @@ MOST_SHOWN = 20
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    for item in pool_requirements.requirements_of(pool):
-        if item.operator not in ("In", "NotIn"):
-            continue
-        dead = [v for v in item.values if isinstance(v.text, str) and _dead(item.key, v.text, context)]
+    for item, slips in labels.slips_of(pool, context.catalog):
+        dead = [value for value in item.values if value.text in slips]
         wholly = item.operator == "In" and item.known and len(dead) == len(item.values)
-        plain = [v for v in dead if _is_plain(item.key, str(v.text), context)]
+        plain = [value for value in dead if slips[str(value.text)].plain]
         told_with = {id(value) for value in plain[1:]}
         for value in dead:
             if id(value) not in told_with:
                 yield _finding(item, value, wholly, context, plain[1:] if plain and value is plain[0] else ())
-
-
-def _is_plain(key: str, text: str, context: Context) -> bool:
-    """Whether there is no more to say of a value than that it is none."""
-    near = labels.nearest_value(key, text, context.catalog)
-    return (
-        near is None and labels.since(key, text) is None and controller.label_value_fault(text) is None and bool(text)
-    )
-
-
-def _dead(key: str, value: str, context: Context) -> bool:
-    if labels.can_have(key, value, context.catalog) is False:
-        return True
-    if catalog.elsewhere(requirement.normalize(key), value, context.catalog):
-        # Retired, or sold in a region that nobody has asked: the resolution says that it is not known.
-        return False
-    # A name of a zone or region is unknowable, but none is in capitals.
-    return labels.nearest_value(key, value, context.catalog) not in (None, value)
 
 
 def _finding(
@@ -211,7 +189,7 @@ def _message(
 def _split(item: pool_requirements.PoolRequirement, text: str, context: Context) -> list[Edit]:
     """Several values that are written as one, `c,m,r`, as values of their own; none unless types may have each."""
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) == 1 or not all(part and not _dead(item.key, part, context) for part in parts):
+    if len(parts) == 1 or not all(parts) or labels.slips_among(item.key, parts, context.catalog):
         return []
     values = item.values[0].node.parent
     return fixes.split_values(values) if values is not None and values.kind == "sequence" else []

@@ -118,18 +118,14 @@ def _dead(
 
 def _misspelt(pool: NodePool, context: Context) -> set[str]:
     """The keys whose list holds what was meant for something else: such a list rules out more than it was to."""
-    return {
-        requirement.normalize(item.key)
-        for item in pool_requirements.requirements_of(pool)
-        for text in (item.texts if item.operator == "In" else ())
-        if labels.is_pattern(text) or _mistaken(item.key, text, context)
+    lists = [item for item in pool_requirements.requirements_of(pool) if item.operator == "In"]
+    patterned = {item.key for item in lists if labels.patterns_among(item.texts)}
+    mistaken = {
+        item.key
+        for item, slips in labels.slips_of(pool, context.catalog)
+        if item.operator == "In" and any(slip.impossible and (slip.near or slip.home) for slip in slips.values())
     }
-
-
-def _mistaken(key: str, text: str, context: Context) -> bool:
-    if labels.can_have(key, text, context.catalog) is not False:
-        return False
-    return bool(labels.nearest_value(key, text, context.catalog) or labels.home_of(text, key, context.catalog))
+    return set(map(requirement.normalize, patterned | mistaken))
 
 
 def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings:

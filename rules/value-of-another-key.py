@@ -58,22 +58,16 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    items = list(pool_requirements.requirements_of(pool))
-    for item in items:
-        if item.operator in ("In", "NotIn"):
-            strays = [(v, home) for v in item.values if (home := _home(v, item.key, context))]
-            if strays:
-                yield _finding(item, strays, items, pool, context)
-
-
-def _home(value: manifest.Value, key: str, context: Context) -> str | None:
-    return labels.home_of(value.text, key, context.catalog) if isinstance(value.text, str) else None
+    for item, slips in labels.slips_of(pool, context.catalog):
+        homes = {text: slip.home for text, slip in slips.items() if slip.home is not None}
+        strays = [(value, homes[str(value.text)]) for value in item.values if value.text in homes] if homes else []
+        if strays:
+            yield _finding(item, strays, pool, context)
 
 
 def _finding(
     item: pool_requirements.PoolRequirement,
     strays: list[tuple[manifest.Value, str]],
-    items: list[pool_requirements.PoolRequirement],
     pool: NodePool,
     context: Context,
 ) -> Finding:
@@ -81,7 +75,8 @@ def _finding(
     home = strays[0][1]
     wholly = item.known and len(strays) == len(item.values) and len(homes) == 1
     dead = item.known and all(labels.can_have(item.key, text, context.catalog) is False for text in item.texts)
-    other = next((requirement for requirement in items if requirement.key == home), None)
+    requirements = pool_requirements.requirements_of(pool)
+    other = next((requirement for requirement in requirements if requirement.key == home), None)
     changes: list[Edit] = []
     hint = None
     key = pool_requirements.key_in_domain(pool, home)

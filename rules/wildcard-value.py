@@ -94,7 +94,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _patterns(line: RequirementLine) -> list[str]:
-    return [text for text in line.texts if labels.is_pattern(text)]
+    return labels.patterns_among(line.texts)
 
 
 def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[Edit], str | None]:

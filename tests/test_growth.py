@@ -30,6 +30,7 @@ from nodelint.fit.verdict import PoolVerdict
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.node_size import NodeSizes
 from nodelint.karpenter.resolve.offering_view import Supply
+from nodelint.karpenter.value_spelling import ValueSpelling
 from nodelint.lint import judging, suppression_filter
 from nodelint.lint.autofix import applicable, fix
 from nodelint.lint.context import Context
@@ -185,6 +186,17 @@ def test_values_that_there_are_none_of(rules: dict[str, Rule]) -> None:
 
     # A row of values on one line, each with a fix.
     assert growth(make, 60) < 1.3
+
+
+def test_what_a_value_was_meant_to_be_is_worked_out_once_for_all_rules(
+    rules: dict[str, Rule], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = Counter[str]()
+    slip = ValueSpelling._slip
+    monkeypatch.setattr(ValueSpelling, "_slip", lambda spelling, text: judged.update([text]) or slip(spelling, text))
+    names = [f"c5.{n}xlarg" for n in range(3, 40)]  # that no other test asks for: answers are remembered
+    linted(pool(f"key: node.kubernetes.io/instance-type, operator: In, values: [{', '.join(names)}]"), rules)
+    assert judged == dict.fromkeys(names, 1)
 
 
 def test_findings_of_one_line_are_told_together(rules: dict[str, Rule]) -> None:

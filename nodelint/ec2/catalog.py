@@ -405,29 +405,46 @@ def tables_alone() -> Catalog:
     return Catalog.load(f"{DATA}/tables.json")
 
 
-def elsewhere(key: str, value: str, catalog: Catalog) -> bool:
-    """Whether a value names a type or family that the catalogue lacks, and Karpenter's tables or EC2 know."""
-    return key in (INSTANCE_TYPE, FAMILY) and not catalog.has_value(key, value) and value in _names_elsewhere(key)
+def named_elsewhere(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
+    """The types or families among some values that the catalogue lacks, and Karpenter's tables or EC2 know."""
+    unknown = _unknown_names(key, values, catalog)
+    return [value for value in unknown if value in names_elsewhere(key)] if unknown else []
+
+
+def _unknown_names(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
+    """Those of the values of a key for types or families that the catalogue lacks; none for another key."""
+    if key not in (INSTANCE_TYPE, FAMILY):
+        return []
+    known = catalog.values(key)
+    return [value for value in values if value not in known]
 
 
 @cache
-def _names_elsewhere(key: str) -> frozenset[str]:
+def names_elsewhere(key: str) -> frozenset[str]:
+    """The types or families that Karpenter's tables or EC2 know; none for other keys."""
+    if key not in (INSTANCE_TYPE, FAMILY):
+        return frozenset()
     from nodelint.ec2.api_names import api_types
 
     names = (*tables_alone(), *api_types())
     return frozenset(names if key == INSTANCE_TYPE else [name.partition(".")[0] for name in names])
 
 
-def retired(key: str, value: str, catalog: Catalog) -> str | None:
-    """What to look at in the place of a type or family that AWS is ending; None for any other value."""
-    if key not in (INSTANCE_TYPE, FAMILY) or catalog.has_value(key, value):
-        return None
-    ended = table("retired")
-    family, _, size = value.partition(".")
-    if key == INSTANCE_TYPE and value in ended["types"]:
-        return str(ended["types"][value])
-    successor = ended["families"].get(family) if bool(size) == (key == INSTANCE_TYPE) else None
-    return None if successor is None else str(successor)
+def retired(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, str]:
+    """What to look at in the place of those types or families among some values that AWS is ending."""
+    unknown = _unknown_names(key, values, catalog)
+    if not unknown:
+        return {}
+    ended, of_types = table("retired"), key == INSTANCE_TYPE
+    types, families = (ended["types"] if of_types else {}), ended["families"]
+    found: dict[str, str] = {}
+    for value in unknown:
+        family, _, size = value.partition(".")
+        if value in types:
+            found[value] = types[value]
+        elif family in families and bool(size) == of_types:
+            found[value] = families[family]
+    return found
 
 
 def accelerated_once(value: str) -> bool:

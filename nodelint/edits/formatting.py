@@ -178,6 +178,8 @@ class Writer:
 
     def flow(self, value: Plain, model: Node | None) -> str:
         """A value on one line."""
+        if isinstance(value, Mapping | Sequence) and not value and not isinstance(value, str):
+            return "{}" if isinstance(value, Mapping) else "[]"
         manner = self.manner
         comma, colon = (
             ("," if manner.usual.compact else ", "),
@@ -189,11 +191,11 @@ class Writer:
                 self.key(key, True) + colon + self.flow(item, self.model_of(model, key))
                 for key, item in value.items()
             ]
-            return "{" + pad + comma.join(parts) + pad + "}" if parts else "{}"
+            return "{" + pad + comma.join(parts) + pad + "}"
         if isinstance(value, Sequence) and not isinstance(value, str):
             pad = _padding(model)
             parts = [self.flow(item, item_model(model)) for item in value]
-            return "[" + pad + comma.join(parts) + pad + "]" if parts else "[]"
+            return "[" + pad + comma.join(parts) + pad + "]"
         return scalar(value, self.style(value, model), True, manner.usual.quotes)
 
     def broken(self, value: Plain, indent: str, model: Node | None) -> str:

@@ -8,17 +8,17 @@ for guesses (`c7id` is one letter away from six families), words such as `on_dem
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog, elsewhere
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
-from nodelint.karpenter.pool_requirements import (
-    PoolRequirement,
-)
+from nodelint.karpenter.pool_requirements import PoolRequirement, requirements_of
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, CloseNames, Words, distance, squash
-from nodelint.model.keys import FAMILY, FLEX, INSTANCE_TYPE, SIZE
+from nodelint.karpenter.value_spelling import Slip, ValueSpelling
+from nodelint.model.keys import FAMILY, FLEX
+from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
 from nodelint.tuples import NamedTuple
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_MOST_ANSWERS = 1 << 18
-"""Values of a key for which what they were meant to be is kept."""
-
 EVERYTHING = ("*", "**", ".*")
 """Patterns that were meant to stand for every value."""
 
@@ -41,12 +38,15 @@ def name_of(key: str) -> str:
     return key.rpartition("/")[2]
 
 
-_WITHOUT_LETTERS = re.compile(r"[\W\d_]*", re.ASCII).fullmatch
-
-
 def is_pattern(value: str) -> bool:
     """Whether a value is written as a pattern; to Karpenter it is plain text, and not a legal label value either."""
     return "*" in value or "?" in value or ("[" in value and "]" in value)
+
+
+def patterns_among(values: Sequence[str]) -> list[str]:
+    """Those of some values that are written as patterns."""
+    letters = "".join(values)  # one look at all of them: hardly any list holds a pattern
+    return [value for value in values if is_pattern(value)] if any(map(letters.__contains__, "*?[")) else []
 
 
 def standing_for(pattern: str, values: Iterable[str]) -> list[str]:
@@ -108,25 +108,43 @@ def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
 
     A region's or zone's name is judged by its form alone.
     """
-    values = known_values(key, catalog)
-    if values is not None:
-        return value in values or (None if elsewhere(key, value, catalog) else False)
-    return False if key in _facts()["forms"] and _form_of(value) != key else None
+    return _spelling(key, catalog).can_have(value)
 
 
 def home_of(value: str, key: str, catalog: Catalog) -> str | None:
     """The one other key whose value this is; None where none or several have it, or the key itself does."""
-    if can_have(key, value, catalog) is not False:
-        return None
-    table = _facts()
-    form = _form_of(value)
-    if form is not None:
-        return form if form != key else None
-    if key in table["forms"] and len(value) < LEAST_FOR_A_GUESS:
-        return None  # `a`: the letter of a zone
-    homes = catalog.remembered("homes", lambda: _homes(catalog))
-    found = [other for other in homes.get(value, ()) if other != key]
-    return found[0] if len(found) == 1 else None
+    return _spelling(key, catalog).home(value)
+
+
+def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
+    """The value of a key that a slip was meant to be; None where it is one, nothing is near, or several are."""
+    return _spelling(key, catalog).nearest(value)
+
+
+def slips_of(pool: NodePool, catalog: Catalog) -> tuple[tuple[PoolRequirement, dict[str, Slip]], ...]:
+    """What a pool asks by lists in which some values are none of their key's, each with these."""
+
+    def find() -> Iterator[tuple[PoolRequirement, dict[str, Slip]]]:
+        for item in requirements_of(pool):
+            if item.operator in ("In", "NotIn") and (slips := slips_among(item.key, item.texts, catalog)):
+                yield item, slips
+
+    return pool.once("slips", (catalog,), lambda: tuple(find()))
+
+
+def slips_among(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, Slip]:
+    """Those of some values that are none of their key's, each with what it was meant to be."""
+    return _spelling(key, catalog).slips(values)
+
+
+def _spelling(key: str, catalog: Catalog) -> ValueSpelling:
+    def make() -> ValueSpelling:
+        return ValueSpelling(
+            key, catalog, known_values(key, catalog), lambda: catalog.remembered("homes", lambda: _homes(catalog))
+        )
+
+    spelling: ValueSpelling = catalog.remembered(("spelling", key), make)
+    return spelling
 
 
 def _homes(catalog: Catalog) -> dict[str, list[str]]:
@@ -138,45 +156,6 @@ def _homes(catalog: Catalog) -> dict[str, list[str]]:
             for value in {*(known_values(key, catalog) or ()), *facts["synonyms"].get(key, ())} - {""}:
                 homes.setdefault(value, []).append(key)
     return homes
-
-
-def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
-    """The value of a key that a slip was meant to be; None where it is one, nothing is near, or several are."""
-    # Several rules ask the same of each value.
-    answers: dict[str, str | None] = catalog.remembered(("nearest", key), dict)
-    if value not in answers:
-        if len(answers) >= _MOST_ANSWERS:
-            answers.clear()
-        answers[value] = _nearest_value(key, value, catalog)
-    return answers[value]
-
-
-def _nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
-    choices = known_values(key, catalog)
-    synonym = _facts()["synonyms"].get(key, {}).get(value.lower())
-    if synonym is not None:
-        return str(synonym)
-    if choices is None:
-        form = _facts()["forms"].get(key)
-        return None if form is None else next((near for near in _respelt(value) if re.fullmatch(form, near)), None)
-    if value in choices:
-        return None
-    if _WITHOUT_LETTERS(value):
-        return _in_its_unit(key, value, choices)
-    words = _words(key, catalog)
-    same = words.same(value)
-    if same:
-        return same[0] if len(same) == 1 else None
-    if key == INSTANCE_TYPE:
-        return _nearest_type(value, catalog)
-    if key == FAMILY:
-        return _nearest_family(value, catalog)
-    return words.nearest(value, abbreviated=key == SIZE)
-
-
-def _words(key: str, catalog: Catalog) -> Words:
-    """What a key can have in the catalogue, ready to be compared with."""
-    return catalog.remembered(("values", key), lambda: Words(known_values(key, catalog) or ()))
 
 
 def form_of(key: str) -> str | None:
@@ -322,18 +301,6 @@ def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     return NearKey(key, True)
 
 
-def _respelt(value: str) -> Iterator[str]:
-    """How the name of a region or zone is spelt: in small letters, and with its hyphens in place (`us-east1-a`)."""
-    if value.lower() != value:
-        yield value.lower()
-    parts = re.fullmatch(_facts()["squashed"], squash(value))
-    if parts is not None:
-        geography, partition, direction, number, zone = parts.groups()
-        spelt = "-".join(part for part in (geography, partition, direction, number) if part) + zone
-        if spelt != value:
-            yield spelt
-
-
 def _kin(domain: str, served: Iterable[str]) -> bool | None:
     """Whether a domain is Karpenter's own (True), another of Kubernetes or AWS or a slip of one (False)."""
     if domain in ("karpenter.k8s.aws", "karpenter.sh"):
@@ -344,65 +311,8 @@ def _kin(domain: str, served: Iterable[str]) -> bool | None:
     return False if any(distance(domain, known, 2) <= 2 for known in domains) else None
 
 
-def _in_its_unit(key: str, value: str, choices: Collection[str]) -> str | None:
-    """A number that is right once it is multiplied: GiB written where MiB are due."""
-    slip = _facts()["units"].get(key, {}).get("slip")
-    if slip is None or not value.isascii() or not value.isdigit() or len(value) > 9:
-        return None
-    meant = str(int(value) * int(slip))
-    return meant if meant in choices else None
-
-
 def _short(key: str) -> bool:
     return len(name_of(key)) <= LEAST_FOR_A_GUESS
-
-
-def _nearest_type(value: str, catalog: Catalog) -> str | None:
-    family, dot, size = value.lower().partition(".")
-    near = family if catalog.has_value(FAMILY, family) else _nearest_family(family, catalog)
-    if not dot or near is None:
-        return None
-    sizes = _words_behind(".", INSTANCE_TYPE, catalog).get(near, Words(()))
-    meant: str | None = size
-    if size not in sizes.words:
-        # A size that other families have is not a slip of the pen.
-        meant = None if catalog.has_value(SIZE, size) else sizes.nearest(size, abbreviated=True)
-    return f"{near}.{meant}" if meant is not None else None
-
-
-def _nearest_family(value: str, catalog: Catalog) -> str | None:
-    """A family is a code: only what stands behind a hyphen is a word that one can misspell."""
-    head, hyphen, tail = value.lower().partition("-")
-    if not hyphen or head == "u":
-        return None
-    near = _words_behind("-", FAMILY, catalog).get(head, Words(())).nearest(tail, abbreviated=False)
-    return f"{head}-{near}" if near is not None else None
-
-
-def _words_behind(mark: str, key: str, catalog: Catalog) -> dict[str, Words]:
-    """What stands behind the first mark in the values of a label, by what stands before it."""
-
-    def collect() -> dict[str, Words]:
-        tails: dict[str, list[str]] = {}
-        for head, found, tail in (value.partition(mark) for value in catalog.values(key)):
-            if found:
-                tails.setdefault(head, []).append(tail)
-        return {head: Words(words) for head, words in tails.items()}
-
-    return catalog.remembered(("words behind", mark, key), collect)
-
-
-def _form_of(value: str) -> str | None:
-    """The key of a region's, zone's or zone id's name, told by its form."""
-    if "-" not in value:
-        return None  # each of them has one
-    return next((key for key, matches in _forms() if matches(value)), None)
-
-
-@cache
-def _forms() -> list[tuple[str, Callable[[str], object]]]:
-    forms: Mapping[str, str] = _facts()["forms"]
-    return [(key, re.compile(form).fullmatch) for key, form in forms.items()]
 
 
 @cache

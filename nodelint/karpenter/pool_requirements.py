@@ -43,7 +43,7 @@ class PoolRequirement(NamedTuple):
     @property
     def texts(self) -> tuple[str, ...]:
         """The values that are known texts."""
-        return tuple(value.text for value in self.values if isinstance(value.text, str))
+        return tuple([value.text for value in self.values if isinstance(value.text, str)])
 
     @property
     def known(self) -> bool:

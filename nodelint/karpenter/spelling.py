@@ -8,20 +8,18 @@ from collections.abc import Iterable
 LEAST_FOR_A_GUESS = 4
 """Letters of a word below which nothing is guessed: short codes are too near to each other."""
 
-_MOST_KEPT = 10_000
-"""Answers that are kept: a slip is often repeated, in one pool after another."""
-
 _LONGEST_NAME = 63
 """Letters of the name of a label, as Kubernetes has it."""
 
-_NO_DIGIT = re.compile(r"\D").sub
+_LETTERS = "abcdefghijklmnopqrstuvwxyz-._/"
+_NO_DIGITS = re.compile(r"\D+").sub
 _NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]").sub
 
 
 class Words:
     """Words to choose from, with an index of those that may be near a text."""
 
-    __slots__ = ("_by_digits", "_by_squashed", "_known", "_one_begun", "words")
+    __slots__ = ("_by_digits", "_by_squashed", "_one_begun", "words")
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(dict.fromkeys(words))
@@ -30,7 +28,6 @@ class Words:
         for word in self.words:
             self._by_squashed.setdefault(squash(word), []).append(word)
             self._by_digits.setdefault(digits(word), []).append(word)
-        self._known: dict[tuple[str, bool], str | None] = {}
         self._one_begun: dict[str, str | None] | None = None
 
     def same(self, text: str) -> list[str]:
@@ -39,14 +36,6 @@ class Words:
 
     def nearest(self, text: str, abbreviated: bool) -> str | None:
         """The one word that is a slip or two away, its digits the same; with `abbreviated` the one it begins."""
-        wanted = text, abbreviated
-        if wanted not in self._known:
-            if len(self._known) >= _MOST_KEPT:
-                self._known.clear()
-            self._known[wanted] = self._nearest(text, abbreviated)
-        return self._known[wanted]
-
-    def _nearest(self, text: str, abbreviated: bool) -> str | None:
         word = text.strip().lower().replace("_", "-")
         if abbreviated and len(word) > 1 and (begun := self._begun_by(word)) is not None:
             return begun
@@ -134,9 +123,12 @@ def one_slip(a: str, b: str) -> bool:
 
 def digits(text: str) -> str:
     """The digits of a text, all else taken out."""
-    return _NO_DIGIT("", text)
+    inner = text.strip(_LETTERS)
+    return inner if inner.isascii() and (not inner or inner.isdigit()) else _NO_DIGITS("", text)
 
 
 def squash(text: str) -> str:
     """A text without case and separators."""
-    return _NO_LETTER_OR_DIGIT("", text.lower())
+    text = text.lower()
+    bare = text.replace("-", "").replace(".", "").replace("_", "").replace("/", "")
+    return bare if bare.isascii() and bare.isalnum() else _NO_LETTER_OR_DIGIT("", text)

@@ -164,13 +164,13 @@ def _compatible(
     requested = {id(source) for source in sources}
     for result in results:
         spans = [edit.span for edit in result.finding.edits]
-        if not spans or (result.safety == "unsafe" and not unsafe) or _mark(result) in refused:
+        if not spans or (result.safety == "unsafe" and not unsafe) or (refused and _mark(result) in refused):
             continue
-        beyond = next((span.source.path for span in spans if id(span.source) not in requested), None)
-        if beyond is not None:
-            refused[_mark(result)] = (result, f"it changes {beyond} too, which was not named")
+        beyond = [span.source.path for span in spans if id(span.source) not in requested]
+        if beyond:
+            refused[_mark(result)] = (result, f"it changes {beyond[0]} too, which was not named")
             continue
-        if not all(span.source.whole for span in spans):
+        if [span for span in spans if not span.source.whole]:
             refused[_mark(result)] = (result, "the file is too long to be written anew")
             continue
         if not any(map(taken.touches, spans)):

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
+from operator import itemgetter
 
 from nodelint.lint.rule import Rule
 from nodelint.model import messages
@@ -13,6 +14,7 @@ from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, span_of
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
+from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -100,19 +102,18 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
     What is less grave explains nothing: a warning in the place of an error would let a run pass.
     """
     better: dict[tuple[str, int, Severity], SpanIndex] = {}
-    places: dict[tuple[str, int, Severity], list[Span]] = {}
+    explaining: dict[tuple[str, int, Severity], list[Result]] = {}
     for result in raw:
         if result.finding.strict and result.rule.group != "practice":
             continue  # it may not be shown, and what it would explain would be lost
-        of_rule = places.setdefault((result.rule.name, id(result.object), result.severity), [])
-        of_rule += [result.span, *map(span_of, result.finding.covers)]
+        explaining.setdefault((result.rule.name, id(result.object), result.severity), []).append(result)
     results = []
     for result in raw:
         as_grave = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
         for name, severity in product(result.rule.gives_way_to, as_grave):
             key = (name, id(result.object), severity)
-            if key in places and key not in better:
-                better[key] = SpanIndex((span, span) for span in places[key])
+            if key in explaining and key not in better:
+                better[key] = SpanIndex((place, place) for place in _places(explaining[key]))
             if key in better and _explained(result, better[key]):
                 break
         else:
@@ -120,15 +121,22 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
     return results
 
 
+def _places(results: Iterable[Result]) -> Iterator[Node | Span]:
+    """What some findings are about."""
+    for result in results:
+        yield result.finding.at
+        yield from result.finding.covers
+
+
 def _explained(result: Result, better: SpanIndex) -> bool:
     """Whether a place of the better findings holds this one's, or meets what this one covers.
 
     A finding about a whole mapping is not explained by a mistake somewhere inside it.
     """
-    if any(place.holds(result.span) for place in better.near(result.span)):
+    if any(span_of(place).holds(result.span) for place in better.near(result.span)):
         return True
     covered = map(span_of, result.finding.covers)
-    return any(place.touches(span) for span in covered for place in better.near(span))
+    return any(span_of(place).touches(span) for span in covered for place in better.near(span))
 
 
 def hold_reminders(results: Sequence[Result]) -> list[Result]:
@@ -167,14 +175,15 @@ def once_in_a_run(results: Iterable[Result]) -> list[Result]:
         finding = result.finding
         reminds = result.rule.group == "practice" or (result.severity == "info" and not finding.also)
         reminder = reminds and not finding.once and result.object is not None
+        if not finding.once and not reminder:
+            first_results.append(result)
+            continue
         name: tuple[object, ...] = (result.rule.name,)
         if reminder:
             name += _without_values(finding.message), result.severity, result.safety
         else:
             name += (finding.once if isinstance(finding.once, str) else _without_values(finding.message),)
-        if not finding.once and not reminder:
-            first_results.append(result)
-        elif name not in firsts:
+        if name not in firsts:
             firsts[name], others[name] = len(first_results), []
             first_results.append(result)
         elif reminder and first_results[firsts[name]].object is result.object:
@@ -264,16 +273,16 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
 class SpanIndex:
     """Things by their places, so that few have to be asked about a place."""
 
-    def __init__(self, things: Iterable[tuple[Span, Any]]) -> None:
-        by_source: dict[int, list[tuple[Span, Any]]] = {}
-        for span, thing in things:
-            by_source.setdefault(id(span.source), []).append((span, thing))
+    def __init__(self, things: Iterable[tuple[Node | Span, Any]]) -> None:
+        by_source: dict[int, list[tuple[int, int, Any]]] = {}
+        for place, thing in things:
+            by_source.setdefault(id(place.source), []).append((place.start, place.end, thing))
         self._by_source: dict[int, tuple[list[int], list[int], list[Any]]] = {}
         """Of each text the beginnings in their order, the furthest end up to each, and the things."""
-        for source, pairs in by_source.items():
-            pairs.sort(key=lambda pair: pair[0].start)
-            furthest = list(accumulate((span.end for span, _ in pairs), max))
-            self._by_source[source] = [span.start for span, _ in pairs], furthest, [thing for _, thing in pairs]
+        for source, triples in by_source.items():
+            triples.sort(key=itemgetter(0))
+            furthest = list(accumulate([end for _, end, _ in triples], max))
+            self._by_source[source] = [start for start, _, _ in triples], furthest, [thing for _, _, thing in triples]
 
     def near(self, place: Span) -> Iterator[Any]:
         """What may share a character or a border with the place, the last first."""

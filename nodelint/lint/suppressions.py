@@ -8,9 +8,11 @@ above the object's first line.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 
+from nodelint.caching import cached_property
 from nodelint.model.finding import Finding, Span
 from nodelint.source import Document, Node, SourceText
 
@@ -46,16 +48,29 @@ class Suppression:
         )
 
 
+_LEAST = len("#nodelint:ignore")
+
+
 class _Page:
     """The nodes of a document in their order, and what comments in it have been found to be about."""
 
     def __init__(self, document: Document) -> None:
         assert document.root is not None
         self.end = document.end
-        self.nodes = sorted((n for n in document.root.walk() if not n.shared), key=_start)
-        self.starts = [node.start for node in self.nodes]
+        self._root = document.root
         self.nexts: dict[int, Span | None] = {}
-        self._ends = {id(entry.key): entry.value.end for node in self.nodes for entry in node.entries}
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        return sorted((node for node in self._root.walk() if not node.shared), key=_start)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return [node.start for node in self.nodes]
+
+    @cached_property
+    def _ends(self) -> dict[int, int]:
+        return {id(entry.key): entry.value.end for node in self.nodes for entry in node.entries}
 
     def whole(self, node: Node) -> int:
         """Where a node ends, and with a field's name its value, which may be a block on the lines below."""
@@ -70,14 +85,20 @@ def suppressions(source: SourceText) -> list[Suppression]:
     comment = re.compile(_COMMENT)
     for document in source.documents:
         if document.root is not None:
+            # Only a scalar as long as a comment may hold what looks like one.
+            scalars = sorted(
+                (
+                    (node.start, node.end)
+                    for node in document.root.walk()
+                    if node.kind == "scalar" and not node.shared and node.end - node.start >= _LEAST
+                ),
+            )
             page = _Page(document)
-            scalars = [n for n in page.nodes if n.kind == "scalar"]
-            starts = [n.start for n in scalars]
             here = []
             # The last first: what a row of comments is about is then looked for once.
             for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
-                before = bisect_right(starts, match.start()) - 1
-                if before < 0 or match.start() >= scalars[before].end:
+                before = bisect_left(scalars, (match.start() + 1,)) - 1
+                if before < 0 or match.start() >= scalars[before][1]:
                     here.append(_suppression(source, page, match))
             found += reversed(here)
     return found
@@ -87,16 +108,21 @@ def _start(node: Node) -> int:
     return node.start
 
 
+@lru_cache(maxsize=64)
+def _names(listed: str) -> tuple[str, ...]:
+    """The rules that a comment lists; many comments list the same."""
+    return tuple([name.strip() for name in listed.split(",") if name.strip()])
+
+
 def _suppression(source: SourceText, page: _Page, match: re.Match[str]) -> Suppression:
-    text = source.flat
-    line_start = text.rfind("\n", 0, match.start()) + 1
-    own_line = not text[line_start : match.start()].strip(" \t\ufeff")
-    rules = tuple(name.strip() for name in (match[1] or "").split(",") if name.strip())
-    span = Span(source, match.start(), match.end())
-    if not own_line:
-        end = text.find("\n", match.end())
-        return Suppression(span, rules, Span(source, line_start, match.end() if end < 0 else end), own_line)
-    return Suppression(span, rules, _next(source, page, match.end()), own_line)
+    text, rules = source.flat, _names(match[1] or "")
+    start, end = match.span()
+    line_start = text.rfind("\n", 0, start) + 1
+    span = Span(source, start, end)
+    if not text[line_start:start].strip(" \t\ufeff"):
+        return Suppression(span, rules, _next(source, page, end), True)
+    line_end = text.find("\n", end)
+    return Suppression(span, rules, Span(source, line_start, end if line_end < 0 else line_end), False)
 
 
 def _next(source: SourceText, page: _Page, after: int) -> Span | None:

@@ -47,7 +47,7 @@ class RequirementLine(NamedTuple):
     @property
     def texts(self) -> tuple[str, ...]:
         """The values that are known texts."""
-        return tuple(v.text for v in self.values if isinstance(v.text, str))
+        return tuple([v.text for v in self.values if isinstance(v.text, str)])
 
     @property
     def known_texts(self) -> tuple[str, ...] | None:

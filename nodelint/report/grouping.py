@@ -63,23 +63,35 @@ def entries(results: Sequence[Result]) -> list[FindingGroup]:
 def _lines(results: Sequence[Result]) -> list[Line]:
     """Findings that follow each other, of one rule on one line, that point to no other place."""
     lines: list[list[Result]] = []
-    fixes: set[Edit] = set()
-    taken = OccupiedSpans()
+    fixes: _LineFixes | None = None
     for result in results:
-        edits = result.finding.edits
-        # Fixes that can be made together; an edit that several share is made once.
-        if (
-            lines
-            and _alike(lines[-1][-1], result)
-            and all(edit in fixes or not taken.touches(edit.span) for edit in edits)
-        ):
-            lines[-1].append(result)
-        else:
-            lines.append([result])
-            fixes, taken = set(), OccupiedSpans()
-        taken.add(edit.span for edit in edits if edit not in fixes)
-        fixes.update(edits)
+        if lines and _alike(lines[-1][-1], result):
+            fixes = fixes or _LineFixes(lines[-1])
+            if fixes.take(result):
+                lines[-1].append(result)
+                continue
+        lines.append([result])
+        fixes = None
     return [tuple(line) for line in lines]
+
+
+class _LineFixes:
+    """The edits of findings that are told as one, which can be made together; one that several share is made once."""
+
+    def __init__(self, line: Sequence[Result]) -> None:
+        self._edits: set[Edit] = set()
+        self._taken = OccupiedSpans()
+        for result in line:
+            self.take(result)
+
+    def take(self, result: Result) -> bool:
+        """Add the edits of a further finding; False, and none of them, where one touches those that are there."""
+        new = [edit for edit in result.finding.edits if edit not in self._edits]
+        if any(self._taken.touches(edit.span) for edit in new):
+            return False
+        self._taken.add(edit.span for edit in new)
+        self._edits.update(new)
+        return True
 
 
 def _alike(result: Result, other: Result) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog, elsewhere
+from nodelint.ec2.catalog import Catalog, named_elsewhere
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.ec2.type_set import NONE, TypeSet, union
@@ -234,9 +234,8 @@ def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: 
         yield from (UnknownFact(line.node, "which reservations can be interrupted is not known") for line in asking)
     yield from _on_enclaves(lines, supply.node_class, supply.view.version)
     for line in lines:
-        key = normalize(line.key)
-        named = [value for value in line.values if line.operator == "In" and elsewhere(key, value, supply.view)]
-        if named:
+        values = line.values if line.operator == "In" else ()
+        if named := named_elsewhere(normalize(line.key), values, supply.view):
             yield UnknownFact(line.node, f"`{short(named[0])}` {ELSEWHERE}")
     for line in lines:
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known:

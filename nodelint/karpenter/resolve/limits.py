@@ -66,13 +66,22 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
 def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
     """Whether some candidate may be within all limits; quick where one of the first is."""
     catalog, capacity = resolution.catalog, resolution.capacity
-    wanted = [(limit.resource, limit.amount) for limit in limits if limit.amount is not None]
+    wanted = [
+        (limit.resource, limit.amount)
+        for limit in limits
+        if limit.amount is not None and (limit.amount < 0 or _may_have(limit.resource, catalog))
+    ]
 
     def fits(name: str) -> bool:
         has = [(capacity.amount(resource, name), amount) for resource, amount in wanted]
         return all(own is None or own <= amount for own, amount in has)
 
     return any(map(fits, catalog.iterate_names(resolution.candidates)))
+
+
+def _may_have(resource: str, catalog: Catalog) -> bool:
+    """Whether any type may have some of a resource."""
+    return resource in ("cpu", "memory", *OF_CLASS) or bool(catalog.having_resource(resource))
 
 
 def switched_off(limits: Iterable[Limit], resolution: Resolution) -> bool:

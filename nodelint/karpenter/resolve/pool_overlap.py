@@ -106,14 +106,19 @@ def leading_flex(line: RequirementLine, catalog: Catalog) -> int:
     if key not in (FAMILY, INSTANCE_TYPE):
         return 0
     flex = flex_families(catalog) if key == FAMILY else frozenset(catalog.names_in(flex_types(catalog)))
-    are = [text in flex or _stands_for(text, flex, catalog.values(key)) for text in line.texts]
+    known, texts = catalog.values(key), line.texts
+    if not _stands_for(texts[0], flex, known):
+        return 0
+    are = [_stands_for(text, flex, known) for text in texts]
     count = are.index(False) if False in are else 0
     return count if not any(are[count:]) else 0
 
 
 def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> bool:
-    """Whether a pattern stands for flex values alone, as `*-flex` does."""
-    return is_pattern(text) and bool(found := standing_for(text, known)) and all(value in flex for value in found)
+    """Whether a text is a flex value, or a pattern that stands for flex values alone, as `*-flex` does."""
+    if not is_pattern(text):
+        return text in flex
+    return bool(found := standing_for(text, known)) and all(value in flex for value in found)
 
 
 def flex_before(first: Resolution, second: Resolution) -> bool:

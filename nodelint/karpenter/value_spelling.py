@@ -1,0 +1,219 @@
+"""What a value that its label key does not have was meant to be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
+
+from nodelint.caching import cached_property
+from nodelint.data import table
+from nodelint.ec2.catalog import Catalog, names_elsewhere
+from nodelint.karpenter.controller.syntax import label_value_fault
+from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, squash
+from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE
+from nodelint.tuples import NamedTuple
+
+_MOST_ANSWERS = 1 << 18
+"""Values of a key for which what they were meant to be is kept."""
+
+_WITHOUT_LETTERS = re.compile(r"[\W\d_]*", re.ASCII).fullmatch
+
+
+class Slip(NamedTuple):
+    """A value that a key does not have: what it was meant to be, and the one other key that has it.
+
+    `impossible` is whether no node can have it; else it is only written in another way than it was meant. `plain` is
+    whether there is no more to say of it: nothing is near, no other release has it, and it may be a label's value.
+    """
+
+    near: str | None
+    home: str | None
+    impossible: bool
+    plain: bool
+
+
+_NOTHING_LIKE_IT = Slip(None, None, True, True)
+
+
+class ValueSpelling:
+    """The values of a key in a catalogue, and what others were meant to be.
+
+    `known` are all that the key can have, None where that is not known offline. `homes` gives the keys of a value.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        catalog: Catalog,
+        known: Collection[str] | None,
+        homes: Callable[[], Mapping[str, Sequence[str]]],
+    ) -> None:
+        facts = table("vocabulary")
+        self._key, self._catalog, self._known, self._homes = key, catalog, known, homes
+        self._synonyms: Mapping[str, str] = facts["synonyms"].get(key, {})
+        self._firsts: Mapping[str, str] = facts["values"].get(key, {})
+        self._form: str | None = facts["forms"].get(key)
+        self._unit: Mapping[str, object] = facts["units"].get(key, {})
+        self._slips: dict[str, Slip | None] = {}
+
+    def slips(self, texts: Iterable[str]) -> dict[str, Slip]:
+        """Those of some texts that the key does not have; none that another region or account may know."""
+        known, synonyms, answers = self._known, self._synonyms, self._slips
+        if known is not None:
+            texts = [text for text in texts if text not in known or (synonyms and text.lower() in synonyms)]
+        elif self._form is None and not synonyms:
+            return {}
+        found = {}
+        for text in texts:
+            if text in answers:
+                slip = answers[text]
+            else:
+                if len(answers) >= _MOST_ANSWERS:
+                    answers.clear()
+                slip = answers[text] = self._slip(text)
+            if slip is not None:
+                found[text] = slip
+        return found
+
+    def _slip(self, text: str) -> Slip | None:
+        possible = self.can_have(text) if self._known is None else text in self._known
+        if not possible and text in self._elsewhere:
+            return None  # retired, or sold in a region that nobody has asked
+        near = self.nearest(text)
+        if possible is not False:
+            return None if near is None or near == text else Slip(near, None, False, False)
+        home = self._home(text)
+        plain = near is None and text != "" and text not in self._firsts and label_value_fault(text) is None
+        return _NOTHING_LIKE_IT if plain and home is None else Slip(near, home, True, plain)
+
+    def can_have(self, value: str) -> bool | None:
+        """Whether the key can have a value; None where that is not known offline."""
+        if self._known is not None:
+            return value in self._known or (None if value in self._elsewhere else False)
+        return False if self._form is not None and _key_of_form(value) != self._key else None
+
+    def home(self, value: str) -> str | None:
+        """The one other key whose value this is; None where none or several have it, or the key itself does."""
+        return self._home(value) if self.can_have(value) is False else None
+
+    def _home(self, value: str) -> str | None:
+        form = _key_of_form(value) if "-" in value else None  # each of them has one
+        if form is not None:
+            return form if form != self._key else None
+        if self._form is not None and len(value) < LEAST_FOR_A_GUESS:
+            return None  # `a`: the letter of a zone
+        others = self._keys_by_value.get(value)
+        if others is None:
+            return None
+        found = [other for other in others if other != self._key]
+        return found[0] if len(found) == 1 else None
+
+    def nearest(self, value: str) -> str | None:
+        """The value that a slip was meant to be; None where it is one, nothing is near, or several are."""
+        synonym = self._synonyms.get(value.lower()) if self._synonyms else None
+        if synonym is not None:
+            return synonym
+        known, form = self._known, self._form
+        if known is None:
+            spelt = () if form is None else _respelt(value)
+            return next((near for near in spelt if re.fullmatch(str(form), near)), None)
+        if value in known:
+            return None
+        if _WITHOUT_LETTERS(value):
+            return self._in_its_unit(value, known)
+        same = self._words.same(value)
+        if same:
+            return same[0] if len(same) == 1 else None
+        if self._key == INSTANCE_TYPE:
+            return self._nearest_type(value)
+        if self._key == FAMILY:
+            return self._nearest_family(value)
+        return self._words.nearest(value, abbreviated=self._key == SIZE)
+
+    @cached_property
+    def _elsewhere(self) -> Set[str]:
+        """Types and families that another catalogue may hold."""
+        return names_elsewhere(self._key)
+
+    @cached_property
+    def _keys_by_value(self) -> Mapping[str, Sequence[str]]:
+        return self._homes()
+
+    @cached_property
+    def _words(self) -> Words:
+        """What the key can have in the catalogue, ready to be compared with."""
+        return Words(self._known or ())
+
+    @cached_property
+    def _sizes(self) -> dict[str, Words]:
+        """The sizes of each family."""
+        return _words_behind(".", self._catalog.values(INSTANCE_TYPE))
+
+    @cached_property
+    def _family_words(self) -> dict[str, Words]:
+        """What stands behind the hyphen of families, by what stands before it."""
+        return _words_behind("-", self._catalog.values(FAMILY))
+
+    def _in_its_unit(self, value: str, known: Collection[str]) -> str | None:
+        """A number that is right once it is multiplied: GiB written where MiB are due."""
+        slip = self._unit.get("slip")
+        if slip is None or not value.isascii() or not value.isdigit() or len(value) > 9:
+            return None
+        meant = str(int(value) * int(str(slip)))
+        return meant if meant in known else None
+
+    def _nearest_type(self, value: str) -> str | None:
+        family, dot, size = value.lower().partition(".")
+        near = family if family in self._catalog.values(FAMILY) else self._nearest_family(family)
+        if not dot or near is None:
+            return None
+        sizes = self._sizes.get(near, _NO_WORDS)
+        meant: str | None = size
+        if size not in sizes.words:
+            # A size that other families have is not a slip of the pen.
+            meant = None if self._catalog.has_value(SIZE, size) else sizes.nearest(size, abbreviated=True)
+        return f"{near}.{meant}" if meant is not None else None
+
+    def _nearest_family(self, value: str) -> str | None:
+        """A family is a code: only what stands behind a hyphen is a word that one can misspell."""
+        head, hyphen, tail = value.lower().partition("-")
+        if not hyphen or head == "u":
+            return None
+        near = self._family_words.get(head, _NO_WORDS).nearest(tail, abbreviated=False)
+        return f"{head}-{near}" if near is not None else None
+
+
+_NO_WORDS = Words(())
+
+
+def _words_behind(mark: str, values: Iterable[str]) -> dict[str, Words]:
+    """What stands behind the first mark in some values, by what stands before it."""
+    tails: dict[str, list[str]] = {}
+    for head, found, tail in (value.partition(mark) for value in values):
+        if found:
+            tails.setdefault(head, []).append(tail)
+    return {head: Words(words) for head, words in tails.items()}
+
+
+def _key_of_form(value: str) -> str | None:
+    """The key of a region's, zone's or zone id's name, told by its form."""
+    return next((key for key, matches in _forms() if matches(value)), None)
+
+
+@cache
+def _forms() -> list[tuple[str, Callable[[str], object]]]:
+    forms: Mapping[str, str] = table("vocabulary")["forms"]
+    return [(key, re.compile(form).fullmatch) for key, form in forms.items()]
+
+
+def _respelt(value: str) -> Iterator[str]:
+    """How the name of a region or zone is spelt: in small letters, and with its hyphens in place (`us-east1-a`)."""
+    if value.lower() != value:
+        yield value.lower()
+    parts = re.fullmatch(table("vocabulary")["squashed"], squash(value))
+    if parts is not None:
+        geography, partition, direction, number, zone = parts.groups()
+        spelt = "-".join(part for part in (geography, partition, direction, number) if part) + zone
+        if spelt != value:
+            yield spelt
