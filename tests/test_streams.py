@@ -106,6 +106,33 @@ def test_the_end_of_a_long_document_is_looked_for_in_each_block_once(
     assert searched < 1.1 * path.stat().st_size
 
 
+def test_what_is_about_others_is_searched_once_and_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = copied = 0
+    is_marked, go_on = yaml_stream._is_marked, yaml_stream._Parts._go_on
+
+    def search(data: bytes) -> bool:
+        nonlocal searched
+        searched += len(data)
+        return is_marked(data)
+
+    def copy(parts: yaml_stream._Parts, left: int, take: Callable[[bytes], None]) -> None:
+        nonlocal copied
+        copied += parts._size
+        go_on(parts, left, take)
+
+    monkeypatch.setattr(yaml_stream, "_is_marked", search)
+    monkeypatch.setattr(yaml_stream._Parts, "_go_on", copy)
+    path = tmp_path / "stream.yaml"
+    others = f"---\n{OTHER.replace('é', 'e')}" * 1000
+    path.write_text(f"{others}---\n{POOL}", encoding="utf-8")
+    excerpt = read(path, 5000)
+    assert excerpt is not None and len(excerpt.documents) == 1
+    assert searched < 1.1 * path.stat().st_size
+    assert copied < 5000
+
+
 def test_a_long_stream_is_judged_and_not_written(nodelint: Run, tmp_path: Path) -> None:
     """The file is sparse: what would be other objects is a comment of zeros that takes no room on the disk."""
     path = tmp_path / "stream.yaml"

@@ -25,7 +25,7 @@ _BLOCK = 1 << 17
 
 _LONGEST_DOCUMENT = 8 << 20
 _BORDER = b"\n---"
-_MARKS = tuple(mark.encode() for mark in MARKS)
+_MARK, _OTHER_MARK = (mark.encode() for mark in MARKS)
 _OVERLAP = 32
 """Bytes that a mark or a border which two blocks share may take."""
 
@@ -106,31 +106,50 @@ class _Parts:
         self._lines = self._characters = 0
         self._pending: list[bytes] = []
         self._size = 0
+        self._marked = False
+        """Whether what is pending holds a mark."""
         self._tail = b""
         self._cut = False
 
     def add(self, block: bytes) -> None:
         """Take what follows. Raises OSError for a document of Karpenter's that is too long."""
-        seam = self._tail + block
-        last = _last_border(seam)
+        before, last = self._tail, _last_border(block)
+        ahead = before[-len(_BORDER) :]
+        shared = 0 if last else _last_border(ahead + block[: len(_BORDER)])
+        left = len(block) - last if last else len(ahead) - shared + len(block)
+        self._marked = self._marked or _is_marked(block) or _is_marked(before + block[:_OVERLAP])
         self._pending.append(block)
         self._size += len(block)
-        self._tail = seam[-_OVERLAP:]
-        if last:
-            self._go_on(len(seam) - last, self._documents)
+        self._tail = (before + block[-_OVERLAP:])[-_OVERLAP:]
+        if last and not self._marked and all(map(bytes.isascii, self._pending)):
+            self._pass_over(block, last)
+        elif last or shared:
+            self._go_on(left, self._documents)
         elif self._size > _LONGEST_DOCUMENT:
-            if _is_marked(b"".join(self._pending)):
+            if self._marked:
                 self._refuse()
             self._go_on(_OVERLAP, self._skip)
             self._cut = True
+
+    def _pass_over(self, block: bytes, end: int) -> None:
+        """Skip what is pending but for what stands behind `end` in the last block; nothing is copied for that."""
+        self._lines += sum([piece.count(b"\n") for piece in self._pending[:-1]]) + block.count(b"\n", 0, end)
+        self._characters += self._size - len(block) + end
+        self._begin(block[end:])
+        self._cut = False
 
     def _go_on(self, left: int, take: Callable[[bytes], None]) -> None:
         """Let `take` have what is pending but for some bytes at its end."""
         data = b"".join(self._pending)
         take(data[: len(data) - left])
-        self._pending = [data[len(data) - left :]]
-        self._size = left
-        self._tail = self._pending[0][-_OVERLAP:]
+        self._begin(data[len(data) - left :])
+
+    def _begin(self, data: bytes) -> None:
+        """Have no more pending than the beginning of a document."""
+        self._pending = [data]
+        self._size = len(data)
+        self._tail = data[-_OVERLAP:]
+        self._marked = _is_marked(data)
 
     def end(self) -> None:
         """Take what is left."""
@@ -170,7 +189,7 @@ class _Parts:
 
 
 def _is_marked(data: bytes) -> bool:
-    return any(mark in data for mark in _MARKS)
+    return data.find(_MARK) >= 0 or data.find(_OTHER_MARK) >= 0
 
 
 def _border(data: bytes, start: int) -> int:
