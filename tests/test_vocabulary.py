@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodelint.apiserver.near_names import NearNames
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.labels import (
     can_have,
@@ -25,7 +27,8 @@ from nodelint.karpenter.labels import (
     unit_of,
 )
 from nodelint.karpenter.pool_requirements import requirements_of
-from nodelint.karpenter.spelling import CloseNames, Words, one_slip
+from nodelint.karpenter.spelling import Words, one_slip
+from nodelint.model.close_names import CloseNames
 from nodelint.model.documents import objects
 from nodelint.model.keys import ARCH, FAMILY, FLEX, INSTANCE_TYPE, OS, SIZE
 from nodelint.model.manifest import NodePool
@@ -318,6 +321,35 @@ SLIPS = st.tuples(
 def test_the_closest_name_is_the_one_that_difflib_finds_among_all(text: str, cutoff: float) -> None:
     found = get_close_matches(text, NAMES, 1, cutoff)
     assert CloseNames(NAMES).closest(text, cutoff) == (found[0] if found else None)
+
+
+def nearest_of_all(value: str, texts: list[str]) -> str | None:
+    """What NearNames finds, by a comparison with each."""
+
+    def plain(text: str) -> str:
+        return re.sub("[-_ ]", "", text).lower()
+
+    same = [text for text in texts if plain(text) == plain(value)]
+    begun = [text for text in texts if text.lower().startswith(f"{value.lower()}.")]
+    close = get_close_matches(plain(value), [text.lower() for text in texts], 1, 0.8)
+    near = [text for text in texts if [text.lower()] == close]
+    swapped = [text for text in texts if len(plain(value)) > 3 and sorted(text.lower()) == sorted(plain(value))]
+    for found, several in ((same, True), (begun, False), (near, True), (swapped, False)):
+        if found and (several or len(found) == 1):
+            return found[0]
+    return None
+
+
+NEAR = ["expireAfter", "imageId", "nodefs.available", "nodefs.inodesFree", "gr\xf6\xdfe", "amiFamily", "spot"]
+
+
+@given(st.permutations(NEAR), st.sampled_from([*NEAR, "imageID"]), st.integers(0, 12), st.integers(0, 7))
+def test_the_nearest_name_is_the_one_that_a_look_at_each_finds(
+    names: list[str], name: str, at: int, way: int
+) -> None:
+    head, tail = name[:at], name[at:]
+    slip = [head, f"{head}-{tail}", head + tail[2:], tail + head, name.upper(), name[::-1], f"{name}5", ""][way]
+    assert NearNames(names).nearest(slip) == (nearest_of_all(slip, names) if slip else None)
 
 
 @pytest.mark.parametrize("words", [("large", "xlarge", "xl"), ("metal", "metal-24xl", "metal-48xl"), ("a", "ab")])

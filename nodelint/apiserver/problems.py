@@ -153,42 +153,6 @@ def holds_unsound(value: object) -> bool:
     return isinstance(value, Unsound)
 
 
-_ALIKE = 0.8
-"""How much alike two words are, as difflib counts it, of which one may be meant by the other."""
-
-
-def nearest(value: object, choices: Iterable[object]) -> str | None:
-    """The choice that was probably meant: the same but for case and separators, or a letter or two away."""
-    if not isinstance(value, str) or not value:
-        return None
-    texts = [choice for choice in choices if isinstance(choice, str)]
-    plain = _plain(value)
-    for text in texts:
-        if _plain(text) == plain:
-            return text
-    begun = [text for text in texts if text.lower().startswith(f"{value.lower()}.")]
-    if len(begun) == 1:
-        return begun[0]
-    lower = {text.lower(): text for text in reversed(texts)}
-    # Of lengths that are further apart, no two texts are as much alike.
-    alike = [word for word in lower if 2 * min(len(word), len(plain)) / (len(word) + len(plain) or 1) >= _ALIKE]
-    if not alike:
-        return None
-    import difflib
-
-    near = difflib.get_close_matches(plain, alike, 1, _ALIKE)
-    if near:
-        return lower[near[0]]
-    letters = sorted(plain)
-    swapped = [text for text in texts if len(plain) > 3 and sorted(text.lower()) == letters]
-    return swapped[0] if len(swapped) == 1 else None
-
-
-def _plain(text: str) -> str:
-    """A text without case and separators."""
-    return text.replace("-", "").replace("_", "").replace(" ", "").lower()
-
-
 def converted(node: Node, value: object, wanted: str) -> str | None:
     """A scalar of the wrong type as the text that would be of the right one; None where there is none.
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 
+from nodelint.apiserver.near_names import NearNames
 from nodelint.data import read_json, shipped
 from nodelint.model.releases import Version
 from nodelint.tuples import NamedTuple
@@ -148,6 +149,11 @@ class SchemaNode:
     def names_of_release(self) -> list[str]:
         """The names of the fields that the target release has."""
         return [name for name in self._properties if (shape := self.field(name)) and self.has_release(shape)]
+
+    @cached_property
+    def near_names(self) -> NearNames:
+        """The same names, to find the one that another was meant to be."""
+        return NearNames(self.names_of_release)
 
     @property
     def has_fields(self) -> bool:

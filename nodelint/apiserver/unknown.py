@@ -55,7 +55,7 @@ def _suggest_field(
     elif moved is not None:
         message, belongs = f"`{name}` is not a known field: {moved}", state.shape.place_of(name)
     else:
-        suggestion = schema_words.nearest(name, shape.names_of_release)
+        suggestion = shape.near_names.nearest(name)
         if suggestion is not None:
             message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
             if not _could_be(state, entry.value, _known_shape(shape, suggestion)):

@@ -13,6 +13,7 @@ from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver import rules as schema_rules
 from nodelint.apiserver import unknown
 from nodelint.apiserver.cel.text import escaped
+from nodelint.apiserver.near_names import NearNames
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import LONGEST_KEPT, SchemaNode, Written, parsed
 from nodelint.apiserver.walk_state import Job, WalkState
@@ -135,7 +136,7 @@ class Walk(WalkState):
         if choices is not None and not any(schema_words.same(value, choice) for choice in choices):
             from nodelint.apiserver import value_suggestions
 
-            near = schema_words.nearest(value, choices) or value_suggestions.other_word(value, choices)
+            near = NearNames(choices).nearest(value) or value_suggestions.other_word(value, choices)
             few = () if near is not None or len(choices) > _MOST_OFFERED else tuple(map(str, choices))
             message = schema_words.describe_unlisted_value(value, path, choices, near)
             self.say(node, path, message, suggestion=near, choices=few)
@@ -320,7 +321,7 @@ class Walk(WalkState):
         if choices is None or name in choices:
             self.scalar(node, name, shape, at)
             return name
-        near = schema_words.nearest(name, choices)
+        near = NearNames(choices).nearest(name)
         self.say(node, at, schema_words.no_key(name, path, choices, near), suggestion=near)
         return near if near is not None and holder.key(near) is None else name
 

@@ -15,8 +15,9 @@ from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.pool_requirements import PoolRequirement, requirements_of
-from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, CloseNames, Words, distance, squash
+from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
 from nodelint.karpenter.value_spelling import Slip, ValueSpelling
+from nodelint.model.close_names import CloseNames
 from nodelint.model.keys import FAMILY, FLEX
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, Version

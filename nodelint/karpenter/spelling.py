@@ -8,9 +8,6 @@ from collections.abc import Iterable
 LEAST_FOR_A_GUESS = 4
 """Letters of a word below which nothing is guessed: short codes are too near to each other."""
 
-_LONGEST_NAME = 63
-"""Letters of the name of a label, as Kubernetes has it."""
-
 _LETTERS = "abcdefghijklmnopqrstuvwxyz-._/"
 _NO_DIGITS = re.compile(r"\D+").sub
 _NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]").sub
@@ -61,41 +58,6 @@ class Words:
                     found[word[:end]] = None if word[:end] in found else word
             self._one_begun = found
         return self._one_begun.get(head)
-
-
-class CloseNames:
-    """Names of ASCII letters to choose from, which may be farther away than a slip or two."""
-
-    __slots__ = ("_bits", "_names")
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = tuple(names)
-        self._bits = [_letter_bits(name) for name in self._names]
-
-    def closest(self, text: str, cutoff: float) -> str | None:
-        """The name that difflib finds closest, its ratio `cutoff` or more."""
-        bits, size = _letter_bits(text), len(text)
-        close = [
-            name
-            for name, known in zip(self._names, self._bits, strict=True)
-            # As many letters in common, in whatever order, as difflib's ratio can count: it never exceeds that.
-            if 2.0 * (bits & known).bit_count() / (size + len(name)) >= cutoff
-        ]
-        if not close:
-            return None
-        from difflib import get_close_matches
-
-        return next(iter(get_close_matches(text, close, 1, cutoff)), None)
-
-
-def _letter_bits(text: str) -> int:
-    """The letters of a text, each a bit of its own; the second `a` is another letter than the first."""
-    bits = 0
-    for letter in set(text):
-        if letter.isascii():  # no name holds another
-            for nth in range(min(text.count(letter), _LONGEST_NAME)):
-                bits |= 1 << (nth * 128 + ord(letter))
-    return bits
 
 
 def distance(a: str, b: str, most: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from nodelint.caching import cached_property
@@ -57,7 +57,7 @@ class Context(ObjectRelations):
         *,
         foreign: Sequence[NodePool] = (),
         context_count: int = 0,
-        rule_names: Sequence[str] = (),
+        rule_names: Collection[str] = (),
         former_names: Mapping[str, str] = MappingProxyType({}),
         strict: bool = True,
     ) -> None:
@@ -65,7 +65,7 @@ class Context(ObjectRelations):
         self.kubernetes = target.kubernetes
         self.facts = target.facts
         self.files: Sequence[Source] = ()
-        self.rule_names = rule_names
+        self.rule_names: Collection[str] = dict.fromkeys(rule_names)
         self.former_names = former_names
         self.strict = strict
         self._facts_about: dict[int, AwsFacts] = {}

@@ -52,6 +52,8 @@ def older(
     short = [obj for obj in taken if obj.node.end - obj.node.start <= _LONGEST]
     places = {_place(obj) for obj in short[:_MOST]}
     ours = [source for source in sources if any(path == source.path for path, _ in places)]
+    if not ours:
+        return None
     others = [*(source for source in sources if source not in ours), *request.context_sources]
     known = {_key(result) for result in report.places}
 
@@ -74,7 +76,7 @@ def older(
         for n, rule in request.rules.items()
         if request.selection.enables(rule) and rule.severity != "info" and (n in BY_RELEASE or _ends(rule))
     }
-    found = find_more(frozenset(names), probe) if ours else []
+    found = find_more(frozenset(names), probe)
     if not found:
         return None
     last = min(_last(rule) for rule in (result.rule for result in found))

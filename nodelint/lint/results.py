@@ -61,7 +61,7 @@ class Result(NamedTuple):
 
     @property
     def span(self) -> Span:
-        return self.finding.span
+        return span_of(self.finding.at)
 
 
 ADMISSION = frozenset(

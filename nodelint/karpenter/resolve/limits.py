@@ -66,11 +66,7 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
 def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
     """Whether some candidate may be within all limits; quick where one of the first is."""
     catalog, capacity = resolution.catalog, resolution.capacity
-    wanted = [
-        (limit.resource, limit.amount)
-        for limit in limits
-        if limit.amount is not None and (limit.amount < 0 or _may_have(limit.resource, catalog))
-    ]
+    wanted = [(limit.resource, limit.amount) for limit in _counting(limits, catalog) if limit.amount is not None]
 
     def fits(name: str) -> bool:
         has = [(capacity.amount(resource, name), amount) for resource, amount in wanted]
@@ -79,9 +75,12 @@ def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
     return any(map(fits, catalog.iterate_names(resolution.candidates)))
 
 
-def _may_have(resource: str, catalog: Catalog) -> bool:
-    """Whether any type may have some of a resource."""
-    return resource in ("cpu", "memory", *OF_CLASS) or bool(catalog.having_resource(resource))
+def _counting(limits: Iterable[Limit], catalog: Catalog) -> list[Limit]:
+    """Those of some limits that may keep a type out: not one of a resource that no type has any of."""
+    of_types = {"cpu", "memory", *OF_CLASS, *catalog.resource_names}
+    return [
+        limit for limit in limits if limit.resource in of_types or (limit.amount is not None and limit.amount < 0)
+    ]
 
 
 def switched_off(limits: Iterable[Limit], resolution: Resolution) -> bool:
@@ -131,7 +130,7 @@ def within(resolution: Resolution) -> TypeSet:
 
     def work() -> TypeSet:
         left = resolution.candidates
-        for limit in limits(resolution.pool):
+        for limit in _counting(limits(resolution.pool), resolution.catalog):
             left -= beyond(limit, resolution)
         return left
 
