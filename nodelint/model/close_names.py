@@ -8,22 +8,27 @@ from collections.abc import Iterable
 class CloseNames:
     """Names to choose from, with the letters of each: names that share too few with a text are not compared."""
 
-    __slots__ = ("_bits", "_letters", "_longest", "_names")
+    __slots__ = ("_masks", "_names")
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = tuple(names)
-        self._letters = frozenset("".join(self._names))
-        self._longest = max(map(len, self._names), default=0)
-        self._bits = [self._letter_bits(name) if name.isascii() else None for name in self._names]
+        ordered = tuple(names)
+        self._masks: dict[str, list[int]] = {}
+        """Of each letter, bits for none of it, for one, for two: the second `a` of a name is a letter of its own."""
+        first = 0
+        for letter in sorted(set("".join(ordered))):
+            most = max(name.count(letter) for name in ordered)
+            self._masks[letter] = [((1 << count) - 1) << first for count in range(most + 1)]
+            first += most
+        self._names = [(name, len(name), self._letter_bits(name)) for name in ordered]
 
     def closest(self, text: str, cutoff: float) -> str | None:
         """The name that difflib finds closest, its ratio `cutoff` or more."""
         bits, size = self._letter_bits(text), len(text)
         close = [
             name
-            for name, known in zip(self._names, self._bits, strict=True)
+            for name, length, known in self._names
             # As many letters in common, in whatever order, as difflib's ratio can count: it never exceeds that.
-            if known is None or 2.0 * (bits & known).bit_count() / (size + len(name) or 1) >= cutoff
+            if 2.0 * (bits & known).bit_count() / (size + length or 1) >= cutoff
         ]
         if not close:
             return None
@@ -32,10 +37,9 @@ class CloseNames:
         return next(iter(get_close_matches(text, close, 1, cutoff)), None)
 
     def _letter_bits(self, text: str) -> int:
-        """The letters that a text shares with the names, each a bit of its own; the second `a` is another letter."""
+        """The letters that a text shares with the names."""
         bits = 0
-        for letter in self._letters.intersection(text):
-            if letter.isascii():  # no other is in a name that has bits
-                for nth in range(min(text.count(letter), self._longest)):
-                    bits |= 1 << (nth * 128 + ord(letter))
+        for letter in self._masks.keys() & text:
+            masks = self._masks[letter]
+            bits |= masks[min(text.count(letter), len(masks) - 1)]
         return bits
