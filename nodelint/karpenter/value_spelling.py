@@ -14,9 +14,6 @@ from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, squash
 from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE
 from nodelint.tuples import NamedTuple
 
-_MOST_ANSWERS = 1 << 18
-"""Values of a key for which what they were meant to be is kept."""
-
 _WITHOUT_LETTERS = re.compile(r"[\W\d_]*", re.ASCII).fullmatch
 
 
@@ -55,26 +52,15 @@ class ValueSpelling:
         self._firsts: Mapping[str, str] = facts["values"].get(key, {})
         self._form: str | None = facts["forms"].get(key)
         self._unit: Mapping[str, object] = facts["units"].get(key, {})
-        self._slips: dict[str, Slip | None] = {}
 
     def slips(self, texts: Iterable[str]) -> dict[str, Slip]:
         """Those of some texts that the key does not have; none that another region or account may know."""
-        known, synonyms, answers = self._known, self._synonyms, self._slips
+        known, synonyms = self._known, self._synonyms
         if known is not None:
             texts = [text for text in texts if text not in known or (synonyms and text.lower() in synonyms)]
         elif self._form is None and not synonyms:
             return {}
-        found = {}
-        for text in texts:
-            if text in answers:
-                slip = answers[text]
-            else:
-                if len(answers) >= _MOST_ANSWERS:
-                    answers.clear()
-                slip = answers[text] = self._slip(text)
-            if slip is not None:
-                found[text] = slip
-        return found
+        return {text: slip for text in texts if (slip := self._slip(text)) is not None}
 
     def _slip(self, text: str) -> Slip | None:
         possible = self.can_have(text) if self._known is None else text in self._known
@@ -146,6 +132,10 @@ class ValueSpelling:
         return Words(self._known or ())
 
     @cached_property
+    def _families(self) -> Mapping[str, object]:
+        return self._catalog.values(FAMILY)
+
+    @cached_property
     def _sizes(self) -> dict[str, Words]:
         """The sizes of each family."""
         return _words_behind(".", self._catalog.values(INSTANCE_TYPE))
@@ -165,7 +155,7 @@ class ValueSpelling:
 
     def _nearest_type(self, value: str) -> str | None:
         family, dot, size = value.lower().partition(".")
-        near = family if family in self._catalog.values(FAMILY) else self._nearest_family(family)
+        near = family if family in self._families else self._nearest_family(family)
         if not dot or near is None:
             return None
         sizes = self._sizes.get(near, _NO_WORDS)
