@@ -198,6 +198,23 @@ def test_a_revision_that_lacks_the_command_says_so_in_its_row(
     assert (count, count_then, counts) == ("5.00 M", "not counted", "")
 
 
+def test_each_tree_is_compared_with_itself_where_the_tool_is_nodelint(load: Load, tmp_path: Path) -> None:
+    run, usage = load("run"), load("measures").Usage
+    trees = [make_tree(load, tmp_path, "pass"), make_tree(load, tmp_path, "pass", "then")]
+    tool = run.Tool("its check", ("check",), is_nodelint=True)
+    row = run.Row("plan", ("plan",), tool, 1.4)
+    ours, theirs = [usage(1000.0, 600.0), usage(2000.0, 500.0)], [usage(500.0, 1.0), usage(4000.0, 2.0)]
+    commands = [tree.command("plan") for tree in trees]
+    line = cells(run.format_row(row, run.Measured(commands, ours, theirs), False))
+    assert line == ["plan", "1,000 ms", "2,000 ms", "0.50", "its check: 500 ms", "2.00", "0.50", "1.4"]
+    line = cells(run.format_row(row, run.Measured(commands, ours, theirs[:1]), False))
+    assert line[5:7] == ["2.00", "4.00"]
+    by_clock = row._replace(by_clock=True)
+    assert cells(run.format_row(by_clock, run.Measured(commands, ours, theirs), False))[1:3] == ["600 ms", "500 ms"]
+    measured = run.measure_row(row, trees, 1, {})
+    assert (len(measured.ours), len(measured.theirs)) == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
@@ -246,7 +263,7 @@ def test_a_command_that_takes_too_long_is_given_up(
 
 def test_the_first_turn_counts_only_where_it_is_the_last(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     measures = load("measures")
-    times = iter([9.0, 5.0, 1.0, 7.0, 3.0, 4.0])
+    times = iter([0.5, 0.5, 1.0, 7.0, 3.0, 4.0])
     monkeypatch.setattr(measures, "measure", lambda _: measures.Usage(next(times), 10.0))
     assert [usage.cpu for usage in measures.measure_in_turn(["a", "b"], 2)] == [1.0, 4.0]
     times = iter([9.0, 5.0])
