@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.ec2.snapshot import snapshot_text
 from nodelint.edits import apply
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Target, lint
@@ -27,6 +28,7 @@ from nodelint.source.files.discover import discover
 
 from .conftest import by_place
 from .manifests import nodepool
+from .test_facts import ACCOUNT, snapshot_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -103,6 +105,56 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     assert by_place(finding_text(message)).startswith(f"broken.yaml:{at.line}:{at.column}: error[yaml-syntax]: ")
     assert fix([source], LintRequest(Target(NEWEST), rules), unsafe=True).sources[0].text == source.text
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("check",), 1),
+        (("explain",), 2),
+        (("explain", "--nodepool", "none"), 2),
+        (("fit",), 2),
+        (("hash",), 2),
+        (("upgrade", "--from", "1.9.2"), 2),
+        (("triage", "../log.txt", "--manifests"), 2),
+        (("plan", "--old", "../before"), 1),
+        (("snapshot", "diff", "../facts.json", "../facts.json"), 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+@pytest.mark.parametrize("beside", [True, False], ids=["a good file beside it", "alone"])
+def test_every_command_names_a_document_that_it_cannot_read(
+    nodelint: Run, tmp_path: Path, command: tuple[str, ...], code: int, beside: bool
+) -> None:
+    """With its place, and the exit code says that something is left."""
+    for folder in ("before", "now"):
+        (tmp_path / folder).mkdir()
+        if beside:
+            (tmp_path / folder / "pool.yaml").write_text(nodepool(), encoding="utf-8")
+    (tmp_path / "now" / "broken.yaml").write_text(HEAD + "spec: [1, 2\n", encoding="utf-8")
+    (tmp_path / "log.txt").write_text("no instance type met all requirements\n", encoding="utf-8")
+    (tmp_path / "facts.json").write_text(snapshot_text(snapshot_of(ACCOUNT)), encoding="utf-8")
+    done = nodelint(*command, ".", cwd=tmp_path / "now")
+    assert "broken.yaml:4:1: " in by_place(done.stdout) + done.stderr
+    assert done.returncode == code, done.stderr
+
+
+def test_a_path_that_is_not_there_is_named_before_what_is_lacking(nodelint: Run) -> None:
+    done = nodelint("fit", "none.yaml")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "nodelint: none.yaml: no such file or directory",
+        "nodelint: no NodePool among the files: name the folder that holds the pools, too",
+    ]
+
+
+def test_no_baseline_is_written_where_an_overlay_cannot_be_read(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(nodepool(), encoding="utf-8")
+    (tmp_path / "kustomization.yaml").write_text("resources: [pool.yaml\n", encoding="utf-8")
+    done = nodelint("baseline")
+    assert done.returncode == 2
+    assert done.stderr.startswith("nodelint: kustomization.yaml:2: cannot be read: ")
+    assert not (tmp_path / "nodelint.baseline.json").exists()
 
 
 def test_all_of_it_in_one_folder(nodelint: Run, tmp_path: Path) -> None:

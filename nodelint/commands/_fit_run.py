@@ -16,7 +16,6 @@ from nodelint.commands import (
     session_of,
     settings_of,
     stop,
-    unreadable,
 )
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
@@ -25,7 +24,7 @@ from nodelint.commands._terminal import look
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
+    from collections.abc import Mapping, Sequence, Set
     from typing import Any, Unpack
 
     from nodelint.build import Inventory
@@ -64,11 +63,10 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     left_out = tree.daemons.left_out()
     if fits and left_out:
         say(_say_left_out(left_out))
-    unreadable(found)
-    broken = list(_list_broken(found))
-    for place in broken:
+    places = _list_unread(found)
+    for place in places:
         say(place)
-    if found.unreadable or broken:
+    if places:
         sys.exit(UNUSABLE)
     sys.exit(FOUND if any(_lacks_a_pool(fit) for fit in fits) else CLEAN)
 
@@ -86,12 +84,14 @@ def _say_left_out(daemons: Sequence[Workload]) -> str:
     )
 
 
-def _list_broken(found: Discovery) -> Iterator[str]:
-    """The documents that cannot be read, and why."""
+def _list_unread(found: Discovery) -> list[str]:
+    """The paths and documents that cannot be read, and why."""
+    places = [f"{path}: {why}" for path, why in found.unreadable]
     for source in found.sources:
         for problem in source.problems:
             at = source.position(problem.offset)
-            yield f"{source.path}:{at.line}:{at.column}: not read: {problem.message}"
+            places.append(f"{source.path}:{at.line}:{at.column}: not read: {problem.message}")
+    return places
 
 
 def _lacks_a_pool(fit: WorkloadFit) -> bool:
@@ -138,7 +138,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     others = [o for source in inventory.sources for o in objects(source, more=True)]
     absent = {id(o) for o in say_switched_off([*judged, *others], "left out")}
     if not pools:
-        stop(_say_why_no_pool([o for o in judged if isinstance(o, NodePool)], newest))
+        stop(*_list_unread(found), _say_why_no_pool([o for o in judged if isinstance(o, NodePool)], newest))
     pools = [pool for pool in pools if id(pool) not in absent] or stop("no NodePool that Terraform creates")
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
@@ -150,14 +150,13 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
-    broken = next(iter([*(f"{path}: {why}" for path, why in found.unreadable), *_list_broken(found)]), None)
     return Tree(
         resolutions,
         workloads,
         overlays,
         read_texts(found.node_groups),
         lambda pool: contexts[newest[pool].releases].policies(pool),
-        broken,
+        next(iter(_list_unread(found)), None),
         _list_unjudged(inventory, pools, absent),
     )
 

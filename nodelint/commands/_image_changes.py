@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nodelint.commands import discovered, now, session_of, settings_of, unreadable
+from nodelint.commands import discovered, now, session_of, settings_of, unread, unreadable
 from nodelint.ec2.snapshot import Snapshot
 from nodelint.lint.context import Context
 from nodelint.model.documents import objects
@@ -28,6 +28,7 @@ def moved(
     session = session_of(settings)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     target = session.target(choose=session.choose(found))
+    found.unreadable += unread(found, "not compared")
     unreadable(found)
     regions = [region.name for region in old.regions if new.region(region.name) is not None]
     return [

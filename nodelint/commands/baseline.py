@@ -68,14 +68,14 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
         stop(f"{path}: there is no baseline to prune")
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)
-    if found.unreadable:
-        unreadable(found)
-        stop(f"{path} is not changed: not everything could be read")
     from nodelint.lint import baseline
     from nodelint.lint.config_file import ConfigError
     from nodelint.source.files.atomic_write import replace
 
     ready = judging(found, fact_flags, settings, paths, built)
+    if found.unreadable:
+        unreadable(found)
+        stop(f"{path} is not changed: not everything could be read")
     report = judge_of(built, settings.jobs, ready.inventory)(found.sources, ready.request)
     _stop_at(report.faults)
     root = os.path.dirname(os.path.abspath(path))

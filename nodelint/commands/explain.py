@@ -22,6 +22,7 @@ from nodelint.commands import (
     session_of,
     settings_of,
     stop,
+    unread,
     unreadable,
     versions,
 )
@@ -37,9 +38,19 @@ if TYPE_CHECKING:
 
     from nodelint.commands._flags import ExplainFlags
     from nodelint.model.manifest import NodePool
+    from nodelint.source.files.discover import Discovery
+
+_EXIT = """
+\b
+Exit codes:
+  0  done, or there was nothing to explain
+  2  wrong usage or configuration, or a path or document that could not be
+     read
+  3  an error in nodelint itself
+"""
 
 
-@click.command(cls=GroupedCommand)
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
 @click.option(
@@ -70,6 +81,7 @@ def command(
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
+    found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
     session = session_of(settings)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
@@ -82,7 +94,7 @@ def command(
     newest = {o: targets[-1] for o in judged if isinstance(o, NodePool) and (targets := target.for_object(o))}
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     if nodepool is not None:
-        pools = _called(nodepool, pools)
+        pools = _called(nodepool, pools, found)
     from nodelint.report import explain as report
 
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
@@ -94,8 +106,8 @@ def command(
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
-        where = f"{counted(found.files, 'file')} that Karpenter {settings.karpenter} serves"
-        echo(f"Nothing to explain: no NodePool in {where}.")
+        where = counted(found.files, "file")
+        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {where}.")
     else:
         shown, most = look(), None if types else 5
         echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
@@ -103,11 +115,12 @@ def command(
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
 
 
-def _called(name: str, pools: Sequence[NodePool]) -> list[NodePool]:
+def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[NodePool]:
     """The pools of a name; ends the run where there are none."""
-    found = [pool for pool in pools if pool.name == name]
-    if not found:
+    called = [pool for pool in pools if pool.name == name]
+    if not called:
         names = sorted({pool.name for pool in pools if isinstance(pool.name, str)})
         present = f"they hold {', '.join(names)}" if names else "they hold none"
+        unreadable(found)
         stop(f"no NodePool `{name}` is in the files; {present}")
-    return found
+    return called

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import ExplainFlags
 
 
-@click.command(cls=GroupedCommand)
+_EXIT = """
+\b
+Exit codes:
+  0  every workload has a pool, or is meant for other nodes
+  1  a workload has no pool
+  2  wrong usage or configuration, no pool to try, or a path or document that
+     could not be read
+  3  an error in nodelint itself
+"""
+
+
+@click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--workload", metavar="KIND/NAME", help="Only this workload, such as deployment/web.")
 @click.option("--format", "form", type=click.Choice(FIT_FORMATS), default="text", show_default=True)
@@ -35,8 +46,7 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
 
     Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
     limits, taints, node selector and affinity, and by requests beside the DaemonSets of the tree. What depends on a
-    running cluster is not judged: other pods, webhooks that change pods, nodes that are there. The exit code is 1
-    where a workload has no pool.
+    running cluster is not judged: other pods, webhooks that change pods, nodes that are there.
 
     \b
     Examples:

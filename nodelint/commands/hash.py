@@ -50,6 +50,7 @@ Exit codes:
   0  done; an object whose hash cannot be known is listed with the reason
   1  with --live: a NodeClaim carries another hash
   2  wrong usage, or a path or document that could not be read
+  3  an error in nodelint itself
 """
 
 

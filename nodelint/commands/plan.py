@@ -32,6 +32,7 @@ Exit codes:
      server refuses
   2  wrong usage, or a path, document or revision that could not be read, and
      nothing that ends with 1
+  3  an error in nodelint itself
 """
 
 

@@ -83,6 +83,7 @@ Exit codes:
   0  the facts are the same
   1  they differ
   2  wrong usage, or a file that could not be read
+  3  an error in nodelint itself
 """
 
 

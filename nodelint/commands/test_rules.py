@@ -24,6 +24,7 @@ Exit codes:
   0  every rule keeps the laws
   1  a rule breaks one
   2  wrong usage, a folder or rule that cannot be loaded, or nothing to try
+  3  an error in nodelint itself
 """
 
 

@@ -21,6 +21,7 @@ from nodelint.commands import (
     say,
     settings_of,
     stop,
+    unread,
     unreadable,
     versions,
 )
@@ -144,6 +145,7 @@ def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, r
         settings = settings._replace(release=max(read.newest_release, OLDEST))
     ready = judging(found, fact_flags, settings, paths)
     report = engine.lint(found.sources, ready.request)
+    found.unreadable += unread(found, "not judged")
     unreadable(found)
     if not report.objects:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')} of --manifests")
