@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
@@ -223,3 +225,27 @@ def test_that_no_pool_takes_a_workload_is_not_said_where_one_cannot_be_read(node
 def test_terraform_is_held_to_its_blocks_and_brackets(text: str, line: int | None) -> None:
     found = find_hcl_problem(text)
     assert (text.count("\n", 0, found[0]) + 1 if found is not None else None) == line
+
+
+@pytest.mark.parametrize("paths", [(), ("pools",)], ids=["the repository", "the folder alone"])
+def test_a_pool_in_a_folder_that_cannot_be_listed_is_not_deleted(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: tuple[str, ...]
+) -> None:
+    write(tmp_path, {"pools/pool.yaml": POOL, "pools/class.yaml": CLASS, "other.yaml": POOL.replace("web", "other")})
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "pools")
+    list_folder = os.scandir
+
+    def refuse(path: str | int) -> Any:
+        if isinstance(path, str) and os.path.abspath(path) == str(tmp_path / "pools"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    done = nodelint("plan", "--against", "HEAD", *paths)
+    assert "deleted" not in done.stdout
+    assert "NodePool web  pools:1" in done.stdout
+    assert "the new side cannot be read here: permission denied" in done.stdout
+    assert done.stderr == "nodelint: pools: permission denied\n"
+    assert done.returncode == (2 if paths else 1)  # without a side there is no verdict

@@ -56,7 +56,10 @@ class _Side:
         self._read = read
         self._root = os.path.realpath(read.root)
         self._beginnings = [os.path.join(root, "") for root in (self._root, os.path.abspath(read.root))]
-        self._contents: dict[str, bytes | str | None] = {}
+        unrendered = read.built.problems if read.built is not None else ()
+        closed = (problem for problem in read.found.unreadable if problem not in unrendered)
+        self._closed_folders = {self.below(path): reason for path, reason in closed if os.path.isdir(path)}
+        self._contents: dict[str, bytes | str | None] = dict(self._closed_folders)
         self.builds = read.inventory.built
         self._sources = {self.below(s.path): s for s in (*read.found.sources, *read.beside, *read.inventory.files)}
 
@@ -70,10 +73,13 @@ class _Side:
                 return os.curdir
         return os.path.relpath(absolute, self._root)
 
+    def _whole(self, path: str) -> str:
+        return os.path.join(self._root, path)
+
     def content(self, path: str) -> bytes | str | None:
-        """The bytes of a file, or in words why it cannot be read; None where there is none."""
+        """The bytes of a file, or in words why it or a folder cannot be read; None where there is none."""
         if path not in self._contents:
-            whole = os.path.join(self._root, path)
+            whole = self._whole(path)
             found: bytes | str | None
             try:
                 found = safe_read.read(whole, _LARGEST)
@@ -111,10 +117,10 @@ class _Side:
         if data is None:
             return None
         if isinstance(data, str):
-            return self._unread(path, Source(path, ""), 0, data)
+            return self._unread(path, Source(path, ""), 0, data)._replace(is_folder=path in self._closed_folders)
         from nodelint.build.syntax_check import find_fault
 
-        source, fault = find_fault(os.path.join(self._root, path), data)
+        source, fault = find_fault(self._whole(path), data)
         if fault is not None and "{{" in source.text and other._is_template(path):
             fault = None
         if fault is not None:
@@ -132,7 +138,7 @@ class _Side:
             return False
         from nodelint.build.syntax_check import find_fault
 
-        return find_fault(os.path.join(self._root, path), data)[1] is not None
+        return find_fault(self._whole(path), data)[1] is not None
 
     def _list_gaps(self, path: str) -> Sequence[SyntaxProblem | SetAside]:
         """What is not read of a file that nothing is built of."""
@@ -193,7 +199,7 @@ class _Side:
             taking = [built for built in other.builds if path in {other.below(part) for part in built.replaces}]
             causes = [of_builds.get(id(built)) for built in taking]
             cause = next(iter(causes), None) if all(causes) else None
-            is_built = path.endswith(TERRAFORM) or chart_of(os.path.join(self._root, path)) is not None
+            is_built = path.endswith(TERRAFORM) or chart_of(self._whole(path)) is not None
             if cause is None and is_built:
                 cause = self._match({path}, "", files)
             if cause is not None:

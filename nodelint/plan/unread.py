@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from nodelint.tuples import NamedTuple
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class UnreadFile(NamedTuple):
     """A file, overlay or chart that a side (0 is the old one) cannot read or build; `path` is below the side's root.
 
-    `text` is what the side has of it, as far as it has characters.
+    `text` is what the side has of it, as far as it has characters; of a folder that is closed there is none.
     """
 
     side: int
@@ -26,11 +27,17 @@ class UnreadFile(NamedTuple):
     at: Span
     reason: str
     text: str = ""
+    is_folder: bool = False
 
     @property
     def sentence(self) -> str:
         """The reason, with the side that it is about."""
         return f"the {('old', 'new')[self.side]} side cannot be read here: {self.reason}"
+
+    def holds(self, path: str) -> bool:
+        """Whether it is that file, or the folder around it that is closed."""
+        below = self.path == os.curdir or path.startswith(os.path.join(self.path, ""))
+        return path == self.path or (self.is_folder and below)
 
 
 class UnreadFiles(NamedTuple):
@@ -57,7 +64,7 @@ class UnreadFiles(NamedTuple):
         if paired:
             return None
         others = [gap for gap in self.files if gap.side != side]
-        same = next((gap for gap in others if gap.path == path), None)
+        same = next((gap for gap in others if gap.holds(path)), None)
         return same or self._naming(obj.name_node.unquoted, others)
 
     def find_class(self, pool: NodePool) -> UnreadFile | None:
