@@ -51,7 +51,10 @@ FOUND = "securityGroupSelectorTerm"
 # What is in the file; the line and column of what is said of it, and a part of the sentence.
 UNREADABLE: dict[str, tuple[bytes, int, int, str]] = {
     "not UTF-8": (CLASS.replace("Role-", "Rol\xe9-").encode("latin-1"), 6, 25, "byte 0xe9 is not UTF-8"),
-    "UTF-16 without a mark": (CLASS.encode("utf-16-le"), 1, 1, "UTF-16"),
+    "UTF-16 without a mark": (CLASS.encode("utf-16-le"), 1, 1, "the file is UTF-16 without a byte order mark; write"),
+    "UTF-32 without a mark": (CLASS.encode("utf-32-be"), 1, 1, "the file is UTF-32 without a byte order mark; write"),
+    "UTF-32 with a mark": (b"\0\0\xfe\xff" + CLASS.encode("utf-32-be"), 1, 1, "the file is UTF-32; write UTF-8"),
+    "UTF-32 the other way": (b"\xff\xfe\0\0" + CLASS.encode("utf-32-le"), 1, 1, "the file is UTF-32; write UTF-8"),
     "binary behind a manifest": (CLASS.encode() + b"\x00\x9d\xfe" * 99, 11, 2, "byte 0x9d"),
     "a NUL": (CLASS.replace("main", "ma\0in", 1).encode(), 6, 29, "U+0000"),
     "an escape character": (CLASS.replace("main", "ma\x1bin", 1).encode(), 6, 29, "U+001B"),

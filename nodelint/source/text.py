@@ -63,9 +63,8 @@ class Source(SourceText):
                 if "karpenter".encode(encoding) in data:
                     source = cls(path, data.decode("latin-1"))
                     name = encoding[:6].upper()
-                    source.problems.append(
-                        SyntaxProblem(0, f"the file is {name} without a byte order mark; write UTF-8")
-                    )
+                    lacking = "" if data.startswith(_UTF_32) else " without a byte order mark"
+                    source.problems.append(SyntaxProblem(0, f"the file is {name}{lacking}; write UTF-8"))
                     return source
         try:
             return cls.from_text(path, data.decode(), also)
@@ -331,6 +330,7 @@ _NO_YAML = (".tfvars", ".hcl")
 """Texts of Terraform that hold values, and no manifest: what is no YAML there is no mistake."""
 
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
 _DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
 _MOST_TEXTS = 5
