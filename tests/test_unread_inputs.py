@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -10,12 +11,15 @@ import pytest
 
 from nodelint.source.templates.gotemplate import Block, parse
 
+from .conftest import ROOT
 from .files import write_files
 from .manifests import nodepool
 from .test_plan_forms import FORMS, Files, base_of_two, overlay
 from .test_plan_unread import DAMAGE, one_file, two_files, write
 
 Run = Callable[..., CompletedProcess[str]]
+
+TREES = ROOT / "tests" / "trees"
 
 PASSED_OVER = {"no UTF-8", "half of it"}
 """Of a kustomization or a patch this may still be YAML, as far as nodelint reads it."""
@@ -141,3 +145,15 @@ def test_a_text_of_terraform_that_is_no_yaml_once_filled_in_is_said(nodelint: Ru
     assert "All good" not in result.stdout
     (tmp_path / "main.tf").write_text('variable "more" { default = "weight: 5" }\n' + body)
     assert "no YAML" not in nodelint("check", ".").stdout
+
+
+def test_terraform_that_is_cut_off_is_named_with_its_line(nodelint: Run, tmp_path: Path) -> None:
+    """Terraform stops at it, and the exit code says so, whatever of the object can still be read."""
+    lines = (TREES / "terraform-object" / "karpenter.tf").read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if line.startswith("resource"))
+    last = next(number for number, line in enumerate(lines) if number > first and line.startswith("}"))
+    for end in range(first + 1, last, 3):
+        (tmp_path / "main.tf").write_text("".join(lines[:end]) + "# karpenter.sh/v1 NodePool\n", encoding="utf-8")
+        done = nodelint("check", ".")
+        assert (done.returncode, "All good" in done.stdout) == (2, False), "".join(lines[:end])
+        assert re.match(r"nodelint: main\.tf:\d+: cannot be read: ", done.stderr), done.stdout

@@ -68,10 +68,8 @@ def find_unread_inputs(
     overlays of which it is said already that they are not built.
     """
     shown = {os.path.abspath(path): path for path in (*found.seen, *found.glanced)}
-    # A template that is no YAML before it is rendered is set aside; whether helm reads it is another question.
-    aside = {
-        s.path for s in found.sources if s.set_aside and not (s.may_be_template and chart_of(s.path) is not None)
-    }
+    # What is set aside may be whole for helm or Terraform: a template that is no YAML yet, an object in another form.
+    aside = {s.path for s in found.sources if s.set_aside and not _is_tool_input(s)}
     broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.path in aside}
     inputs = [path for path in list_inputs(found.sources, builds) if _is_always_read(path)]
     if found.sources:
@@ -121,6 +119,11 @@ def _find_lost_charts(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
         if os.path.isfile(os.path.join(outer, CHART)):
             missing = os.path.relpath(os.path.join(chart, CHART))
             yield f"{source.path}:1", f"cannot be read: helm loads no chart without its `{missing}`"
+
+
+def _is_tool_input(source: Source) -> bool:
+    """Whether helm or Terraform reads a file that may hold objects in a form that is not read here."""
+    return source.path.endswith(TERRAFORM) or (source.may_be_template and chart_of(source.path) is not None)
 
 
 def _is_always_read(path: str) -> bool:
