@@ -77,6 +77,8 @@ class Session:
                 raise ConfigError(f"rules: {folder}: {error_reason(error)}") from error
             except Exception as error:  # a rule is code: whatever it raises while it loads is its author's to mend
                 raise ConfigError(f"rules: {folder}: {type(error).__name__}: {error}") from error
+            if not loaded:
+                raise ConfigError(f"rules: {folder}: there is no rule: each is a file that ends with `.py`")
             taken = sorted(loaded.keys() & (_bundled().keys() | found.keys()))
             if taken:
                 raise ConfigError(f"rules: {folder}: there is a rule `{taken[0]}` already; rename the file")

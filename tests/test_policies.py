@@ -274,6 +274,14 @@ class TestFoldersOfRules:
         put(tmp_path, "")
         assert "nowhere: no such file or directory" in nodelint("check", "--rules", "nowhere").stderr
 
+    def test_of_a_folder_without_any(self, nodelint: Run, tmp_path: Path) -> None:
+        put(tmp_path, "")
+        (tmp_path / "team" / "rules").mkdir(parents=True)
+        for command in (("check", "--rules", "team"), ("test-rules", "team"), ("rule", "--rules", "team")):
+            done = nodelint(*command)
+            message = "nodelint: rules: team: there is no rule: each is a file that ends with `.py`\n"
+            assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+
 
 BAD, GOOD = (
     "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: %s}, spec: {template: {spec: {%s}}}}",
