@@ -33,7 +33,7 @@ def _run() -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except OSError as error:  # a full disk below standard output, say: no mistake of ours
-        _say(str(error))
+        _say(_describe(error))
         return UNUSABLE
     except Exception as error:
         if os.environ.get("NODELINT_DEBUG"):
@@ -86,9 +86,17 @@ def _end(code: int) -> None:
                 stream.flush()
         except OSError as error:
             if code != UNUSABLE:  # else it has been said
-                _say(str(error))
+                _say(_describe(error))
             code = code or UNUSABLE
     os._exit(code)
+
+
+def _describe(error: OSError) -> str:
+    """What the system refused, and the name of the file where it gives one."""
+    from nodelint.source.files.safe_read import error_reason
+
+    reason = error_reason(error)
+    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 def _say(message: str) -> None:
