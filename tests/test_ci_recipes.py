@@ -163,6 +163,32 @@ def test_the_bitbucket_steps_leave_their_reports(tmp_path: Path) -> None:
     assert "<failure" in (tmp_path / "clone/test-results/nodelint.xml").read_text(encoding="utf-8")
 
 
+def test_the_job_that_refreshes_facts_commits_what_is_new_or_differs(tmp_path: Path) -> None:
+    """Its last step after three runs: the first snapshot, the same one again, and another."""
+    (job,) = (parsed(text) for text in WORKFLOWS if parsed(text)["name"] == "facts")
+    script = job["jobs"]["refresh"]["steps"][-1]["run"].replace("gh pr create", "echo opened")
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", "origin")
+    git(tmp_path, "clone", "-q", "origin", "clone")
+    clone = tmp_path / "clone"
+    git(clone, "commit", "-q", "--allow-empty", "-m", "first")
+    git(clone, "push", "-q", "origin", "HEAD:main")
+
+    def run(snapshot: str) -> str:
+        git(clone, "checkout", "-q", "-B", "main", "origin/main")
+        subprocess.run(["git", "branch", "-D", "facts"], cwd=clone, check=False, capture_output=True)
+        (clone / "nodelint.snapshot.json").write_text(snapshot, encoding="utf-8")
+        done = subprocess.run(["bash", "-e", "-c", script], cwd=clone, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "opened --fill --head facts" in run("{}")
+    git(clone, "push", "-q", "origin", "origin/facts:main")
+    assert "opened" not in run("{}")
+    assert "opened" in run('{"a": 1}')
+    show = ["git", "show", "facts:nodelint.snapshot.json"]
+    assert subprocess.run(show, cwd=tmp_path / "origin", check=True, capture_output=True).stdout == b'{"a": 1}'
+
+
 def git(folder: Path, *arguments: str) -> None:
     names = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
     subprocess.run(["git", *names, *arguments], cwd=folder, check=True, capture_output=True)
