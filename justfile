@@ -29,6 +29,7 @@ rule NAME:
 pages:
     python tools/make_rule_pages.py
     python tools/make_command_pages.py
+    python tools/make_module_page.py
 
 # the site, at a local address
 docs:

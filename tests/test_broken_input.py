@@ -125,14 +125,14 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-@pytest.mark.parametrize("beside", [True, False], ids=["a good file beside it", "alone"])
+@pytest.mark.parametrize("companion", [True, False], ids=["a good file beside it", "alone"])
 def test_every_command_names_a_document_that_it_cannot_read(
-    nodelint: Run, tmp_path: Path, command: tuple[str, ...], code: int, beside: bool
+    nodelint: Run, tmp_path: Path, command: tuple[str, ...], code: int, companion: bool
 ) -> None:
     """With its place, and the exit code says that something is left."""
     for folder in ("before", "now"):
         (tmp_path / folder).mkdir()
-        if beside:
+        if companion:
             (tmp_path / folder / "pool.yaml").write_text(nodepool(), encoding="utf-8")
     (tmp_path / "now" / "broken.yaml").write_text(HEAD + "spec: [1, 2\n", encoding="utf-8")
     (tmp_path / "log.txt").write_text("no instance type met all requirements\n", encoding="utf-8")

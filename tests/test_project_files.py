@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -174,6 +175,8 @@ def test_a_new_rule_works_and_a_name_is_checked(tmp_path: Path) -> None:
 def test_the_sample_of_the_guide_is_a_rule_that_judges_no_placeholder(tmp_path: Path) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (sample,) = re.findall(r"^    ```python\n(.*?)^    ```", text, re.MULTILINE | re.DOTALL)
+    width = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["line-length"]
+    assert max(map(len, textwrap.dedent(sample).splitlines())) <= width
     (tmp_path / "sample.py").write_text(f'"""A page."""\n{textwrap.dedent(sample)}', encoding="utf-8")
     rule = load(tmp_path)["sample"]
 

@@ -106,8 +106,7 @@ def command(
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:
-        where = counted(found.files, "file")
-        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {where}.")
+        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
     else:
         shown, most = look(), None if types else 5
         echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
@@ -124,3 +123,7 @@ def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[Node
         unreadable(found)
         stop(f"no NodePool `{name}` is in the files; {present}")
     return called
+
+
+def _count_files(found: Discovery) -> str:
+    return counted(found.files, "file")
