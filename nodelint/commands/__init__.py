@@ -184,11 +184,11 @@ def _say_unknown(release: Version) -> None:
     if instead is None:
         return
     if is_newer(release):
-        from nodelint.report.age import GET_NEWER, known_releases_text
+        from nodelint.report.age import known_releases_text
 
         known = known_releases_text(today())
-        how = f"it is judged as {instead}, and what that would refuse is a warning"
-        say(f"Karpenter {release} is newer than the releases known here ({known}): {how}; {GET_NEWER}")
+        how = f"it is judged as {instead}, and what that would refuse is a warning; a newer nodelint may know it"
+        say(f"Karpenter {release} is newer than the releases known here ({known}): {how}")
     else:
         say(f"Karpenter {release} is not a release known here; it is judged as {instead}")
 

@@ -7,9 +7,6 @@ from nodelint.model.messages import counted
 from nodelint.model.releases import NEWEST
 from nodelint.model.support import day_number
 
-GET_NEWER = "`pipx upgrade nodelint` brings newer facts"
-"""How to get newer facts, in words."""
-
 OLD = 90
 """Days after which facts are told to be old."""
 
@@ -39,7 +36,8 @@ def old_facts_text(types_day: str | None, today: int) -> str | None:
         old.append(f"instance types are of {types_day}")
     if not old:
         return None
-    return f"Facts older than {OLD} days: {', '.join(old)}. {GET_NEWER}, `nodelint refresh` those of your account."
+    ways = "A newer nodelint has newer ones, `nodelint refresh` asks for those of your account."
+    return f"Facts older than {OLD} days: {', '.join(old)}. {ways}"
 
 
 def version_text(types_day: str) -> str:
