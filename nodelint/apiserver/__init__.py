@@ -112,10 +112,25 @@ def refuses(obj: Object, release: Version, schemas: Schemas) -> bool:
     shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None:
         return True
+    return any(problem.layer in ("structure", "validation") for problem in _check_dropping(obj, shape, release))
+
+
+def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[SchemaProblem]:
+    """What the API server has against an object where it drops the fields that it does not know.
+
+    A field that is misspelt is missing then, where `check` tells of its name alone.
+    """
+    found = check(obj, release, schemas)
+    shape = schemas.shape(obj.kind, obj.version, release)
+    if shape is None or all(problem.layer != "unknown" for problem in found):
+        return found
+    return _check_dropping(obj, shape, release)
+
+
+def _check_dropping(obj: Object, shape: SchemaNode, release: Version) -> list[SchemaProblem]:
     from nodelint.apiserver.walk import Walk
 
-    found = Walk(obj, shape, release, loose=True).run()
-    return any(problem.layer in ("structure", "validation") for problem in found)
+    return list(_sort_problems(Walk(obj, shape, release, loose=True).run()))
 
 
 def check_part(obj: Object, node: Node, path: str, shape: SchemaNode, release: Version) -> list[SchemaProblem]:

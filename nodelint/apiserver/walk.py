@@ -329,7 +329,7 @@ class Walk(WalkState):
         """Judge which fields are missing, and their number; whether these are too many for rules to be asked."""
         if not self.partial and not any_key:
             for name in shape.required:
-                if escaped(name) not in value and name not in _names_in_hints(node, shape):
+                if escaped(name) not in value and (self.loose or name not in _names_in_hints(node, shape)):
                     at = f"{path}.{name}" if path else name
                     # A place in a list is shown; its number says nothing of an object that becomes another kind.
                     entry = f" in an entry of `{schema_words.last(path)}`" if path.endswith("]") else f" in {path}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.apiserver import check
+from nodelint.apiserver import check_as_stored
 from nodelint.data import table
 from nodelint.model.releases import releases_match
 from nodelint.source import UNKNOWN
@@ -58,14 +58,16 @@ def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | N
 
 def _faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
     """What is wrong with an object, but for fields that an API server drops."""
-    for problem in check(obj, release, schemas):
-        if problem.layer in ("unknown", "unjudged") or (problem.layer == "release" and _is_key(problem.node)):
-            continue
-        yield problem
+    for problem in check_as_stored(obj, release, schemas):
+        if problem.layer != "unjudged" and not (problem.layer == "release" and _is_field(problem)):
+            yield problem
 
 
-def _is_key(node: Node) -> bool:
-    return node.parent is not None and any(entry.key is node for entry in node.parent.entries)
+def _is_field(problem: SchemaProblem) -> bool:
+    """Whether a problem is about a field, by its key, and not about the key of a map such as labels."""
+    node = problem.node
+    is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
+    return is_key and not problem.path.endswith("]")
 
 
 def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal]:
