@@ -558,8 +558,17 @@ def test_without_live_there_is_no_roll(nodelint: Run, tmp_path: Path) -> None:
 
 LINE = "        - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n"
 TEMPLATES = {
+    "variable": (
+        '{{- $arch := ternary "amd64" "s390x" .Release.IsInstall }}\n---\n',
+        LINE.replace("amd64", "{{ $arch }}"),
+    ),
+    "loop": (
+        '{{- range $arch := list "amd64" .Release.Name }}\n---\n',
+        LINE.replace("amd64", "{{ $arch }}") + "{{- end }}\n",
+    ),
     "set": ('{{- $_ := set .Values "arch" "amd64" }}\n', LINE.replace("amd64", "{{ .Values.arch }}")),
     "file": ("", '{{ .Files.Get "requirements.yaml" | indent 8 }}\n'),
+    "file above": ('{{- $lines := .Files.Get "requirements.yaml" }}\n---\n', "{{ $lines | indent 8 }}\n"),
 }
 """What stands above a pool, and in its requirements: values that are not known before Helm runs."""
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _OPENED = r"\{\{|\{%|<%|%\{"
 _CLOSED = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
+_OPENERS = ("if", "range", "with", "define", "block", "for", "macro")
+_SETS = r"\$\w+ :?= |\b(?:set|unset|mergeOverwrite|merge) "
+"""What changes a variable, or the values, for all that follows."""
 
 
 class Uncompared(NamedTuple):
@@ -72,12 +75,35 @@ def holds_unknown(obj: Object) -> bool:
 
 
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
-    """The template code inside of an object, in the order of the text; of its `whole` document, if asked for.
+    """The template code inside of an object, in the order of the text; if asked for, all that it is made by.
 
-    Code above an object may set what its values are, and code behind its last key is the value of that.
+    Code above an object may set what its values are, also above the line that begins its document, and code behind
+    its last key is the value of that.
     """
-    around = obj.document if whole else obj.node
-    text = obj.source.text[around.start : around.end]
+    text = obj.source.text
+    if not whole:
+        return _list_codes(text[obj.node.start : obj.node.end])
+    document = obj.document
+    return [*_list_codes_around(text[: document.start]), *_list_codes(text[document.start : document.end])]
+
+
+def _list_codes_around(above: str) -> list[str]:
+    """The code above a document that acts in it: what sets a variable, and what opens a block that is not closed."""
+    opened: list[tuple[int, str]] = []
+    found: list[tuple[int, str]] = []
+    for number, code in enumerate(_list_codes(above)):
+        word = re.match(r"\W*(\w+)", code)
+        first = word[1] if word is not None and "/*" not in word[0] else ""
+        if first in _OPENERS:
+            opened.append((number, code))
+        elif first.startswith("end") and opened:
+            opened.pop()
+        elif first and re.search(_SETS, code):
+            found.append((number, code))
+    return [code for _, code in sorted([*found, *opened])]
+
+
+def _list_codes(text: str) -> list[str]:
     opened = re.compile(_OPENED)
     codes: list[str] = []
     unclosed: set[str] = set()  # looked for once, not from each place again
