@@ -304,6 +304,23 @@ variable "pools" {
         },
         ("envs/prod/terraform.tfvars: types",),
     ),
+    "a module that the folder of an environment calls": Shape(
+        {
+            "modules/pools/m.tf": 'variable "types" {}\n' + pool("var.types"),
+            "environments/prod/m.tf": 'module "pools" {\n  source = "../../modules/pools"\n  types  = var.types\n}\n'
+            'variable "types" {}\n',
+            "environments/prod/terraform.tfvars": 'types = ["m5.xlrge", "m5.large"]\n',
+        },
+        ("environments/prod/terraform.tfvars: types",),
+    ),
+    "a module that is called from far away": Shape(
+        {
+            "modules/pools/m.tf": 'variable "types" {}\n' + pool("var.types"),
+            "live/prod/eu/a/m.tf": 'module "karpenter" {\n  source = "../../../../modules/pools"\n'
+            '  types  = ["m5.xlrge", "m5.large"]\n}\n',
+        },
+        ("live/prod/eu/a/m.tf: types",),
+    ),
     "inputs of Terragrunt": Shape(
         {
             "modules/pools/m.tf": 'variable "types" {}\nvariable "name" {}\n' + pool("var.types", "var.name"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.build import Inventory, build
@@ -14,6 +15,10 @@ from nodelint.source.files.safe_read import repository
 
 _TERRAFORM = (".tf", ".tofu", ".tf.json", ".tofu.json", ".tftpl", ".tpl")
 _OF_MODULES_ELSEWHERE = (".tfvars", ".tfvars.json", ".hcl")
+
+
+_CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
+"""The folder of a module that a file of Terraform calls."""
 
 
 _MOST_OVERLAYS = 60
@@ -53,6 +58,7 @@ def _folders(source: Source) -> Iterator[str]:
     folder = os.path.dirname(path)
     if path.endswith(_TERRAFORM):
         yield os.path.dirname(folder)
+        yield from (os.path.normpath(os.path.join(folder, called)) for called in re.findall(_CALLED, source.text))
         return
     top = repository(folder)
     if path.endswith(_OF_MODULES_ELSEWHERE):

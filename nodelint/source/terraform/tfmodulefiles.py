@@ -34,6 +34,8 @@ class ModuleFiles:
     _files: dict[str, TerraformFile]
     _calls: dict[str, list[tuple[str, TerraformFile, TerraformBlock]]]
 
+    _callers: dict[str, list[str]] | None = None
+
     def __init__(self, sources: Sequence[Source] | ModuleFiles = ()) -> None:
         if isinstance(sources, ModuleFiles):
             self._listed, self._near, self._handed_in = sources._listed, sources._near, sources._handed_in
@@ -59,8 +61,7 @@ class ModuleFiles:
             found: dict[str, None] = {}
             around = folder
             for _ in range(_LEVELS):
-                below = self._list(around)[0]
-                for near_folder in (around, *(below if len(below) <= _MOST_FOLDERS else ())):
+                for near_folder in (around, *self._list_below(around)):
                     found.update(dict.fromkeys(self._list(near_folder)[1]))
                 above = os.path.dirname(around)
                 if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
@@ -68,6 +69,14 @@ class ModuleFiles:
                 around = above
             self._near[folder] = list(found)[:_MOST_FILES]
         return self._near[folder]
+
+    def _list_below(self, folder: str) -> list[str]:
+        """The folders in a folder, and those in these (`environments/prod`); none of either where there are many."""
+        below = self._list(folder)[0]
+        if len(below) > _MOST_FOLDERS:
+            return []
+        further = [inner for outer in below for inner in self._list(outer)[0]]
+        return [*below, *further] if len(further) <= _MOST_FOLDERS else below
 
     def _list(self, folder: str) -> tuple[list[str], list[str]]:
         """The folders in a folder, and its files of Terraform."""
@@ -110,6 +119,15 @@ class ModuleFiles:
                 if file is not None and at is not None and isinstance(at.value, str) and at.value.startswith("."):
                     found.append((os.path.normpath(os.path.join(os.path.dirname(path), at.value)), file, block))
         return self._calls[path]
+
+    def callers(self, folder: str) -> list[str]:
+        """The files that may call a module: those near it, and of those handed in the ones that do."""
+        if self._callers is None:
+            self._callers = {}
+            for path in (path for paths in self._handed_in.values() for path in paths if path.endswith(ENDS)):
+                for called, _, _ in self.local_calls(path):
+                    self._callers.setdefault(called, []).append(path)
+        return list(dict.fromkeys([*self.near(folder), *sorted(self._callers.get(folder, ()))]))
 
     def source(self, path: str) -> Source | None:
         """A file of the repository; None where it cannot be read."""

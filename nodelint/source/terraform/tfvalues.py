@@ -285,7 +285,7 @@ class Modules(ModuleFiles):
         return self._given[source.path]
 
     def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
-        for path in self.near(folder):
+        for path in self.callers(folder):
             around = os.path.dirname(path)
             for called, file, block in self.local_calls(path) if around != folder else ():
                 if called == folder:
