@@ -269,6 +269,7 @@ def test_a_chart_without_values_is_judged_with_those_of_its_releases(nodelint: R
     [
         ("      parameters: [{name: 'types[1]', value: m5.xlrge}]\n", {"m5.xlrge"}),
         ("      parameters: [{name: 'types[0]', value: m5.xlarge}]\n", set()),
+        ("      parameters: [{name: types, value: '{m5.large, m5.xlrge}'}]\n", {"m5.xlrge"}),
         ("      valueFiles: [/env/prod.yaml]\n", {"x86"}),
         ("      valueFiles: [../../../outside.yaml]\n", set()),
     ],

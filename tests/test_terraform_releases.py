@@ -129,3 +129,61 @@ def test_a_release_with_values_of_several_files_is_one(nodelint: Run, tmp_path: 
     (tmp_path / "variables.tf").write_text('variable "name" {\n  default = "b"\n}\n')
     rows = json.loads(nodelint("hash", ".", "--format", "json", cwd=tmp_path).stdout)["objects"]
     assert sorted(row["name"] for row in rows) == ["a", "b"]
+
+
+PRINTED = {
+    "chart/Chart.yaml": CHART["chart/Chart.yaml"],
+    "chart/values.yaml": "labels: {}\nrequirements: []\n",
+    "chart/templates/pool.yaml": """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: a
+spec:
+  template:
+    metadata:
+      labels: {{- toYaml .Values.labels | nindent 8 }}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: {{- toYaml .Values.requirements | nindent 8 }}
+""",
+}
+SETTINGS = """\
+  set {
+    name  = "labels.example\\\\.com/team"
+    value = "TEAM"
+  }
+  set {
+    name  = "requirements[0].key"
+    value = "karpenter.k8s.aws/instance-cpu"
+  }
+  set {
+    name  = "requirements[0].operator"
+    value = "OPERATOR"
+  }
+  set {
+    name  = "requirements[0].values[0]"
+    value = "4"
+    type  = "TYPE"
+  }
+"""
+
+
+@pytest.mark.parametrize(
+    ("team", "operator", "kind", "found"),
+    [
+        ("web", "In", "string", []),
+        ("web", "in", "string", [("invalid-field", 15)]),
+        ("web", "In", "auto", [("invalid-field", 19)]),
+        ("True", "In", "string", [("invalid-field", 7)]),
+    ],
+)
+def test_settings_are_printed_by_the_last_name_of_their_paths(
+    nodelint: Run, tmp_path: Path, team: str, operator: str, kind: str, found: list[tuple[str, int]]
+) -> None:
+    """A dot behind a backslash is one of the key, and `type` says whether a number is text."""
+    text = SETTINGS.replace("TEAM", team).replace("OPERATOR", operator).replace("TYPE", kind)
+    install(tmp_path, text.lstrip(), PRINTED)
+    told = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
+    errors = [finding for finding in told if finding["severity"] == "error"]
+    assert [(finding["rule"], finding["start"]["line"]) for finding in errors] == found

@@ -359,15 +359,45 @@ def read_block(node: Node) -> Node | None:
 def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer | None:
     """One value at a path such as `pools[0].limits.cpu`, as `--set` takes it; None for a path of another form.
 
-    `typed` reads `true` and `5` as what they are, and not as text.
+    `typed` reads `true` and `5` as what they are, and not as text. `{a,b}` is a list, and `\\.` a dot of a key.
     """
-    if not re.fullmatch(r"[\w-]+(?:\[\d{1,3}\])*(?:\.[\w-]+(?:\[\d{1,3}\])*)*", path):
+    steps = _read_steps(path)
+    if steps is None:
         return None
-    made = value
-    if isinstance(value.value, str) and typed:
-        made = SetNode(value.source, value.start, value.end, "scalar", value.style, _typed(value.value))
-    steps = [int(step) if step.isdecimal() else step for step in re.findall(r"[\w-]+", path)]
+    made = _read_set_value(value, typed)
     return ValuesLayer(value.source, lambda whole: _with_value(whole, steps, name, made))
+
+
+_STEP = r"((?:[^\\.\[\]=,]|\\.)+)((?:\[\d{1,3}\])*)(?:\.(?!\Z)|\Z)"
+
+
+def _read_steps(path: str) -> list[str | int] | None:
+    steps: list[str | int] = []
+    at = 0
+    while at < len(path):
+        found = re.compile(_STEP).match(path, at)
+        if found is None:
+            return None
+        steps.append(re.sub(r"\\(.)", r"\1", found[1]))
+        steps += map(int, re.findall(r"\d+", found[2]))
+        at = found.end()
+    return steps or None
+
+
+def _read_set_value(value: Node, typed: bool) -> Node:
+    """What `--set` makes of a value: of a text in braces, and of a list, a list of such values."""
+    text = value.value
+    items = value.items if value.kind == "sequence" else None
+    if isinstance(text, str) and re.fullmatch(r"\{[^{}]*\}", text):
+        parts = text[1:-1].split(",") if text != "{}" else []
+        items = [Node(value.source, value.start, value.end, "scalar", value.style, part.strip()) for part in parts]
+    if items is not None:
+        made = Node(value.source, value.start, value.end, "sequence", "flow")
+        made.items = [_read_set_value(item, typed) if item.kind == "scalar" else item for item in items]
+        return made
+    if isinstance(text, str) and typed:
+        return SetNode(value.source, value.start, value.end, "scalar", value.style, _typed(text))
+    return value
 
 
 def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value: Node) -> Node:
@@ -388,12 +418,13 @@ def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value
     entries = node.entries if node is not None else []
     own = next((entry for entry in entries if entry.name == step), None)
     below = _with_value(own.value if own is not None else None, rest, name, value)
-    new = MappingEntry(own.key if own is not None else name, below, step)
+    key = own.key if own is not None else Node(name.source, name.start, name.end, "scalar", name.style, step)
+    new = MappingEntry(key, below, step)
     made.entries = [new if entry is own else entry for entry in entries] + ([new] if own is None else [])
     return made
 
 
 def _typed(text: str) -> str | int | bool | None:
-    if text in ("true", "false", "null"):
-        return {"true": True, "false": False, "null": None}[text]
+    if text.lower() in ("true", "false", "null"):
+        return {"true": True, "false": False, "null": None}[text.lower()]
     return int(text) if re.fullmatch(r"0|-?[1-9]\d{0,17}", text) else text

@@ -30,6 +30,7 @@ from nodelint.source.yaml.compose import compose
 
 _ENCODERS = ("yamlencode", "jsonencode")
 _SETTERS = ("set", "set_list", "set_sensitive")
+_PARTS_OF_A_SETTING = ("name", "value", "type")
 
 
 def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
@@ -116,16 +117,19 @@ def _layers_of(
     settings = [evaluator.value(outer[name]) for name in _SETTERS if name in outer]
     if any(is_unknown(setting) for setting in settings):
         return None
-    pairs = [(item.get("name"), item.get("value")) for setting in settings for item in setting.items]
-    inner = [attribute for attribute in given if attribute.depth == 1 and attribute.name in ("name", "value")]
-    if [attribute.name for attribute in inner] != ["name", "value"] * (len(inner) // 2):
-        return None
-    nodes = [evaluator.value(attribute.value) for attribute in inner]
-    pairs += [*zip(nodes[::2], nodes[1::2], strict=True), *repeated]
-    for name, value in pairs:
+    pairs = [(i.get("name"), i.get("value"), i.get("type")) for setting in settings for i in setting.items]
+    inner = [attribute for attribute in given if attribute.depth == 1 and attribute.name in _PARTS_OF_A_SETTING]
+    blocks: list[dict[str, Node]] = []
+    for attribute in inner:
+        if not blocks or attribute.name in blocks[-1]:
+            blocks.append({})
+        blocks[-1][attribute.name] = evaluator.value(attribute.value)
+    pairs += [(setting.get("name"), setting.get("value"), setting.get("type")) for setting in blocks]
+    pairs += [(name, value, None) for name, value in repeated]
+    for name, value, kind in pairs:
         layer = None
         if name is not None and value is not None and isinstance(name.value, str):
-            layer = read_setting(name.value, name, value, True)
+            layer = read_setting(name.value, name, value, kind is None or kind.value != "string")
         if layer is None:
             return None
         layers.append(layer)
