@@ -322,3 +322,45 @@ def test_a_chart_gets_the_values_of_a_release_as_overlays_make_them(
         tmp_path, {**chart("charts/pools"), **files, "prod/kustomization.yaml": f"resources: [../base]\n{patch}"}
     )
     assert findings(nodelint) == found
+
+
+PROD = "types: [m7g.large]\narch: amd64\n"
+
+
+def test_values_elsewhere_need_not_name_karpenter(nodelint: Run, tmp_path: Path) -> None:
+    """What they do to a requirement is found at its key, which the template has, with the value."""
+    (tmp_path / ".git").mkdir()
+    write_files(tmp_path, {**chart("charts/pools"), "environments/prod/values.yaml": PROD.replace("m7g", "m7gg")})
+    assert findings(nodelint) == {("environments/prod/values.yaml", 1, "m7gg.large")}
+    write_files(tmp_path, {"environments/prod/values.yaml": PROD})
+    done = nodelint("check", ".", "--select", "no-instance-type")
+    assert "environments/prod/values.yaml:2:7" in done.stdout
+    assert "exclude each other" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"environments/prod/values.yaml": "types: [m7gg.large]\n"},
+        {"environments/prod/values.yaml": "types: [m7gg.large]\nother: 1\n"},
+        {
+            "charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\n",
+            "charts/app/values.yaml": "types: []\narch: any\n",
+            "environments/prod/values.yaml": PROD.replace("m7g", "m7gg"),
+        },
+    ],
+)
+def test_values_that_may_be_of_another_chart_are_let_be(nodelint: Run, tmp_path: Path, files: dict[str, str]) -> None:
+    (tmp_path / ".git").mkdir()
+    write_files(tmp_path, {**chart("charts/pools"), **files})
+    assert findings(nodelint) == set()
+
+
+def test_a_mistake_that_values_make_with_the_template_names_their_file(nodelint: Run, tmp_path: Path) -> None:
+    """The place shows none of the values that another file gives, and is wrong for these alone."""
+    template = POOL.replace("spec:\n", "spec:\n  limits: {cpu: 4}\n", 1)
+    files = {**chart("charts/pools"), "charts/pools/templates/pool.yaml": template}
+    write_files(tmp_path, {**files, "charts/pools/values-prod.yaml": "types: [m5.4xlarge]\n"})
+    done = nodelint("check", ".", "--select", "limit-too-small")
+    assert done.returncode == 1
+    assert "charts/pools/values-prod.yaml:1:1" in done.stdout and "with the values of this file" in done.stdout

@@ -189,12 +189,13 @@ def read_inventory(
 def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
     helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
     if not helm and may_fill(found.sources):
-        from nodelint.build.filled_charts import read_releases, values_beside
+        from nodelint.build.filled_charts import read_releases, values_beside, values_elsewhere
         from nodelint.build.including_templates import find_including_templates
 
         found.sources += find_including_templates(found.sources, found.seen)
         found.sources += read_releases(found.sources, found.releases)
         found.sources += values_beside(found.sources, found.seen)
+        found.sources += values_elsewhere(found.sources, found.values)
     if found.kustomizing and found.sources:
         from nodelint.build.flux_kustomizations import read_kustomizations
 

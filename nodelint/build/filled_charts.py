@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
@@ -11,6 +12,7 @@ from nodelint.build.roots import nodes_of, own_roots, read
 from nodelint.build.template_source_map import Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.source import Source
+from nodelint.source.files.links import CHART
 from nodelint.source.templates.charts import ChartFiles, values_of, values_place
 
 _Charts = dict[str, tuple[Source, list[Source]]]
@@ -31,12 +33,15 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
             if variants:
                 yield make_built(variants, values, fixing=True)
     defaults = {path: values for path, (values, _) in charts.items()}
+    holders = _list_holders(sources, overlays) if charts and overlays else None
+    releases = [*find_releases(defaults, sources, holders), *_terraform_releases(defaults, sources)]
+    taken = {os.path.abspath(file.path) for release in releases for file in release.given}
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
         for path, source, root in overrides(defaults, sources)
+        if os.path.abspath(source.path) not in taken  # what a release gives beside it counts too
     ]
-    releases = find_releases(defaults, sources, _list_holders(sources, overlays) if charts and overlays else None)
-    for release in (*given, *releases, *_terraform_releases(defaults, sources)):
+    for release in (*given, *releases):
         values, templates = charts[release.path]
         for template in templates:
             variants = fill_template(template, values, {}, files, release.root)
@@ -119,3 +124,38 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
                 have.add(os.path.abspath(folder))
                 found.append(values)
     return found
+
+
+def values_elsewhere(sources: Sequence[Source], paths: Sequence[str]) -> list[Source]:
+    """The files of values in other folders of charts with a template among the sources, which do not name Karpenter.
+
+    `paths` are files that may hold values. All keys of one that is taken are keys of one such chart's own values, and
+    not of those of any other chart.
+    """
+    charts = [keys for values, _ in _charts(sources).values() if len(keys := _list_keys(values.text)) > 1]
+    if not charts:
+        return []
+    have = {os.path.abspath(source.path) for source in sources}
+    texts = {path: source.text for path in paths if os.path.abspath(path) not in have and (source := read(path))}
+    others = [_list_keys(text) for path, text in texts.items() if _is_of_chart(path)]
+    found = []
+    for path, text in texts.items():
+        keys = _list_keys(text)
+        fitting = [own for own in charts if keys <= own]
+        if len(keys) < 2 or len(fitting) != 1 or _is_of_chart(path) or any(keys <= other for other in others):
+            continue
+        shown = "/".join(os.path.abspath(path).split(os.sep)[-2:])
+        if not any(shown in source.text for source in sources):  # whoever names it says what counts beside it
+            values = Source.from_text(path.replace(os.sep, "/"), text)
+            nodes_of(values)
+            found.append(values)
+    return found
+
+
+def _list_keys(text: str) -> set[str]:
+    """The keys that lines of a text begin with."""
+    return set(re.findall(r"(?m)^([A-Za-z][\w-]*)[ \t]*:(?:[ \t\r]|$)", text))
+
+
+def _is_of_chart(path: str) -> bool:
+    return os.path.isfile(os.path.join(os.path.dirname(path), CHART))

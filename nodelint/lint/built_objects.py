@@ -13,6 +13,7 @@ from nodelint.lint.results import Result, Skipped
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, Suggestion, span_of
 from nodelint.model.manifest import EC2NodeClass
+from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.lint.rule import Rule
     from nodelint.model.manifest import Object
     from nodelint.release_evidence.release_choice import Chosen
-    from nodelint.source import Node, Source, SourceText
+    from nodelint.source import Source, SourceText
 
 _ABOUT_NAMES = ("duplicate-name", "placeholder-left", "unknown-node-class")
 """Rules about names, which whoever installs a chart gives."""
@@ -267,6 +268,7 @@ class _World:
         if at is None:
             return None
         also = [*steps, *also] if built.by_default else [*also, *steps]
+        also += _list_given_parts(result, [at, *(place.at for place in also)], built)
         edits = self._lead_edits(finding, at, built) if fixing and finding.edits else None
         safety = "unsafe" if edits is not None and edits.shared else finding.safety
         led = finding._replace(
@@ -373,6 +375,27 @@ def _lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
         origin = built.find_origin(place.at)
         if origin is not None:
             yield Also(origin.at, place.message)
+
+
+def _list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
+    """The values of the files that an object is built with, beside what a finding shows, where it shows none of them.
+
+    What is wrong with a key that the template writes may be the value beside it.
+    """
+    files = {id(file) for file in built.given}
+    if not files or any(id(place.source) in files for place in places):
+        return
+    shown = False
+    for node in (result.finding.at, *(place.at for place in result.finding.also)):
+        around = node.parent if isinstance(node, Node) else None
+        parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
+        origins = (built.find_origin(part) for part in parts)
+        own = next((origin.at for origin in origins if origin is not None and id(origin.at.source) in files), None)
+        if own is not None:
+            shown = True
+            yield Also(own, "a value of this file")
+    if not shown and result.severity == "error":
+        yield Also(Span(built.given[0], 0, 0), "with the values of this file")
 
 
 def _mistake(result: Result) -> tuple[object, ...]:

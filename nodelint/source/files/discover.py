@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods, may_state
+from nodelint.source.files.file_marks import NO_VALUES, Marks, find_buffers, may_make_pods, may_state
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -40,6 +40,7 @@ _TEXTS = (
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _READ, _GLANCE, _UNREAD = 1, 2, 3
+_VALUES = (".yaml", ".yml")
 _GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
@@ -73,7 +74,8 @@ class Discovery:
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
     `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD): all told by single words.
+    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD), `values` of those that
+    may hold values of a chart and nothing else: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -93,6 +95,7 @@ class Discovery:
         self.releases: list[str] = []
         self.node_groups: list[str] = []
         self.kustomizing: list[str] = []
+        self.values: list[str] = []
 
 
 def discover(
@@ -167,16 +170,7 @@ class _Block:
         joined = b"\n".join([data for _, data in files]) if len(files) > 1 else files[0][1]
         self.files, self.size = [], 0
         marks = Marks(joined, "\n".join([file for file, _ in files]))
-        # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
-        found.workloads += [file for file, data in files if may_make_pods(file, data)]
-        if marks.releases or marks.helmfiles:
-            found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
-        if marks.kustomizing:
-            found.kustomizing += [file for file, data in files if marks.may_change_overlays(data)]
-        if marks.buffers:
-            found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
-        if marks.node_group_parts:
-            found.node_groups += [file for file, data in files if marks.may_state_node_groups(data)]
+        self._note(files, marks)
         karpenter = _is_marked(joined) or joined.find(b"\0") >= 0
         if karpenter or marks.buffers or found.also is not None:
             for file, data in files:
@@ -187,6 +181,21 @@ class _Block:
             for file, data in files:
                 if marks.may_state(file, data, False):
                     self._take(file, data, False, marks)
+
+    def _note(self, files: Sequence[tuple[str, bytes]], marks: Marks) -> None:
+        """Note the paths of files by what they may hold."""
+        found = self.found
+        # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
+        found.values += [file for file, data in files if data.find(NO_VALUES) < 0 and file.endswith(_VALUES)]
+        found.workloads += [file for file, data in files if may_make_pods(file, data)]
+        if marks.releases or marks.helmfiles:
+            found.releases += [file for file, data in files if marks.may_install_charts(file, data)]
+        if marks.kustomizing:
+            found.kustomizing += [file for file, data in files if marks.may_change_overlays(data)]
+        if marks.buffers:
+            found.buffers += [file for file, data in files if marks.may_hold_buffers(data)]
+        if marks.node_group_parts:
+            found.node_groups += [file for file, data in files if marks.may_state_node_groups(data)]
 
     def _take(self, file: str, data: bytes, ours: bool, marks: Marks) -> None:
         """Read a file that concerns Karpenter, or may state a release."""
