@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,24 @@ from hypothesis import strategies as st
 
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
-from nodelint.lint import incremental
+from nodelint.lint import recording_context
+from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.examples import examples
-from nodelint.lint.rule import load_bundled
+from nodelint.lint.incremental import ResultCaches
+from nodelint.lint.recording_context import Beginning, RecordingContext
+from nodelint.lint.rule import Rule, load_bundled
 from nodelint.lsp.diagnostics import diagnostics
 from nodelint.lsp.project import Buffer, Project, State
+from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
-from nodelint.model.finding import Edit
-from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.finding import Edit, Finding, Findings
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 from nodelint.source.incremental import move
 
+from .manifests import nodepool
 from .test_lsp import CLASS, POOL
 from .test_places import ACCOUNT
 
@@ -236,9 +241,137 @@ def shape(source: Source) -> list[Any]:
 
 def test_what_is_noted_is_asked_again_by_the_name_of_its_method() -> None:
     """Another name is found only when something is asked again: long after the first run."""
-    text = Path(incremental.__file__).read_text(encoding="utf-8")
+    text = Path(recording_context.__file__).read_text(encoding="utf-8")
     noted = re.findall(
-        r'def (\w+)\(self[^)]*\)[^:]*:\n(?:        [^\n]*\n)*?        return self\._note\(\s*"(\w+)"', text
+        r'def (\w+)\(self[^)]*\)[^:]*:\n(?:        [^\n]*\n)*?        [^\n]*self\._note\w*\(\s*"(\w+)"', text
     )
-    assert len(noted) == text.count("return self._note(")
-    assert [method for method, name in noted if method != name] == []
+    assert len(noted) == text.count("self._note")
+    everything = {method for method, name in noted if name == "objects"}
+    assert everything == {"objects", "resolution_with_overlays", "_workloads_of"}
+    assert [method for method, name in noted if method != name and name != "objects"] == []
+
+
+class Judge:
+    """Texts that are judged again and again, by one server and by a fresh one for each."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.project = Project(lambda: NOW)
+        self.number = 0
+
+    def rules(self, **texts: str) -> set[str]:
+        """The rules that have found something in texts; whoever sees these anew has to find the same."""
+        self.number += 1
+        named = {f"{name}.yaml": text for name, text in texts.items()}
+        found = visible_state(self.project, state_of(self.home, named, self.number))
+        assert found == visible_state(Project(lambda: NOW), state_of(self.home, named, self.number))
+        return {str(shown.code) for name in texts for shown in found[(self.home / f"{name}.yaml").as_uri()][0]}
+
+
+SPOT = nodepool(
+    "key: karpenter.sh/capacity-type, operator: In, values: [spot]",
+    "key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]",
+)
+BOTH = nodepool(
+    "key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]",
+    "key: kubernetes.io/arch, operator: In, values: [amd64]",
+)
+
+
+def test_another_pool_that_pods_can_use_comes_and_goes(tmp_path: Path) -> None:
+    judge, spot = Judge(tmp_path), SPOT.replace("name: default", "name: spot", 1)
+    others = [BOTH.replace("name: default", f"name: other{n}", 1) for n in range(3)]
+    assert "narrow-spot" in judge.rules(spot=spot + "---\n" + CLASS)
+    assert "narrow-spot" not in judge.rules(spot="---\n".join([spot, CLASS, *others]))
+    assert "narrow-spot" not in judge.rules(spot="---\n".join([spot, CLASS, *others[1:]]))
+    assert "narrow-spot" not in judge.rules(spot="---\n".join([others[2], spot, CLASS]))
+    assert "narrow-spot" in judge.rules(spot="---\n".join([others[2].replace(", on-demand", ""), spot, CLASS]))
+    assert "narrow-spot" in judge.rules(spot=spot + "---\n" + CLASS)
+
+
+def test_what_is_looked_at_of_an_answer_is_noted() -> None:
+    """Also by a rule that looks further than another one, and where nothing more is there."""
+    objs = [obj for obj in objects(Source.from_text("a.yaml", "---\n".join([POOL] * 4))) if isinstance(obj, NodePool)]
+    looked_at = Beginning()
+    assert looked_at == []
+    assert next(looked_at.follow(iter(objs))) is objs[0]
+    assert looked_at == objs[:1]
+    assert looked_at.begins(iter(objs[:1])) and looked_at.begins(iter(objs))
+    assert not looked_at.begins(iter(())) and not looked_at.begins(iter(objs[1:]))
+    assert list(looked_at.follow(iter(objs))) == objs
+    assert looked_at == [*objs, None]
+    assert next(looked_at.follow(iter(objs))) is objs[0]
+    assert looked_at == [*objs, None]
+    assert looked_at.begins(iter(objs))
+    assert not looked_at.begins(iter(objs[:3])) and not looked_at.begins(iter([*objs, objs[0]]))
+
+
+def test_a_rule_that_looks_further_is_told_of_what_only_it_has_seen(rules: dict[str, Rule]) -> None:
+    """Two rules ask for the same pools, and one of them looks at all of these."""
+    texts = [POOL.replace("general", f"p{n}") for n in range(4)]
+
+    def last(pool: NodePool, context: Context) -> Findings:
+        if context.duplicates(pool):
+            yield Finding(at=pool.node, message=f"{len(list(context.interchangeable_pools(pool)))} beside it")
+
+    def first(pool: NodePool, context: Context) -> Findings:
+        if not any(context.interchangeable_pools(pool)):
+            yield Finding(at=pool.node, message="alone")
+
+    own = {
+        check.__name__: rules["narrow-spot"]._replace(name=check.__name__, check=check, mentions=(), options=())
+        for check in (first, last)
+    }
+    source, memory = Source.from_text("p.yaml", "---\n".join(texts)), ResultCaches()
+
+    def messages(text: str) -> list[str]:
+        assert move(source, text) is not None or text == source.text
+        found = lint([source], LintRequest(Target(NEWEST), own, Selection(frozenset(own))), memory=memory)
+        assert found.faults == ()
+        return [result.finding.message for result in found.results]
+
+    assert messages(source.text) == []
+    assert messages("---\n".join([*texts, texts[0]])) == ["4 beside it"]
+    assert messages("---\n".join([*texts[:-1], texts[0]])) == ["3 beside it"]
+
+
+def test_each_workload_is_judged_again_where_a_pool_changes(rules: dict[str, Rule]) -> None:
+    """What pools take is worked out once for all workloads, and is asked for by each."""
+    workloads = "---\n".join(
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: w{n}}}\nspec: {{template: {{spec: {{"
+        "nodeSelector: {karpenter.sh/nodepool: big}, containers: [{name: a}]}}}\n"
+        for n in range(3)
+    )
+    source = Source.from_text("w.yaml", workloads, PATTERN)
+    request = LintRequest(Target(NEWEST), rules, Selection(frozenset({"no-pool-for-workload"})))
+    memory = ResultCaches()
+    for name, count in (("big", 0), ("small", 3), ("big", 0)):
+        pool = Source.from_text(
+            "p.yaml", nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]", name=name)
+        )
+        report = lint([source, pool], request, memory=memory)
+        assert len(report.places) == count
+
+
+def test_what_leads_to_an_answer_is_noted_whenever_it_is_asked_for() -> None:
+    """Of what is worked out of other objects' answers these are noted, at the second question too."""
+    lacking = "".join(line for line in POOL.splitlines(keepends=True) if "nodeClassRef" not in line)
+    source = Source.from_text(
+        "p.yaml", "---\n".join([POOL.replace("name: main", "name: none"), lacking, CLASS, POOL])
+    )
+    classless, incomplete, node_class, pool = objects(source)
+    assert isinstance(node_class, EC2NodeClass)
+    facts = FakeAccount(ACCOUNT).facts([node_class], NEWEST)
+    context = RecordingContext([*objects(source)], Target(NEWEST, facts=facts))
+
+    def noted(ask: Callable[[Any], object], obj: Object) -> set[str]:
+        context.noted = {}
+        ask(obj)
+        return {name for name, _, _ in context.noted}
+
+    for _ in range(2):
+        assert noted(context.resolution, classless) == {"node_class", "_why_no_class", "_facts_of"}
+        assert noted(context.resolution, pool) == {"node_class", "_facts_of"}
+        assert noted(context.problems, incomplete) == {"_completing"}
+        assert noted(context.problems, pool) == set()
+        assert noted(context.images, node_class) == {"_facts_of"}

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from nodelint.caching import cache
 from nodelint.data import table
 from nodelint.model.folders import REGION, folder_of, is_named_for_environment, is_of_examples, path_in_repository
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, text
@@ -49,17 +50,30 @@ def pools_by_cluster(objects: Sequence[Object], class_of: ClassOf) -> dict[int, 
     by_folder: dict[str, list[NodePool]] = {}
     for pool in pools:
         by_folder.setdefault(folder_of(pool.source.path), []).append(pool)
-    ambiguous = _ambiguous(objects)
-    region_of = _regions(objects)
+    ambiguous, region_of = cache(lambda: _ambiguous(objects)), cache(lambda: _regions(objects))
     found: dict[int, list[NodePool]] = {}
     for folder, members in by_folder.items():
+        if len(members) < 2:
+            continue
         files = all(pool.document.host in APPLIED for pool in members)
-        whole = len(members) <= _MOST and folder not in ambiguous and files
-        for part in [members] if whole else _by_region(members, region_of):
+        whole = len(members) <= _MOST and files and folder not in ambiguous()
+        for part in [members] if whole else _by_region(members, region_of()):
             for group in _by_cluster(part, class_of):
                 if len(group) > 1 and len({pool.name for pool in group}) == len(group):
                     found.update((id(pool), group) for pool in group)
     return found
+
+
+def share_names(objects: Sequence[Object]) -> list[list[Object]]:
+    """The objects of each kind and name that several have."""
+    names = [(o.kind, o.name) for o in objects]
+    if len(set(names)) == len(names):
+        return []
+    named: dict[tuple[str, object], list[Object]] = {}
+    for name, o in zip(names, objects, strict=True):
+        if isinstance(o.name, str):
+            named.setdefault(name, []).append(o)
+    return [same for same in named.values() if len(same) > 1]
 
 
 def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
@@ -69,12 +83,13 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
     named for an environment, and the folder is none of examples.
     Terraform reads each template by its name, and may choose one of several, so that a folder of them says nothing.
     """
+    alike = [o for same in share_names(objects) for o in same if not o.partial and o.version == "v1"]
+    if len(alike) < 2:
+        return {}
     region_of = _regions(objects)
     files: dict[tuple[object, str, object], list[Object]] = {}
     folders: dict[tuple[str, str, object], list[Object]] = {}
-    for o in objects:
-        if o.partial or not isinstance(o.name, str) or o.version != "v1":
-            continue
+    for o in alike:
         files.setdefault((region_of[id(o)], o.kind, o.name), []).append(o)
         if o.document.host is None and not o.source.path.endswith(_READ_BY_NAME):
             folders.setdefault((folder_of(o.source.path), o.kind, o.name), []).append(o)
@@ -95,12 +110,8 @@ def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
     their classes. Where a run holds these two of the name and no more, no folder on the way is for an environment,
     a region, overlays or examples, and no overlay changes them. What holds a placeholder is not taken to differ.
     """
-    named: dict[tuple[str, str], list[Object]] = {}
-    for o in objects:
-        if isinstance(o.name, str):
-            named.setdefault((o.kind, o.name), []).append(o)
     found = {}
-    for same in named.values():
+    for same in share_names(objects):
         if len(same) != 2 or any(map(_stands_alone, same)):
             continue
         written = [o for o in same if o.document.host is None and not o.source.path.endswith(_OF_TERRAFORM)]

@@ -145,11 +145,12 @@ def start_run(
     context: type[Context] = Context
     cache: ResultCache | None = None
     if memory is not None:
-        from nodelint.lint.incremental import RecordingContext
+        from nodelint.lint.recording_context import RecordingContext
 
         context, cache = RecordingContext, memory.for_release(target.releases)
         cache.begin(
-            (target.schemas, target.facts, frozenset(rules), frozenset(reporting), setup.strict, *setup.running)
+            (target.schemas, target.facts, *setup.running),
+            (frozenset(rules), frozenset(reporting), setup.strict, target.today),
         )
     return ReleaseRun(
         target,
@@ -204,7 +205,7 @@ class ReleaseRun:
         words = _same_words(frozenset(word for rule in about_objects for word in rule.mentions))
         about: dict[tuple[object, ...], list[Rule]] = {}
 
-        def judged(obj: Object) -> RuleOutput:
+        def rules_for(obj: Object) -> Sequence[Rule]:
             accepted = served(obj, target.karpenter)
             mentioned = obj.once("held words", (words,), lambda: held_words(obj, words))
             alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted, mentioned)
@@ -217,10 +218,13 @@ class ReleaseRun:
                     and (accepted or rule.on is Object)
                     and not (rule.mentions and mentioned.isdisjoint(rule.mentions))
                 ]
+            return rules
+
+        def judged(obj: Object) -> RuleOutput:
             if self._cache is not None:
-                return RuleOutput(*self._cache.judge(obj, rules, self.context, partial(self._output_of, obj=obj)))
+                return RuleOutput(*self._cache.judge(obj, rules_for, self.context, self._output_of))
             output = RuleOutput([], [], [])
-            for rule in rules:
+            for rule in rules_for(obj):
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 

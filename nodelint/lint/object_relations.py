@@ -63,6 +63,8 @@ class ObjectRelations(ABC):
 
     def _nearest_class(self, pool: NodePool) -> EC2NodeClass | None:
         same = self.possible_classes(pool)
+        if len(same) == 1:
+            return same[0]
         same = [c for c in same if not c.partial] or same
         same = [c for c in same if c.source.path == pool.source.path] or same
         if len(same) < 2:
@@ -78,6 +80,8 @@ class ObjectRelations(ABC):
             return []
         if isinstance(ref.name, str):
             called = self._classes_by_name.get(ref.name, [])
+            if len(called) < 2:
+                return called
             # What is built for one cluster has the class that is built with it.
             own = [c for c in called if c.source.cluster == pool.source.cluster]
             return own or called

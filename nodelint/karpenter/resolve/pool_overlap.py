@@ -24,6 +24,10 @@ Taints = frozenset[tuple[str, str, str]]
 
 def taints(pool: NodePool) -> Taints | None:
     """The taints without whose toleration no pod fits a pool; None where one is not known."""
+    return pool.once("taints", (), lambda: _read_taints(pool))  # asked for each of the pools beside it
+
+
+def _read_taints(pool: NodePool) -> Taints | None:
     found = set()
     if pool.node.find("spec", "template", "spec", "taints") is not None and not pool.taints:
         node = pool.node.find("spec", "template", "spec", "taints")
