@@ -29,6 +29,7 @@ from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
+from nodelint.source import incremental as source_incremental
 from nodelint.source.incremental import move
 
 from .manifests import nodepool
@@ -222,6 +223,48 @@ def test_a_source_that_moves_is_the_source_of_its_new_text(documents: list[str],
         assert (source.text, source.newline) == (text, fresh.newline)
         assert shape(source) == shape(fresh)
         assert [(p.offset, p.message) for p in source.problems] == [(p.offset, p.message) for p in fresh.problems]
+
+
+@pytest.mark.parametrize(
+    ("typed", "at"), [("    # more\n", "spec:"), ("x", "---\n"), ("# ", "---\n"), ("---\n", "spec:"), ("", "")]
+)
+def test_an_edit_looks_at_the_documents_beside_it_alone(monkeypatch: pytest.MonkeyPatch, typed: str, at: str) -> None:
+    """Of a long text neither markers nor words are looked for in all documents, and no other one is read."""
+    seen: list[str] = []
+    chunks = source_incremental.chunks
+    monkeypatch.setattr(source_incremental, "chunks", lambda text, start: seen.append(text) or chunks(text, start))
+    monkeypatch.setattr(Source, "read_part", count_calls(seen, Source.read_part))
+    source = Source.from_text("p.yaml", "---\n".join(POOL.replace("general", f"p{n}") for n in range(60)))
+    seen.clear()
+    middle = source.text.index(at, len(source.text) // 2)
+    text = source.text[:middle] + typed + source.text[middle + (not typed) * len(POOL) :]
+    assert move(source, text) is not None
+    assert len(seen[0]) <= 5 * len(POOL)
+    assert len(seen) <= 4
+    assert shape(source) == shape(Source.from_text("p.yaml", text))
+
+
+def count_calls(seen: list[str], method: Any) -> Any:
+    def call(self: Any, *arguments: Any) -> Any:
+        seen.append(method.__name__)
+        return method(self, *arguments)
+
+    return call
+
+
+@pytest.mark.parametrize("word", ["abc", "a", "general"])
+@pytest.mark.parametrize(
+    ("begin", "end", "typed"), [(5, 5, "abc"), (4, 6, ""), (6, 7, "c"), (5, 6, "b"), (2, 9, "bc a")]
+)
+def test_a_word_is_found_where_it_comes_or_goes(word: str, begin: int, end: int, typed: str) -> None:
+    for old in ("xx ab c abc", "general a", "abcabcabc", "aaaaaaaaa", "xbxxabxcxxx"):
+        new = old[:begin] + typed + old[end:]
+        change = source_incremental._find_change(old, new)
+        assert old[: change.head] == new[: change.head]
+        assert old[len(old) - change.tail :] == new[len(new) - change.tail :]
+        assert change.head + change.tail <= min(len(old), len(new))
+        assert len(old) - change.head - change.tail <= end - begin
+        assert source_incremental._holds_word(old, new, change, word, word in old) == (word in new)
 
 
 def shape(source: Source) -> list[Any]:

@@ -7,6 +7,8 @@ go of what he knows of places in the old text, or `Moved` tells where they are n
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from nodelint.source import Source
 from nodelint.source.nodes import Document, Node
 from nodelint.source.text import YAML_NAMES, chunks
@@ -15,10 +17,17 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 Range = tuple[int, int]
+
+
+class Change(NamedTuple):
+    """How many characters two texts have in common at their heads, and how many of the rest at their tails."""
+
+    head: int
+    tail: int
 
 
 class Moved(NamedTuple):
@@ -49,29 +58,59 @@ def move(source: Source, text: str) -> Moved | None:
     That is so for what is not plain YAML, for patches, and for templates: there a character decides how others are
     read that stand far from it. It is so, too, where a word comes or goes that was asked about the text as a whole.
     """
-    if not (_plain(source) and source.documents and _holds_same(source, text)):
+    if not (_plain(source) and source.documents):
+        return None
+    change = _find_change(source.text, text)
+    if not _holds_same(source, text, change):
         return None
     fresh = Source(source.path, text)
     if fresh.newline != source.newline or text[:1] == "\ufeff" or source.text[:1] == "\ufeff":
         return None
-    # Each chunk became a document, or several at one place.
-    old, new = list(dict.fromkeys((d.start, d.end) for d in source.documents)), chunks(text, 0)
-    head, tail = _alike(source, old, text, new)
-    for begin, end in new[head : len(new) - tail]:
+    head, tail, parts = _divide(source, text, change)
+    for begin, end in parts:
         if not fresh.read_part(begin, end):
             return None
     if not _plain(fresh):
         return None
-    same = old[head - 1][1] if head else 0
-    behind = old[len(old) - tail][0] if tail else len(source.text)
+    same = source.documents[head - 1].end if head else 0
+    behind = source.documents[-tail].start if tail else len(source.text)
     moved = Moved(source, same, behind, len(text) - len(source.text))
-    _take_over(source, fresh, moved)
+    _take_over(source, fresh, moved, head, tail)
     return moved
 
 
-def _holds_same(source: Source, text: str) -> bool:
+def _find_change(old: str, new: str) -> Change:
+    """What two texts have in common."""
+    most = min(len(old), len(new))
+    head = _count_alike(most, lambda begin, end: old[begin:end] == new[begin:end])
+    far, near = len(old), len(new)
+    tail = _count_alike(
+        most - head, lambda begin, end: old[far - end : far - begin] == new[near - end : near - begin]
+    )
+    return Change(head, tail)
+
+
+def _count_alike(most: int, alike: Callable[[int, int], bool]) -> int:
+    """How many of `most` characters are alike from the first on; `alike` compares a range of them."""
+    count, size = 0, 1 << most.bit_length()
+    while size:
+        if count + size <= most and alike(count, count + size):
+            count += size
+        size >>= 1
+    return count
+
+
+def _holds_same(source: Source, text: str, change: Change) -> bool:
     """Whether another text has the words that the source was asked about, and no others of them."""
-    return all((word in text) is found for word, found in source.words.items())
+    return all(_holds_word(source.text, text, change, word, found) is found for word, found in source.words.items())
+
+
+def _holds_word(old: str, new: str, change: Change, word: str, found: bool) -> bool:
+    """Whether a text holds a word, where it is known whether the former text does."""
+    begin, more = max(change.head - len(word) + 1, 0), len(word) - 1
+    if new.find(word, begin, len(new) - change.tail + more) >= 0:
+        return True
+    return found and (old.find(word, begin, len(old) - change.tail + more) < 0 or word in new)
 
 
 def _plain(source: Source) -> bool:
@@ -81,30 +120,56 @@ def _plain(source: Source) -> bool:
     )
 
 
-def _alike(source: Source, old: Sequence[Range], text: str, new: Sequence[Range]) -> tuple[int, int]:
-    """How many documents are the same at the head of two texts, and how many of the rest at their tails.
+def _divide(source: Source, text: str, change: Change) -> tuple[int, int, list[Range]]:
+    """How many documents stay at the head and at the tail, and the parts of the text between that are to be read.
 
-    None that cannot be read is among them.
+    None that cannot be read stays. Where parts begin is looked up anew for the documents beside the change too: the
+    marker of one, and whether it holds nothing but comments, decides where the next one begins.
     """
+    documents, by = source.documents, len(text) - len(source.text)
     faults = [problem.offset for problem in source.problems]
-    first, last = min(faults, default=len(source.text) + 1), max(faults, default=-1)
-    head = 0
-    for (begin, end), there in zip(old, new, strict=False):
-        if (begin, end) != there or end >= first or source.text[begin:end] != text[begin:end]:
+    first = min([change.head, *faults])
+    last = max([len(source.text) - change.tail, *(fault + 1 for fault in faults)])
+    head = max(bisect_right(documents, first, key=_end) - 1, 0)
+    tail = max(len(documents) - bisect_left(documents, last, key=_start) - 1, 0)
+    while True:
+        # What one part of the text holds are several documents at one place, which stay together.
+        while head and documents[head - 1].start == documents[head].start:
+            head -= 1
+        while tail and documents[-tail - 1].start == documents[-tail].start:
+            tail -= 1
+        begin = documents[head].start
+        end = (documents[-tail].start if tail else len(source.text)) + by
+        parts = [(begin + start, begin + stop) for start, stop in chunks(text[begin:end], 0)]
+        if not tail or (parts and parts[-1] == _range(documents[-tail - 1], by)):
             break
-        head += 1
-    tail, most = 0, min(len(old), len(new)) - head
-    for (begin, end), (at, until) in zip(reversed(old), reversed(new), strict=False):
-        if tail == most or begin <= last or source.text[begin:end] != text[at:until]:
-            break
-        tail += 1
-    return head, tail
+        tail //= 2
+    left = documents[head : len(documents) - tail]
+    if parts and left and left[0].end <= first and parts[0] == _range(left[0]):
+        head = bisect_right(documents, parts.pop(0)[0], key=_start)
+        left = documents[head : len(documents) - tail]
+    if parts and left and left[-1].start >= last and parts[-1] == _range(left[-1], by):
+        tail = len(documents) - bisect_left(documents, left[-1].start, key=_start)
+        parts.pop()
+    return head, tail, parts
 
 
-def _take_over(source: Source, fresh: Source, moved: Moved) -> None:
+def _range(document: Document, by: int = 0) -> Range:
+    return document.start + by, document.end + by
+
+
+def _start(document: Document) -> int:
+    return document.start
+
+
+def _end(document: Document) -> int:
+    return document.end
+
+
+def _take_over(source: Source, fresh: Source, moved: Moved, head: int, tail: int) -> None:
     """Put the documents that were read again among those that stay, and the new text in place of the old."""
-    before = [d for d in source.documents if d.end <= moved.same]
-    after = [d for d in source.documents if d.start >= moved.behind]
+    before = source.documents[:head]
+    after = source.documents[len(source.documents) - tail :]
     for document in fresh.documents:
         for node in _nodes(document):
             node.source = source
