@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from nodelint import edits
+from nodelint.lint.autofix import _edits_comment
 from nodelint.lint.engine import Report
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.finding import Finding, Span
@@ -114,6 +116,68 @@ def test_above_a_field_it_is_about_the_block_below_it_too(check: Check, field: s
     before, after = text.split(f"\n{field}\n")
     silent = check(f"{before}\n{comment}{field}\n{after}", select=["wildcard-value", "unused-suppression"])
     assert rules_of(silent) == []
+
+
+SHAPES = """\
+--- # a comment
+apiVersion: karpenter.k8s.aws/v1
+kind: &kind EC2NodeClass
+metadata: {name: c,
+  labels: {a: b, 'c d':
+    e, f: "g
+    h"}}
+spec:
+  role: some plain
+    text
+  ? amiFamily
+  : AL2023
+  userData: "#!/bin/sh
+
+    # a line of a script"
+  tags:
+  - - a
+    -
+      b
+
+  # another comment
+  amiSelectorTerms: [alias: al2023@v20250403,
+    {id: ami-1}]
+...
+---
+kind: *kind
+"""
+
+
+@pytest.mark.parametrize("way", ["{} # nodelint: ignore[wildcard-value]", "# nodelint: ignore[wildcard-value]\n{}"])
+def test_a_comment_that_goes_leaves_every_value_as_it_was(check: Check, way: str) -> None:
+    """Which is why the file is not read again to try such a fix."""
+    lines, gone = SHAPES.split("\n"), 0
+    for number, line in enumerate(lines):
+        text = "\n".join([*lines[:number], way.format(line), *lines[number + 1 :]])
+        for result in check(text, select=["unused-suppression", "wildcard-value"]).results:
+            assert _edits_comment(result)
+            source = result.span.source
+            new = Source.from_text("a.yaml", edits.apply(text, result.finding.edits))
+            assert [document.root.plain() for document in new.documents if document.root is not None] == [
+                document.root.plain() for document in source.documents if document.root is not None
+            ]
+            assert [problem.message for problem in new.problems] == [problem.message for problem in source.problems]
+            gone += 1
+    assert gone > 12
+
+
+def test_an_edit_of_more_than_a_comment_is_tried(check: Check) -> None:
+    text = CLASS + "  detailedMonitoring: true # nodelint: ignore[wildcard-value]\n"
+    (result,) = check(text, select=["unused-suppression", "wildcard-value"]).results
+    (edit,) = result.finding.edits
+    assert _edits_comment(result)
+    for other in (
+        edit._replace(start=edit.start - 1),
+        edit._replace(end=edit.end + 1),
+        edit._replace(text="x"),
+        edit._replace(start=edit.start + 1, text="\n"),
+    ):
+        assert not _edits_comment(result._replace(finding=result.finding._replace(edits=[other])))
 
 
 def test_a_scope_ends_before_its_end() -> None:

@@ -196,7 +196,7 @@ def _near_key(written: str, release: Version) -> NearKey | None:
     served = _served(release)
     domain, _, name = written.rpartition("/")
     same = _same_key(written, release)
-    kin = _kin(domain, served)
+    kin = _kin(domain, release)
     if kin is None:
         # `karpenter.aws/instance-family`: nobody's own label is called so
         own = "karpenter" not in domain or not name.startswith("instance-") or len(same) != 1
@@ -302,13 +302,14 @@ def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     return NearKey(key, True)
 
 
-def _kin(domain: str, served: Iterable[str]) -> bool | None:
+@lru_cache(maxsize=256)
+def _kin(domain: str, release: Version) -> bool | None:
     """Whether a domain is Karpenter's own (True), another of Kubernetes or AWS or a slip of one (False)."""
     if domain in ("karpenter.k8s.aws", "karpenter.sh"):
         return True
     if any(domain == kin or domain.endswith("." + kin) for kin in _facts()["kin_domains"]):
         return False
-    domains = {key.rpartition("/")[0] for key in served}
+    domains = {key.rpartition("/")[0] for key in _served(release)}
     return False if any(distance(domain, known, 2) <= 2 for known in domains) else None
 
 

@@ -10,6 +10,7 @@ from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.fix_bisection import find_breaking_fixes
 from nodelint.lint.results import OccupiedSpans, Result
+from nodelint.lint.suppressions import Suppression
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import Object, served
@@ -95,16 +96,38 @@ def applicable(sources: Sequence[Source], report: Report) -> Report:
     tried without the unsafe ones and then with them, as the user may ask for both.
     """
     why: dict[int, str] = {}
+    # Without a block scalar no line below a comment can become a line of a text once the comment is gone.
+    plain = {id(source) for source in sources if not (source.masked or "|" in source.text or ">" in source.text)}
     known = {id(source): source for source in sources}
     for safety in {result.safety for result in report.results if result.fixable}:
         refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
         chosen = _compatible(report.results, sources, safety == "unsafe", refused)
+        chosen = [result for result in chosen if id(result.span.source) not in plain or not _edits_comment(result)]
         why.update((id(result), reason) for result, reason in refused.values())
         for n, reason in _broken(sources, chosen, report.target, _tried(sources, chosen)).items():
             alone = [known[source_id] for source_id in {id(edit.source): None for edit in chosen[n].finding.edits}]
             if why_broken(alone, _tried(alone, [chosen[n]]), report.target, sources) is not None:
                 why[id(chosen[n])] = reason
+    if not why:
+        return report
     return report._replace(results=tuple(_drop_refused_fix(result, why.get(id(result))) for result in report.results))
+
+
+def _edits_comment(result: Result) -> bool:
+    """Whether a fix changes a comment that silences a rule, and nothing else: no reader of the file sees that."""
+    if result.rule.on is not Suppression:
+        return False
+    source, comment, text = result.span.source, result.span, result.span.source.text
+    for edit in result.finding.edits:
+        if edit.source is not source or edit.end < edit.start or "\n" in edit.text:
+            return False
+        within = comment.start < edit.start and edit.end <= comment.end
+        before, behind = text[edit.start : comment.start], text[comment.end : edit.end]
+        whole_line = behind in ("\n", "\r\n") and text[edit.start - 1 : edit.start] in ("", "\n")
+        gone = edit.text == "" and before.strip(" \t") == "" and (behind == "" or whole_line)
+        if not (within or (gone and edit.start <= comment.start and comment.end <= edit.end)):
+            return False
+    return True
 
 
 def _drop_refused_fix(result: Result, why: str | None) -> Result:
