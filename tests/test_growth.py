@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from difflib import unified_diff
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -54,6 +57,8 @@ from nodelint.report.text import findings_text
 from nodelint.source import Source
 from nodelint.source.files.discover import discover
 
+from . import in_process
+from .conftest import ROOT
 from .manifests import nodepool
 
 TARGET = Target(NEWEST)
@@ -92,6 +97,16 @@ def growth(make: Callable[[int], Callable[[], object]], size: int, times: int = 
     make(4)()  # loads what is loaded once
     few, many = make(size), make(size * times)
     return work(many) / work(few) / times
+
+
+@cache
+def large_inputs() -> Any:
+    """The module of the benchmarks that writes them."""
+    spec = spec_from_file_location("large_inputs", ROOT / "benchmarks" / "large_inputs.py")
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def linted(text: str, rules: dict[str, Rule]) -> Report:
@@ -530,6 +545,56 @@ def test_a_text_with_all_its_fixes_is_read_once(monkeypatch: pytest.MonkeyPatch)
     fixed = fix(sources, LintRequest(TARGET, mending()))
     assert [source.text for source in fixed.sources] == [text.replace("nodes", "changed") for text in texts]
     assert len(read) == 1 + 8
+
+
+def test_needless_comments_that_go_are_not_tried(rules: dict[str, Rule], monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = "".join(f"    r{n}: 1 # nodelint: ignore[no-image]\n" for n in range(9))
+    source = Source.from_text("pool.yaml", pool(more=f"  limits:\n{limits}"))
+    only = {name: rules[name] for name in ("unused-suppression", "no-image")}
+    report = lint([source], LintRequest(TARGET, only))
+    assert sum(result.fixable for result in report.results) == 9
+    monkeypatch.setattr(Source, "read_part", None)
+    assert applicable([source], report) is report
+
+
+LARGE = {
+    "findings": 12,
+    "findings --diff": 12,
+    "findings --fix": 12,
+    "findings json": 12,
+    "NotIn": 110,
+    "v1beta1": 60,
+    "v1beta1 --diff": 60,
+    "types": 60,
+    "comments": 60,
+    "comments above": 60,
+    "unknown fields": 60,
+    "unknown labels": 40,
+    "excludes": 40,
+    "explain json": 12,
+}
+
+
+def test_every_large_input_is_held() -> None:
+    """Fixes of many files are held above; `test_streams` counts the bytes that a stream takes."""
+    assert large_inputs().CASES.keys() - LARGE == {"stream", "tree --fix"}
+
+
+@pytest.mark.parametrize(("name", "size"), LARGE.items())
+def test_a_large_input_takes_work_that_grows_with_its_size(tmp_path: Path, name: str, size: int) -> None:
+    case = large_inputs().CASES[name]
+
+    def take(size: int) -> int:
+        folder = tmp_path / f"{size}"
+        folder.mkdir()
+        case.make(folder, size)
+        arguments = [case.command, ".", *case.arguments]
+        return work(lambda: in_process.run(arguments, folder, os.environ))
+
+    take(3)  # loads what is loaded once
+    few, more, many = (take(size * times) for times in (1, 2, 4))
+    # What a run takes however small its input is goes out: 1 is linear, quadratic work comes near 2.
+    assert (many - more) / (more - few) / 2 < 1.2
 
 
 def numbered(size: int, *, changed: int) -> tuple[list[str], list[str]]:
