@@ -85,14 +85,7 @@ def suppressions(source: SourceText) -> list[Suppression]:
     comment = re.compile(_COMMENT)
     for document in source.documents:
         if document.root is not None:
-            # Only a scalar as long as a comment may hold what looks like one.
-            scalars = sorted(
-                (
-                    (node.start, node.end)
-                    for node in document.root.walk()
-                    if node.kind == "scalar" and not node.shared and node.end - node.start >= _LEAST
-                ),
-            )
+            scalars = _find_long_scalars(source, document)
             page = _Page(document)
             here = []
             # The last first: what a row of comments is about is then looked for once.
@@ -102,6 +95,18 @@ def suppressions(source: SourceText) -> list[Suppression]:
                     here.append(_suppression(source, page, match))
             found += reversed(here)
     return found
+
+
+def _find_long_scalars(source: SourceText, document: Document) -> list[tuple[int, int]]:
+    """Where the scalars stand that may hold what looks like a comment: plain ones, and short ones, do not."""
+    assert document.root is not None
+    if not source.masked and all(source.flat.find(mark, document.start, document.end) < 0 for mark in "\"'|>"):
+        return []
+    return sorted(
+        (node.start, node.end)
+        for node in document.root.walk()
+        if node.kind == "scalar" and not node.shared and node.end - node.start >= _LEAST
+    )
 
 
 def _start(node: Node) -> int:

@@ -95,10 +95,12 @@ class _LineFixes:
 
 
 def _alike(result: Result, other: Result) -> bool:
+    if result.rule.name != other.rule.name:
+        return False
+    span, next_span = result.span, other.span
     return (
-        result.rule.name == other.rule.name
-        and result.span.source is other.span.source
-        and _on_one_line(result.span, other.span)
+        span.source is next_span.source
+        and _on_one_line(span, next_span)
         and result.finding.advice == other.finding.advice
         and not result.finding.suggestions
         and not other.finding.suggestions

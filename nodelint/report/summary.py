@@ -84,9 +84,10 @@ def summary_text(
 
 def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], coverage: Coverage) -> str:
     """What was found `where`, or that nothing was and how far that goes."""
-    found = [counted(n, s) for s in ("error", "warning") if (n := report.number_of(s))]
-    if report.number_of("info"):
-        found.append(f"{report.number_of('info')} info")
+    severities = [result.severity for result in report.results]
+    found = [counted(n, s) for s in ("error", "warning") if (n := severities.count(s))]
+    if "info" in severities:
+        found.append(f"{severities.count('info')} info")
     if found:
         text = f"Found {', '.join(found)} in {where}, for {target}"
         return f"{text}; {in_part_text(coverage.in_part)}" if coverage.in_part else text
@@ -108,8 +109,8 @@ def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
 
 
 def _fixable(results: Sequence[Result]) -> str:
-    safe = sum(r.fixable and r.safety == "safe" for r in results)
-    unsafe = sum(r.fixable and r.safety == "unsafe" for r in results)
+    safeties = [result.safety for result in results if result.finding.edits]
+    safe, unsafe = safeties.count("safe"), safeties.count("unsafe")
     ways = [f"{safe} fixable with --fix"] if safe else []
     if unsafe:
         ways.append(f"{unsafe} {'more' if safe else 'fixable'} with --unsafe-fixes")
