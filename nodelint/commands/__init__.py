@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from itertools import islice
 
 from nodelint.caching import cache
 from nodelint.printable import escaped_json, printable, screened, without_commands
@@ -346,13 +345,19 @@ def echo_json(value: object, err: bool = False) -> None:
 
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None)
     parts = json_parts(value, ascii_only=not _carries_all(encoding))
-    while text := "".join(islice(parts, _PARTS)):
-        _write(escaped_json(text), err, nl=False)
-    _write("\n", err, nl=False)
+    pending: list[str] = []
+    size = 0
+    for part in parts:
+        pending.append(part)
+        size += len(part)
+        if size > _PRINTED_AT_ONCE:
+            _write(escaped_json("".join(pending)), err, nl=False)
+            pending, size = [], 0
+    _write(escaped_json("".join(pending)) + "\n", err, nl=False)
 
 
-_PARTS = 10_000
-"""Parts of JSON that are printed at once: numbers, texts, signs and indents."""
+_PRINTED_AT_ONCE = 1 << 16
+"""Characters of JSON that are printed together."""
 
 
 def _carries_all(encoding: str | None) -> bool:
