@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 
@@ -128,19 +128,24 @@ def exchange(path: str, other: str) -> bool:
 
     That is renameat2(2) with RENAME_EXCHANGE, which Python does not offer.
     """
-    if sys.platform != "linux":
+    rename = _find_renameat2() if sys.platform == "linux" else None
+    if rename is None:
         return False
     import ctypes
 
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
-        return False
     if rename(_AT_FDCWD, os.fsencode(path), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
         return True
     code = ctypes.get_errno()
     if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
         return False
     raise OSError(code, "removed since it was read" if code == errno.ENOENT else os.strerror(code), other)
+
+
+@cache
+def _find_renameat2() -> Callable[..., int] | None:
+    import ctypes
+
+    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 def _identity(path: str) -> tuple[int, int]:
