@@ -75,6 +75,8 @@ def applied(mine: Read, other: Read) -> Inventory:
     A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied.
     """
     inventory = mine.inventory
+    if not other.inventory.built:
+        return inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.kustomizations}
     taken = {os.path.relpath(path, _absolute(other)) for built in other.inventory.built for path in built.replaces}
     own_files = [source for source in inventory.files if not _is_left_out(source, mine, folders, taken)]

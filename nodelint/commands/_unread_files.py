@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.caching import cached_property
 from nodelint.model.finding import Span
 from nodelint.plan.unread import UnreadFile, UnreadFiles
 from nodelint.source import Source
@@ -61,7 +62,13 @@ class _Side:
         self._closed_folders = {self.below(path): reason for path, reason in closed if os.path.isdir(path)}
         self._contents: dict[str, bytes | str | None] = dict(self._closed_folders)
         self.builds = read.inventory.built
-        self._sources = {self.below(s.path): s for s in (*read.found.sources, *read.beside, *read.inventory.files)}
+        sources = (*read.found.sources, *read.beside, *read.inventory.files)
+        self._read_sources = [*{source.path: source for source in sources}.values()]
+
+    @cached_property
+    def _sources(self) -> dict[str, Source]:
+        """What was read, by the paths below the root."""
+        return {self.below(source.path): source for source in self._read_sources}
 
     def below(self, path: str) -> str:
         """A path from the root on."""
@@ -96,20 +103,18 @@ class _Side:
 
     def list_broken(self) -> Iterator[str]:
         """The files that reading has found something wrong with."""
-        for path, source in self._sources.items():
-            if source.problems or source.set_aside:
-                yield path
+        broken = [source for source in self._read_sources if source.problems or source.set_aside]
+        yield from dict.fromkeys(self.below(source.path) for source in broken)
         yield from (self.below(re.sub(r":\d+$", "", path)) for path, _ in self._read.found.unreadable)
 
     def list_inputs(self) -> Iterator[str]:
         """The files that something is built of, and those that may belong to it: charts and modules as they stand."""
         for built in self.builds:
             yield from map(self.below, built.parts)
-        sources = [*self._sources.values()]
-        if self.builds or any(s.may_be_template or not s.path.endswith(YAML_NAMES) for s in sources):
+        if self.builds or any(s.may_be_template or not s.path.endswith(YAML_NAMES) for s in self._read_sources):
             from nodelint.build.unread_inputs import list_inputs
 
-            yield from map(self.below, list_inputs(sources, self.builds))
+            yield from map(self.below, list_inputs(self._read_sources, self.builds))
 
     def find_fault(self, path: str, other: _Side) -> UnreadFile | None:
         """Why a file cannot be read; None where it can. What a template leaves unread on both sides is no fault."""

@@ -153,7 +153,7 @@ def _list_sources(side: Read) -> dict[str, Source]:
     return {
         path_below(source.path, side.root): source
         for source in side.found.sources
-        if os.path.abspath(source.path) not in built and not source.may_be_template
+        if not (built and os.path.abspath(source.path) in built) and not source.may_be_template
     }
 
 

@@ -66,8 +66,13 @@ def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, 
     """What the API server keeps of an object that it takes; placeholders stay `Placeholder`.
 
     Whether it takes the object is for `schema.check` to say. Raises Unhashable where the release does not serve the
-    object's API version, where a key is a placeholder, and where only a part of the object is available.
+    object's API version, where a key is a placeholder, and where only a part of the object is available. Worked out
+    once for an object: nobody changes it.
     """
+    return obj.once("stored", (release, schemas), lambda: _read_stored(obj, release, schemas))
+
+
+def _read_stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
     shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None or not shape.has_release(shape):
         raise Unhashable((), f"Karpenter {release} serves no {obj.kind} in `{obj.api_version}`")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -36,6 +34,9 @@ class Launch(NamedTuple):
 
 def launch(before: Resolution | None, after: Resolution | None, region: str) -> Launch:
     """Compare what two resolutions of a pool let launch; prices are those of `region` on demand."""
+    if before is not None and before is after:
+        count, cheapest = len(before.launchable), _cheapest(before, region)
+        return Launch(count, count, (), (), (), (), cheapest, cheapest)
     gained, lost = _only(after, before), _only(before, after)
     was, now = _images(before), _images(after)
     return Launch(
@@ -77,13 +78,11 @@ def _images(resolution: Resolution | None) -> list[str]:
 def _cheapest(resolution: Resolution | None, region: str) -> Price | None:
     if resolution is None or "on-demand" not in resolution.capacity_types:
         return None
-    types = resolution.launchable
-    return next((price for single_type, price in _by_price(resolution.catalog, region) if single_type & types), None)
+    catalog, types = resolution.catalog, resolution.launchable
+    return catalog.remembered(("cheapest", region, types), lambda: _find_cheapest(catalog, types, region))
 
 
-@lru_cache(maxsize=8)
-def _by_price(catalog: Catalog, region: str) -> list[tuple[TypeSet, Price]]:
-    """The types that have a price, the cheapest first."""
-    priced = ((catalog.price(name, region), name) for name in catalog.names)
-    known = sorted((price, name) for price, name in priced if price is not None)
-    return [(catalog.only(name), Price(name, price)) for price, name in known]
+def _find_cheapest(catalog: Catalog, types: TypeSet, region: str) -> Price | None:
+    prices = zip(types.select(catalog.prices(region)), catalog.names_in(types), strict=True)
+    found = min(((price, name) for price, name in prices if price is not None), default=None)
+    return None if found is None else Price(found[1], found[0])

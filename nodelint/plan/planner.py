@@ -13,13 +13,14 @@ from nodelint.model.placeholder_names import canonical_code
 from nodelint.plan.disruption_rate import pace
 from nodelint.plan.effects import Stored, effects_of
 from nodelint.plan.launch import launch
-from nodelint.plan.matching import match_objects
+from nodelint.plan.matching import match_objects, written_name
 from nodelint.plan.nodes import Wanted, fates, requirements_of
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.refusals import refusals, why_never_stored
 from nodelint.plan.sides import as_stored
 from nodelint.plan.uncompared import (
     foreign_pools,
+    is_unserved,
     name_of,
     nameless,
     of_templates,
@@ -27,7 +28,6 @@ from nodelint.plan.uncompared import (
     unread_class,
     unread_object,
     unserved,
-    unserved_names,
 )
 from nodelint.plan.unread import UnreadFiles
 from nodelint.plan.verdict import NOTHING as UNTOUCHED
@@ -80,6 +80,9 @@ class Planner:
         both = [as_stored(side, options) for side in self.sides]
         self.asked = both[0].objects, both[1].objects
         self.written = WrittenPlaces(both)
+        self.unserved = tuple(
+            [(n, obj) for n, obj in enumerate(objs) if is_unserved(obj, options.release)] for objs in self.asked
+        )
         self.old = self._context(0, options.old_facts, options.old_kubernetes)
         self.new = self._context(1, options.facts, options.kubernetes)
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
@@ -101,9 +104,7 @@ class Planner:
 
     def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Uncompared]:
         """The objects that the release does not serve; `but` are the sides and numbers of some that do not count."""
-        old, new = (
-            [obj for n, obj in enumerate(objs) if (side, n) not in but] for side, objs in enumerate(self.asked)
-        )
+        old, new = ([obj for n, obj in objs if (side, n) not in but] for side, objs in enumerate(self.unserved))
         return list(map(self.written.lead_gap, unserved(old, new, self.options.release)))
 
     def _note_gaps(self, pairs: Sequence[Pair]) -> None:
@@ -150,11 +151,10 @@ class Planner:
         lost = list(nameless([*ours, *classes]))
         skipped = {id(place.at) for place in lost}
         # An object of the same name in an API that is not served is the same object: nothing comes or goes.
-        there = unserved_names([*self.asked[0], *self.asked[1]], self.options.release)
+        there = {(obj.kind, written_name(obj)) for objs in self.unserved for _, obj in objs}
         alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
         pools = [self.written.lead_pool(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
-        pools = [pool._replace(release=self.options.release) for pool in pools]
         uncompared = [
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
@@ -219,13 +219,15 @@ class Planner:
             before,
             after,
             pace=self._pace(new_pool, found),
+            nodes=self._nodes(sides, found),
+            release=self.options.release,
             effects=tuple(self._effects(pair.old, new_pool, found, before, after)),
             uncompared=unread_class(pair.new, gap)
             if gap is not None
             else self._unclear(pair.old, pair.new, old_class, new_class),
             never_stored=self._never_stored(pair.old, old_class) if found.replaced != "none" else None,
         )
-        return self._rolled(plan._replace(nodes=self._nodes(sides, found)), (pair.old, new_pool))
+        return self._rolled(plan, (pair.old, new_pool))
 
     def _is_unchanged(self, pool: Pair, old_class: EC2NodeClass | None, written_class: EC2NodeClass | None) -> bool:
         """Whether a pool and its class are the same on both sides."""
@@ -360,7 +362,8 @@ class Planner:
         refused = refusals(None, pair.new, self.options.release, self.options.schemas) if pair.new is not None else []
         found = Verdict("all") if pair.old is not None else UNTOUCHED
         launched = launch(before, after, self.options.region)
-        plan = PoolPlan(pair, _name_node(pair), found, tuple(refused), launched, before, after)
+        release = self.options.release
+        plan = PoolPlan(pair, _name_node(pair), found, tuple(refused), launched, before, after, release=release)
         if self.options.cluster is None or pair.old is None:
             return plan
         plan = plan._replace(nodes=fates(self.options.cluster.of_pool(str(pair.old.name)), None))

@@ -156,9 +156,9 @@ def unclear_class(
 
 
 def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Uncompared]:
-    """Objects of an API that the release does not serve, and that become no object which it serves."""
-    before = {(obj.kind, written_name(obj)): obj for obj in old if _is_unserved(obj, release)}
-    after = {(obj.kind, written_name(obj)): obj for obj in new if _is_unserved(obj, release)}
+    """What is told of objects of an API that the release does not serve, and that become none which it serves."""
+    before = {(obj.kind, written_name(obj)): obj for obj in old}
+    after = {(obj.kind, written_name(obj)): obj for obj in new}
     for key in dict.fromkeys((*after, *before)):
         was, now = before.get(key), after.get(key)
         obj = now or was
@@ -168,11 +168,6 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
         yield Uncompared(obj.name_node, _label(obj), reason, changed)
 
 
-def unserved_names(objs: Iterable[Object], release: Version) -> set[tuple[str, str | None]]:
-    """Kind and name of the objects that `unserved` tells of."""
-    return {(obj.kind, written_name(obj)) for obj in objs if _is_unserved(obj, release)}
-
-
 def name_of(pair: Pair) -> tuple[str, str | None]:
     """Kind and name of an object that is on one side alone."""
     obj = pair.new or pair.old
@@ -180,7 +175,8 @@ def name_of(pair: Pair) -> tuple[str, str | None]:
     return obj.kind, written_name(obj)
 
 
-def _is_unserved(obj: Object, release: Version) -> bool:
+def is_unserved(obj: Object, release: Version) -> bool:
+    """Whether an object is of an API that a release does not serve."""
     return isinstance(obj, NodePool | EC2NodeClass | Retired) and not served(obj, release)
 
 

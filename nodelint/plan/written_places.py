@@ -41,6 +41,8 @@ class WrittenPlaces:
 
     def lead_verdict(self, found: Verdict) -> Verdict:
         """The same verdict, its reasons with places in files."""
+        if not found.reasons:
+            return found
         return found._replace(reasons=tuple(reason._replace(at=self.find(reason.at)) for reason in found.reasons))
 
     def lead_gap(self, place: Uncompared) -> Uncompared:
