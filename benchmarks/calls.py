@@ -42,6 +42,8 @@ def write_inputs(folder: Path) -> dict[str, tuple[str, ...]]:
     inputs.write_pairs(folder / "new", 20, changed=4)
     inputs.write_stream_of_pairs(folder / "objects.yaml", 40)
     inputs.write_stream_of_pairs(folder / "editor" / "objects.yaml", 40)
+    inputs.write_overlay(folder / "around", 20)
+    inputs.write_stream_of_pairs(folder / "around" / "objects.yaml", 2)
     inputs.write_overlay(folder / "overlays", 20)
     inputs.write_chart(folder / "chart", 20)
     inputs.write_terraform(folder / "terraform", 10)
@@ -69,6 +71,7 @@ def write_inputs(folder: Path) -> dict[str, tuple[str, ...]]:
         "a chart of 20 pairs": (*JOB, "chart"),
         "10 pairs in Terraform": (*JOB, "terraform"),
         "three edits among 40 pairs, in an editor": ("lsp", "editor/objects.yaml"),
+        "three edits beside an overlay of 20 pairs": ("lsp", "around/objects.yaml"),
     }
 
 
@@ -101,8 +104,8 @@ def prepare_edits(path: Path) -> Callable[[], None]:
 
     buffer = Buffer(path.as_uri(), 1, path.read_text(encoding="utf-8"), "utf-16")
     show(buffer, 1)
-    lines = buffer.text.split("\n")
-    place = types.Position([n for n, line in enumerate(lines) if line.startswith("    cpu:")][20], 0)
+    limits = [n for n, line in enumerate(buffer.text.split("\n")) if line.startswith("    cpu:")]
+    place = types.Position(limits[len(limits) // 2], 0)
 
     def edit(before: Buffer = buffer) -> None:
         for number, text in ((2, "    memory: 1Gi\n"), (3, "    # a comment\n"), (4, "    pods: x\n")):
