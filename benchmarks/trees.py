@@ -68,26 +68,23 @@ def lay_out_trees(against: str | None = None) -> Iterator[list[Tree]]:
     Both are copies, so that neither an edit meanwhile nor the times of its files tell one from the other. Raises
     SystemExit for a revision that there is not.
     """
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        trees = [(folder / "now", "now", describe_checkout())]
+    revisions = {"now": describe_checkout()}
+    commit = "" if against is None else find_commit(against)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place).resolve()
         for part in _PACKED:
             shutil.copytree(ROOT / part, folder / "now" / part, ignore=shutil.ignore_patterns("__pycache__"))
-        if against is not None:
-            commit = find_commit(against)
+        if commit:
+            revisions["then"] = commit[:8]
             extract_commit(commit, folder / "then")
-            trees.append((folder / "then", "then", commit[:8]))
         set_times(folder)
         environment, paths = make_environment(folder), os.environ.get("PYTHONPATH")
-        yield [
-            Tree(
-                name,
-                revision,
-                root,
-                {**environment, "PYTHONPATH": f"{root}{os.pathsep}{paths}" if paths else str(root)},
-            )
-            for root, name, revision in trees
-        ]
+        trees = []
+        for name, revision in revisions.items():
+            root = folder / name
+            path = f"{root}{os.pathsep}{paths}" if paths else str(root)
+            trees.append(Tree(name, revision, root, {**environment, "PYTHONPATH": path}))
+        yield trees
 
 
 def set_times(folder: Path) -> None:
