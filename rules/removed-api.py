@@ -9,7 +9,8 @@ is named in the help.
 `v1` came with 1.0, and with the last patches of the five minor releases before it. Objects of v1 beside an older
 chart are refused, too; they are judged for the newest release, for that is where they can run.
 
-A kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, is an error too.
+A kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, is an error too, and so is a
+NodePool or EC2NodeClass that lacks `kind` or `apiVersion`.
 
 A Provisioner and the AWSNodeTemplate that it names become v1 by one fix, also in two files, or neither does: a
 NodePool cannot point to an AWSNodeTemplate.
@@ -96,7 +97,7 @@ def check(obj: Object, context: Context) -> Findings:
             yield from _too_early(obj, at, context)
         return
     if isinstance(obj, manifest.UnknownKind):
-        yield _no_kind(obj, context)
+        yield _no_identity(obj) or _no_kind(obj, context)
         return
     if isinstance(obj, manifest.Retired):
         message = f"`{obj.kind}` was removed in Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` replaces it"
@@ -124,6 +125,22 @@ def _help(obj: Object, context: Context) -> str | None:
     if conversion.blocked is not None:
         return f"no fix converts it: {conversion.blocked}"
     return "; ".join(conversion.notes) or None
+
+
+def _no_identity(obj: Object) -> Finding | None:
+    """An object that does not say what it is, whatever it plainly is."""
+    wanted = {"apiVersion": f"{gvk.GROUPS.get(obj.kind)}/v1", "kind": obj.kind}
+    for name, value in wanted.items():
+        written = obj.node.get(name)
+        if written is None or written.value is None:
+            slip = next((entry for entry in obj.node.entries if (entry.name or "").lower() == name.lower()), None)
+            stated = obj.node.get("apiVersion" if name == "kind" else "kind")
+            return Finding(
+                at=slip.key if slip is not None else stated or obj.node,
+                message=f"the object has no `{name}`: the API server refuses it",
+                help=f"the key is written `{name}`" if slip and slip.name != name else f"write `{name}: {value}`",
+            )
+    return None
 
 
 def _no_kind(obj: Object, context: Context) -> Finding:

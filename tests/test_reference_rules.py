@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -14,6 +15,8 @@ from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST, target
 from nodelint.source import Source
+
+from .manifests import nodeclass, nodepool
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -184,6 +187,44 @@ def test_a_kind_that_no_release_had(version: str, kind: str, meant: str, rules: 
     assert text[result.span.start : result.span.end] == kind
     assert f"no release of Karpenter has a kind `{kind}`" in result.finding.message
     assert meant in (result.finding.help or "")
+
+
+@pytest.mark.parametrize("whole", [nodepool(), nodeclass()], ids=["pool", "class"])
+@pytest.mark.parametrize(
+    ("change", "place", "message"),
+    [
+        (("kind: ", "# kind: "), "karpenter.", "the object has no `kind`"),
+        (("kind: ", "kind: # "), "kind", "the object has no `kind`"),
+        (("kind: ", "Kind: "), "Kind", "the object has no `kind`"),
+        (("apiVersion: ", "# apiVersion: "), "", "the object has no `apiVersion`"),
+        (("apiVersion: ", "apiversion: "), "apiversion", "the object has no `apiVersion`"),
+    ],
+)
+def test_an_object_that_does_not_say_what_it_is(
+    change: tuple[str, str], place: str, message: str, whole: str, rules: dict[str, Rule]
+) -> None:
+    text = whole.replace(*change, 1)
+    request = LintRequest(Target(target(str(NEWEST))), rules)
+    (result,) = lint([Source.from_text("a.yaml", f"{text}# karpenter.sh\n")], request).results
+    assert (result.rule.name, result.severity) == ("removed-api", "error")
+    assert text[result.span.start : result.span.end].startswith(place)
+    assert result.finding.message == f"{message}: the API server refuses it"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: karpenter.sh/v1\nspec: {a: 1}\n",
+        nodepool().replace("kind: NodePool", "{{ .Values.kind }}"),
+        nodepool().replace("NodePool", "${KIND}"),
+        nodepool().replace("karpenter.sh/v1", "${API}"),
+        nodepool().replace("apiVersion: karpenter.sh/v1", "apiVersion: cloud.example.com/v1"),
+        "pool:\n" + textwrap.indent(nodepool().replace("kind: ", "# kind: ", 1), "  "),
+    ],
+)
+def test_what_may_say_it_elsewhere_lacks_nothing(text: str, rules: dict[str, Rule]) -> None:
+    report = lint([Source.from_text("a.yaml", text)], LintRequest(Target(target(str(NEWEST))), rules))
+    assert not [result for result in report.results if result.rule.name == "removed-api"]
 
 
 OLD = """\

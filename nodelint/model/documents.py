@@ -15,7 +15,7 @@ from nodelint.model.gvk import (
     identities,
 )
 from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, UnknownKind, text
-from nodelint.model.partial_objects import is_part, may_lack
+from nodelint.model.partial_objects import is_part, may_lack, meant_kind
 from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_judged
 from nodelint.source import Document, Node, SourceText
 
@@ -108,7 +108,10 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
     node, api_version, kind, instead = identity
     if kind is None or api_version is None:
         yield from _inside(node, document)
-        if node.parent is None and kind is None and not document.part and not document.target:
+        meant = meant_kind(node, document)
+        if meant is not None:
+            yield UnknownKind(node, document, api_version or "", meant, partial=True), None
+        elif node.parent is None and kind is None and not document.part and not document.target:
             yield from _of_values(node, document)
         return
     items = node.get("items")

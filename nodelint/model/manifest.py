@@ -358,7 +358,7 @@ class Retired(Object):
 
 
 class UnknownKind(Object):
-    """An object in one of Karpenter's API groups, of a kind that no release has."""
+    """An object in one of Karpenter's API groups, of a kind that no release has, or that lacks kind or apiVersion."""
 
 
 def served(obj: Object, release: Version) -> bool:
@@ -368,7 +368,7 @@ def served(obj: Object, release: Version) -> bool:
     if isinstance(obj, NodeOverlay):
         return obj.api_version == OVERLAY_API
     group, _, version = obj.api_version.rpartition("/")
-    if group != GROUPS.get(obj.kind):
+    if isinstance(obj, UnknownKind) or group != GROUPS.get(obj.kind):
         return False
     return version == "v1" or (version == "v1beta1" and behaves("serves-v1beta1", release))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nodelint.model.gvk import GROUPS
 from nodelint.source import UNKNOWN, Document, Node
 from nodelint.source.placeholders import depth
 
@@ -68,6 +69,28 @@ def is_part(node: Node, kind: str, document: Document) -> bool:
 def _is_heartless(node: Node, kind: str) -> bool:
     spec = node.get("spec")
     return spec is None or not any(spec.get(field) for field in _HEARTS[kind])
+
+
+def meant_kind(node: Node, document: Document) -> str | None:
+    """The kind of a whole object that states an `apiVersion` of Karpenter's or the kind, and lacks the other one.
+
+    None where a template or a patch may leave it to others, and for all that is written below another object.
+    """
+    if node.parent is not None or document.host is not None or document.templated or node.source.masked:
+        return None
+    version, kind = node.get("apiVersion"), node.get("kind")
+    if node.find("metadata", "name") is None or (not _is_empty(version) and not _is_empty(kind)):
+        return None
+    group = str(version.value).rpartition("/")[0] if version is not None else ""
+    for meant, its_group in GROUPS.items():
+        states = group == its_group if _is_empty(kind) else kind is not None and kind.value == meant
+        if states and not is_part(node, meant, document) and not _is_heartless(node, meant):
+            return meant
+    return None
+
+
+def _is_empty(node: Node | None) -> bool:
+    return node is None or (node.kind == "scalar" and node.value is None)
 
 
 def is_unclaimed_patch(node: Node, kind: str, document: Document) -> bool:
