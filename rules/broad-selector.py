@@ -344,8 +344,8 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=name,
                     message=f"`name: {messages.short(term.name, 20)}` finds all {what} of the region",
-                    note="those of other VPCs and other clusters too",
-                    help="select by a tag that only this cluster's have: `karpenter.sh/discovery: <cluster>`",
+                    note="among them are those of other VPCs and other clusters",
+                    help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
                 )
             if not term.tags or term.id or term.name:
                 continue
@@ -354,8 +354,8 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=tag.key_node,
                     message=f"`{messages.short(str(tag.key), 30)}: *` finds all {what} of the region with this tag",
-                    note="those of other VPCs and other clusters too",
-                    help="select by a tag that only this cluster's have: `karpenter.sh/discovery: <cluster>`",
+                    note="among them are those of other VPCs and other clusters",
+                    help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
                 )
 
 
@@ -377,7 +377,7 @@ def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=patterns[0].key_node,
                     message=f"`{messages.short(key, 24)}: {value}` is a pattern: later {what} may match it too",
-                    help="tag what is meant, with `karpenter.sh/discovery: <cluster>` for instance, and ask for that",
+                    help=f"select by a tag of the {what} that are meant, such as `karpenter.sh/discovery: <cluster>`",
                 )
 
 

@@ -78,7 +78,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         edits=edits.if_editable(edits.add_item, node, added),
         safety="unsafe" if is_open else None,
         covers=[entry.value for item in node.items for entry in item.entries],
-        note=f"the week as written: {week}" if hours < HOURS else None,
+        note=f"what the budgets allow: {week}" if hours < HOURS else None,
         help="the smallest active budget counts, so the budget added limits the others too" if is_open else None,
     )
 

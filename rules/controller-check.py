@@ -24,7 +24,7 @@ spec.disruption:
     - {nodes: "0", schedule: "0 8 * * 7", duration: 10h} # Sundays
 ```
 
-A bound on a label of your own that leaves no whole number from 0 on: the controller stops when it picks a value.
+A bound on a label of your own that leaves no whole number of 0 or more: the controller stops when it picks a value.
 
 Karpenter labels each node with a value for every requirement on a label that is not its own. Where no value is
 given, it draws a number between the bounds; where there is none, as for `Lt 0`, the draw fails, and with it the
@@ -294,7 +294,7 @@ def _check_drawn(pool: Object, context: Context) -> Findings:
             )
             yield Finding(
                 at=line.values[0].node,
-                message=f"`{shown}` of `{key}` leaves no whole number from 0 on: the controller crashes",
+                message=f"`{shown}` of `{key}` leaves no whole number of 0 or more: the controller crashes",
                 note="Karpenter labels each node with a random number from 0 on that the comparisons allow",
                 suggestions=_dropped("drop the requirement", line.node),
             )
@@ -307,6 +307,10 @@ def _bounds(line: RequirementLine, key: str) -> bool:
         and line.operator in ("Gt", "Gte", "Lt", "Lte")
         and bool(line.texts)
     )
+
+
+_BOUNDS_ALONE = "of a key with bounds (Gt, Lt), NodeClaims of a NodePool with `replicas` carry nothing but these"
+_ONE_BOUND = "before Karpenter 1.9, NodeClaims of a NodePool with `replicas` carry no upper bound beside a lower one"
 
 
 def _check_static(pool: Object, context: Context) -> Findings:
@@ -326,11 +330,11 @@ def _check_static(pool: Object, context: Context) -> Findings:
             continue
         if resolve.lost_on_claim(requirement, resolution.folded, resolution.supply):
             quoted = messages.short(f"{line.operator} {', '.join(line.values)}", 30)
-            types = messages.counted(len(more), "type")
+            types = messages.counted(len(more), "more type")
             yield Finding(
                 at=at.values_node,
-                message=f"`{quoted}` of {labels.name_of(line.key)} is ignored beside a comparison: {types} stay in",
-                note="a NodePool with `replicas` keeps the comparisons (Gt, Lt) of a key, and nothing beside them",
+                message=f"Karpenter drops `{quoted}` of {labels.name_of(line.key)} here: {types} can be launched",
+                note=_ONE_BOUND if line.operator in ("Lt", "Lte") else _BOUNDS_ALONE,
                 help="list the values with `In` instead",
                 suggestions=_spelt_out(resolution, at),
             )

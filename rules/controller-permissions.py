@@ -237,8 +237,8 @@ def check(source: Source, context: Context) -> Findings:
         elif lists and most < module.lists_profiles and not re.search(rf"\b{module.extra}\s*=", block):
             yield Finding(
                 at=at,
-                message="Karpenter 1.7 and newer need `iam:ListInstanceProfiles`, which this version does not grant",
-                note="nodes are launched; an EC2NodeClass that is deleted stays, as do instance profiles of no use",
+                message="Karpenter 1.7 and newer needs `iam:ListInstanceProfiles`, which this version does not grant",
+                note="nodes launch, but a deleted EC2NodeClass is never removed, and unused instance profiles stay",
                 help=f"{ways[0]}, or grant it by `{module.extra}`",
             )
 

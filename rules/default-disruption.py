@@ -9,7 +9,7 @@ consolidate it. With `WhenEmptyOrUnderutilized` and a minute or less, or `0s`, w
 autoscalers do that all day. Each move restarts pods, pulls images again and, with on-demand nodes, buys a minute of
 a new node at least. A few minutes save nearly as much. `WhenEmpty` moves no pod, and is left alone.
 
-*How many.* Without `spec.disruption.budgets` a pool has the default, one budget of 10 % without schedule, rounded
+*How many.* Without `spec.disruption.budgets` a pool has the default, one budget of 10% without schedule, rounded
 up: of up to ten nodes one, of a hundred nodes ten. It holds for drift and for consolidation, in working hours as at
 night.
 
@@ -245,13 +245,13 @@ def _message(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:
         return f"nodes expire after {lifetime}, but a drain has no time limit"
     drain = ", and a drain has no limit" if long else ""
     if soon is None:
-        return f"without budgets, 10 % of the nodes may be replaced at once, at any hour{drain}"
-    tenth = (", 10 % at once" if drain else ", 10 % at once, at any hour") if many else ""
+        return f"without budgets, 10% of the nodes may be replaced at once, at any hour{drain}"
+    tenth = (", 10% at once" if drain else ", 10% at once, at any hour") if many else ""
     block = pool.find_field("spec", "disruption")
     if soon is pool.name_node:
-        return f"without a `disruption` block, nodes go as soon as their pods change (0s){tenth}{drain}"
+        return f"without a `disruption` block, nodes are consolidated once their pods change (0s){tenth}{drain}"
     text = "0s" if block is None or soon is not block.get("consolidateAfter") else str(soon.value)
-    return f"underutilized nodes go only `{text}` after their pods change{tenth}{drain}"
+    return f"underutilized nodes are consolidated `{text}` after their pods change{tenth}{drain}"
 
 
 def _help(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:

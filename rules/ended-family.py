@@ -47,7 +47,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         title, day, successor = ended
         yield Finding(
             at=node,
-            message=f"images of `{node.value}` get no patches any more: {title} ended on {day}",
+            message=f"images of `{node.value}` get no patches any more: {title} reached end of life on {day}",
             once=title,
             help=f"move to `{successor}`, with user data for it" if successor else None,
         )

@@ -3,7 +3,7 @@ r"""A NodePool that takes spot capacity from fewer than 15 instance types.
 A spot NodePool with fewer than 15 instance types: Karpenter never moves its nodes to cheaper spot capacity.
 
 With the feature gate SpotToSpotConsolidation, Karpenter replaces a spot node by a cheaper one only where it can
-choose among at least 15 cheaper instance types; else the new node would soon be taken back. A pool with fewer in all
+choose among at least 15 cheaper instance types; else the new node would soon be interrupted. A pool with fewer in all
 keeps each node until it is empty, can be merged with others, expires or drifts. Without the gate, which is off by
 default, that is so for every pool.
 
@@ -122,6 +122,6 @@ def _check_interruption(pool: NodePool, context: Context, least: int) -> Finding
     spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
     yield Finding(
         at=pool_requirements.values_at(spot) if spot is not None else fixes.place(pool),
-        message=f"spot capacity of {count} instance types: with {least} or more, AWS takes nodes back less often",
+        message=f"spot capacity of {count} instance types: with {least} or more, AWS interrupts nodes less often",
         help="allow more families, sizes and generations of the same shape",
     )

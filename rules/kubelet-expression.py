@@ -122,7 +122,7 @@ def _number_in_quotes(expression: expressions.Expression) -> Finding:
 
 def _finding(node: Node, message: str) -> Finding:
     changes = edits.if_editable(edits.remove, node)
-    ways = [Suggestion("drop it: what the image family keeps by default counts", changes)] if changes else []
+    ways = [Suggestion("drop it: the default of the image family applies", changes)] if changes else []
     return Finding(at=node, message=message, note=NOTE, suggestions=ways)
 
 

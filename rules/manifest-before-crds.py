@@ -159,7 +159,7 @@ def check(source: Source, context: Context) -> Findings:
     if early and early[0].source is source and not any(_WITHOUT_CRDS.search(file.text) for file in module):
         yield Finding(
             at=early[0].at,
-            message="nothing lets this `kubectl_manifest` wait for the chart: the kind is not there in the first run",
+            message="this `kubectl_manifest` does not wait for the chart: the kind does not exist in the first run",
             also=[
                 *(Also(block.at, "nor this one") for block in early[1:]),
                 Also(charts[0].at, "the chart that brings its CRDs"),

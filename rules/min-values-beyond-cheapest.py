@@ -94,7 +94,7 @@ def _counted(resolution: resolve.Resolution, cheapest: TypeSet, looked_at: int) 
         least = f"minValues `{min_values.wanted}` of {labels.name_of(min_values.key)}"
         yield Finding(
             at=line.node.get("minValues") or line.node,
-            message=f"{least}: the {looked_at} cheapest types have {len(values)} ({shown})",
+            message=f"{least}: the {looked_at} cheapest types have only {len(values)} ({shown})",
             note=f"Karpenter considers the {most} cheapest instance types that fit",
             help="lower minValues",
         )

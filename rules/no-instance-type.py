@@ -415,7 +415,7 @@ def _check_regions(pool: NodePool, context: Context) -> Findings:
         if own is not None and own == theirs:
             yield Finding(
                 at=pool_requirements.values_at(zones),
-                message=f"zones of {region}, while `{other.name}` of the same cluster asks for zones of {another}",
+                message=f"zones of {region}, and NodePool `{other.name}` of the same cluster has zones of {another}",
                 also=[Also(pool_requirements.values_at(its_zones), f"zones of {another}")],
                 note="a cluster is in one region: one of the pools finds no subnet and launches nothing",
                 help="ask both for zones of the cluster's region",

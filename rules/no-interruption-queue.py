@@ -100,7 +100,7 @@ def check(source: Source, context: Context) -> Findings:
         if lines and not any("node-termination-handler" in file.text for file in context.files):
             yield Finding(
                 at=block.at,
-                message="the chart has no interruption queue: spot nodes are taken back without a drain",
+                message="the chart has no interruption queue: spot interruptions end nodes without a drain",
                 also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
                 help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",
                 once=True,

@@ -8,7 +8,7 @@ Where the region offers it in another zone, the hint names that zone: a subnet t
 
 The fix takes the value out of the list. It is safe: no node of it can be running.
 
-There is no edit for a type that is sold in other zones: it takes a subnet in one of them, or another type.
+There is no edit for a type that is offered in other zones: it takes a subnet in one of them, or another type.
 
 ```yaml facts
 zones: {us-east-1a: use1-az4, us-east-1b: use1-az6, us-east-1c: use1-az1}
@@ -146,7 +146,7 @@ def _finding(
     region = facts.region.name if facts.region is not None else "the region"
     where = place.where if sold else f"in {region}"
     what = f"`{messages.short(', '.join(texts), 40)}`"
-    sentence = f"{WORDS[line.key]}{what} is not sold" if len(dead) == 1 else f"none of {what} is sold"
+    sentence = f"{WORDS[line.key]}{what} is not offered" if len(dead) == 1 else f"none of {what} is offered"
     at = line.at if isinstance(line.at, RequirementLine) else None
     return Finding(
         at=at.values_node if at is not None and len(dead) > 1 else dead[0].node,
@@ -156,5 +156,5 @@ def _finding(
         covers=[line.node, *(value.node for value in dead), *(place.lines if sold else ())]
         if severity == "error"
         else (),
-        help=f"EC2 sells it in {messages.short(', '.join(sold), 60)}" if sold else None,
+        help=f"EC2 offers it in {messages.short(', '.join(sold), 60)}" if sold else None,
     )

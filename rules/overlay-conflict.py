@@ -6,7 +6,7 @@ an accepted overlay of the same weight already, or one instance type has the res
 then, for other types neither, and its status says so, but not with which other one. An overlay that only a rejected
 one would be in the way of is accepted. The NodePools of the same cluster decide: their names, the labels of their
 templates and what their classes offer; their requirements do not count.
-Give one of the two a heavier weight, which wins where both apply, or requirements that keep them apart.
+Give one of the two a higher weight, which wins where both apply, or requirements that keep them apart.
 
 Overlays of one file, or built for one cluster, are compared; conflicts among other files of a folder are mentioned,
 for they may be alternatives.
@@ -67,11 +67,11 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
     yield Finding(
         at=overlay.name_node,
         message=messages.first_fitting(
-            f"rejected beside `{name}`: both have weight {overlay.weight} and {what} {types}",
-            f"rejected beside `{name}`: both have weight {overlay.weight}, and add the same resource",
+            f"Karpenter rejects it: `{name}` has weight {overlay.weight}, too, and both {what} {types}",
+            f"Karpenter rejects it: `{name}` has weight {overlay.weight}, too, and both add one resource",
         ),
         severity=None if together else "info",
         also=[Also(other.name_node, "accepted first, for its name sorts last")],
-        note="Karpenter then uses nothing of this overlay, on other instance types neither",
-        help="give one of them a heavier weight, or requirements that keep them apart",
+        note="Karpenter then ignores this overlay on all instance types",
+        help="give one of them a higher weight, or requirements that keep them apart",
     )

@@ -1,6 +1,6 @@
 r"""A loop of a template writes the same key in each round: with a second item the key is there twice.
 
-kubectl keeps the last value of a key that is there twice and drops the others without a word; kustomize and Flux
+kubectl keeps the last value of a key that is there twice and silently drops the others; kustomize and Flux
 refuse the object. The key belongs above the loop, and what is below it into the loop. Where a loop writes whole
 documents, a line `---` has to part its rounds.
 
@@ -56,7 +56,7 @@ def check(obj: Object, context: Context) -> Findings:
                 at=Span(source, start, end),
                 message="no `---` between the rounds of a loop: with two items their documents run together",
                 also=[Also(Span(source, *loop), "the loop")],
-                note="kubectl keeps the last of each key without a word; kustomize and Flux refuse the object",
+                note="kubectl silently keeps the last of each key; kustomize and Flux refuse the object",
                 help="begin the body of the loop with a line `---`",
             )
     if source.text.find("range", obj.node.start, obj.node.end) < 0:
@@ -70,6 +70,6 @@ def check(obj: Object, context: Context) -> Findings:
             at=Span(source, start, end),
             message=f"`{key}` is written in each round of a loop: with two items it is there twice",
             also=[Also(Span(source, *loop), "the loop")],
-            note="kubectl drops the first without a word; kustomize and Flux refuse the object",
+            note="kubectl silently drops the first; kustomize and Flux refuse the object",
             help=f"write `{key}:` above the loop",
         )

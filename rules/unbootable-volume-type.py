@@ -38,6 +38,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             continue
         yield Finding(
             at=kind,
-            message=f"EC2 boots from no volume of the type `{kind.value}`: no node is launched",
+            message=f"EC2 cannot boot from a volume of type `{kind.value}`: no node launches",
             edits=edits.if_editable(edits.set_value, kind, "gp3"),
         )

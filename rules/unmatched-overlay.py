@@ -103,7 +103,7 @@ def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[boo
         shown = messages.short(str(value.text), 20)
         message = f"no instance type has {labels.name_of(key)} `{shown}`"
         meant = f", did you mean `{near}`?" if near is not None else ""
-        note = "the overlay has no effect" if wholly else "the overlay has an effect on the other values alone"
+        note = "the overlay has no effect" if wholly else "the overlay applies to the other values only"
         found.append((wholly, Finding(at=value.node, message=f"{message}{meant}", note=note)))
     return found
 

@@ -150,7 +150,7 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool_requirements.values_at(line) if line is not None else fixes.place(pool),
         message="all nodes are arm64: a container image without a build for arm64 does not start on them",
-        note="neither name nor taint say so to whoever uses the pool",
+        note="neither the name of the pool nor a taint says so",
         help="add a taint that names the architecture, rename the pool, or allow amd64 as well",
     )
 

@@ -73,7 +73,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if (alike or not pools) and not pool.partial:
         yield Finding(
             at=node,
-            message="a weight and no taint: every pod that fits runs here before all pools of a lower weight",
+            message="it has a weight and no taint: Karpenter tries it before all pools of lower weight for every pod",
             help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )
         return
@@ -86,7 +86,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         more = f" and {len(lighter) - 2} more" if len(lighter) > 2 else ""
         yield Finding(
             at=node,
-            message=f"a weight and no taint: every pod that fits runs here before {names}{more}",
+            message=f"it has a weight and no taint: Karpenter tries it before {names}{more} for every pod",
             also=[Also(pool.name_node, f"weight {pool.weight or 0}") for pool in lighter],
             help="if the pool is for special workloads, add a taint; if it is the preferred one, keep it as it is",
         )

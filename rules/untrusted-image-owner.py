@@ -214,7 +214,7 @@ def _check_absent(node_class: EC2NodeClass, context: Context) -> Findings:
         published = isinstance(term.name, str) and term.name.startswith(PUBLISHED)
         yield Finding(
             at=term.node.key("name") or node,
-            message=f"no owner: of images with this name{name}, yours and Amazon's count",
+            message=f"without `owner`, the name{name} matches images of your account and of Amazon",
             help="add `owner: amazon`, which publishes images of such names"
             if published
             else "add `owner: self`, or the id of the account that makes the image",

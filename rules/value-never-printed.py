@@ -3,7 +3,7 @@ r"""A template drops what the values say: under a condition on another field, or
 A template writes a field under a condition on another one: it is lost where only that other one is unset.
 
 `{{ if .startupTaints }}` around `taints: {{ toYaml .taints }}` is copied from the lines above it. Where a pool has
-taints and no startup taints, its taints are dropped without a word, and any pod may be put on its nodes. Where it has
+taints and no startup taints, its taints are silently dropped, and any pod may be put on its nodes. Where it has
 startup taints alone, `taints` becomes `null`.
 
 Conditions on a switch such as `enabled` are not meant, nor those on a field that is printed nowhere by itself.
@@ -66,7 +66,7 @@ def _check_condition(source: Source, context: Context) -> Findings:
             message=f"`{guarded.key}` is written under a condition on another field: `{guarded.asked}`",
             edits=[Edit(source, start, end, guarded.printed)],
             also=[Also(Span(source, *guarded.value), f"`{guarded.printed}` is printed here")],
-            note=f"where `{guarded.asked}` is empty, `{guarded.key}` is dropped without a word",
+            note=f"where `{guarded.asked}` is empty, `{guarded.key}` is silently dropped",
         )
 
 

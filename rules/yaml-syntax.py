@@ -1,7 +1,7 @@
 r"""A document that is not valid YAML: kubectl cannot read it, or kustomize and Flux cannot.
 
 nodelint reads YAML as kubectl does: tabs do not indent, and a document is read whole or not at all. Where a key is
-twice in one mapping, kubectl keeps the last value and drops the first without a word, and kustomize refuses the
+twice in one mapping, kubectl keeps the last value and silently drops the first, and kustomize refuses the
 file (Flux builds with it). nodelint reports that and judges nothing else of the document. Other documents of the
 same file are still checked. Where the keys `apiVersion` and `kind` come twice, two objects stand in one document:
 the line `---` is missing between them. Merge conflicts that git left in a file are one finding, and each side of
@@ -79,7 +79,7 @@ def check(source: Source, context: Context) -> Findings:
                 message="another object begins here: the line `---` in front of it is missing",
                 edits=[Edit(source, problem.offset, problem.offset, f"---{_line_break(source.text)}")],
                 also=[Also(Span(source, first, first + problem.length), "the first object")],
-                note="kubectl drops the first object without a word; kustomize and Flux refuse the file",
+                note="kubectl silently drops the first object; kustomize and Flux refuse the file",
             )
             continue
         also = [] if first is None else [Also(Span(source, first, first + problem.length), "the first one")]
@@ -88,9 +88,7 @@ def check(source: Source, context: Context) -> Findings:
             at=at,
             message=problem.message,
             also=also,
-            note=None
-            if first is None
-            else "kubectl drops the first without a word; kustomize and Flux refuse the file",
+            note=None if first is None else "kubectl silently drops the first; kustomize and Flux refuse the file",
             help=None if first is None else "keep one of them",
             suggestions=_ways(source, problem.offset, problem.opened)
             if first is None

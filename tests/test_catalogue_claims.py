@@ -150,7 +150,7 @@ def disrupted(budgets: str, after: str = "30s") -> str:
 )
 def test_churn_reads_budgets(check: Check, budgets: str, expected: bool) -> None:
     results = findings_of(check(disrupted(budgets), select=["default-disruption"]), "default-disruption")
-    assert any("underutilized nodes go" in message for _, message in results) is expected
+    assert any("underutilized nodes are consolidated" in message for _, message in results) is expected
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ G6 = nodepool(f"{FAMILY}[g6]", f"{CAPACITY}[on-demand]", template=f"      {GPU_T
 CLAIMS = [
     Claim(
         "overlay-conflict",
-        "rejected beside",
+        "Karpenter rejects it",
         OVERLAYS.format(weight=10) + f"{M5}---\n{nodeclass()}",
         OVERLAYS.format(weight=20) + f"{M5}---\n{nodeclass()}",
     ),
@@ -330,7 +330,7 @@ CLAIMS = [
     ),
     Claim(
         "unbootable-volume-type",
-        "boots from no volume",
+        "EC2 cannot boot",
         volume("volumeSize: 500Gi, volumeType: sc1"),
         volume("volumeSize: 500Gi, volumeType: gp3"),
     ),

@@ -115,7 +115,7 @@ def test_budgets_as_they_act_over_a_week(
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
     (result,) = check(pool(WEEKDAYS), select=["budget-gap"]).results
-    assert result.finding.note == "the week as written: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
+    assert result.finding.note == "what the budgets allow: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_empty_nodes_may_go_at_once(check: Check) -> None:
     assert not any("0s" in message for _, message in rule_messages(check(text, select=["default-disruption"])))
     moved = text.replace("WhenEmpty", "WhenEmptyOrUnderutilized")
     [(_, message)] = rule_messages(check(moved, select=["default-disruption"]))
-    assert message.startswith("underutilized nodes go only `0s` after their pods change")
+    assert message.startswith("underutilized nodes are consolidated `0s` after their pods change")
 
 
 @pytest.mark.parametrize(

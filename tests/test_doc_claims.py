@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -91,7 +93,9 @@ def test_an_optional_folder_of_rules_in_the_configuration_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
+    command = [sys.executable, str(ROOT / "tools" / "new_rule.py"), "--folder", str(tmp_path / "rules"), "own"]
     (tmp_path / "rules").mkdir()
+    subprocess.run(command, check=True, capture_output=True)
     (tmp_path / "nodelint.yaml").write_text("rules: [rules]\n", encoding="utf-8")
     refused = _run("check")
     assert refused.exit_code == 2

@@ -222,7 +222,7 @@ def test_explain_takes_a_snapshot_too(nodelint: Run, tmp_path: Path) -> None:
         (["--max-age", "soon"], "`soon` is not a length of time such as 30m, 12h or 7d"),
         (["--max-age", "5"], "`5` is not a length of time"),
         (["--region", "mars"], "--region: `mars` is not a region such as us-east-1"),
-        (["--live", "--snapshot", "facts.json"], "--live asks AWS and --snapshot does not: one of them"),
+        (["--live", "--snapshot", "facts.json"], "--live and --snapshot exclude each other: one asks AWS, "),
     ],
     ids=str,
 )
@@ -403,7 +403,7 @@ def test_rules_without_facts_are_counted_where_nothing_is_found_and_named_on_req
     assert waiting not in found.stdout
     assert named in nodelint("check", *rules, "-v").stdout
     both = nodelint("check", "-v", "-q")
-    assert (both.returncode, both.stderr) == (2, "nodelint: --quiet leaves out what --verbose adds: one of them\n")
+    assert (both.returncode, both.stderr) == (2, "nodelint: --quiet and --verbose exclude each other\n")
 
 
 POOL_OF_ANY = """\

@@ -379,7 +379,7 @@ def test_a_key_that_is_there_twice_is_read_by_kubectl_and_refused_by_kustomize(
     write(here, {"class.yaml": CLASS + "  role: other\n"})
     (result,) = judged(rules).results
     assert (result.rule.name, result.finding.message) == ("yaml-syntax", "the key `role` is there twice")
-    assert result.finding.note == "kubectl drops the first without a word; kustomize and Flux refuse the file"
+    assert result.finding.note == "kubectl silently drops the first; kustomize and Flux refuse the file"
 
 
 # -- objects judged as the v1 objects that they become

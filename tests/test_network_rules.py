@@ -592,7 +592,7 @@ def test_zones_are_not_judged_without_the_subnets(judge: Judge, text: str, fact:
 def test_refused_subnets_leave_zones_open_and_the_region_known(judge: Judge) -> None:
     text = with_class(f"{ZONE} In [us-east-1f]", f"{TYPE} In [p5.48xlarge, a1.large]")
     report = judge(text, "zone-without-subnet", "not-offered", account=ACCOUNT + "denied: [subnets]\n")
-    assert rule_messages(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
+    assert rule_messages(report) == [("not-offered", "warning", "`a1.large` is not offered in us-east-1")]
     assert skips(report) == [("not-offered", "subnets", False), ("zone-without-subnet", "subnets", False)]
 
 
@@ -617,32 +617,32 @@ def test_what_is_offered_is_no_finding(judge: Judge) -> None:
 @pytest.mark.parametrize(
     ("requirements", "severity", "message", "hint"),
     [
-        ([f"{TYPE} In [a1.large, m5.large]"], "warning", "`a1.large` is not sold in us-east-1", None),
+        ([f"{TYPE} In [a1.large, m5.large]"], "warning", "`a1.large` is not offered in us-east-1", None),
         (
             [f"{TYPE} In [p5.48xlarge, m5.large]"],
             "warning",
-            "`p5.48xlarge` is not sold in the zones of the subnets (us-east-1a, us-east-1b)",
-            "EC2 sells it in us-east-1c",
+            "`p5.48xlarge` is not offered in the zones of the subnets (us-east-1a, us-east-1b)",
+            "EC2 offers it in us-east-1c",
         ),
         (
             [f"{FAMILY} In [g6]", f"{ZONE} In [us-east-1b]"],
             "error",
-            "family `g6` is not sold in the zones left (us-east-1b)",
-            "EC2 sells it in us-east-1a, us-east-1c",
+            "family `g6` is not offered in the zones left (us-east-1b)",
+            "EC2 offers it in us-east-1a, us-east-1c",
         ),
         (
             [f"{FAMILY} In [g6]", f"{ZONE_ID} NotIn [use1-az4]"],
             "error",
-            "family `g6` is not sold in the zones left (us-east-1b)",
-            "EC2 sells it in us-east-1a, us-east-1c",
+            "family `g6` is not offered in the zones left (us-east-1b)",
+            "EC2 offers it in us-east-1a, us-east-1c",
         ),
         (
             [f"{FAMILY} In [p5, a1]"],
             "error",
-            "none of `p5, a1` is sold in the zones of the subnets (us-east-1a, us-east-1b)",
-            "EC2 sells it in us-east-1c",
+            "none of `p5, a1` is offered in the zones of the subnets (us-east-1a, us-east-1b)",
+            "EC2 offers it in us-east-1c",
         ),
-        (["karpenter.k8s.aws/instance-category In [a]"], "error", "category `a` is not sold in us-east-1", None),
+        (["karpenter.k8s.aws/instance-category In [a]"], "error", "category `a` is not offered in us-east-1", None),
     ],
 )
 def test_what_is_not_offered(
@@ -684,13 +684,13 @@ def test_a_placeholder_among_the_values_may_be_alive(judge: Judge) -> None:
 
 def test_a_label_of_the_template_counts(judge: Judge) -> None:
     report = judge(with_class(labels=f"{{{TYPE}: a1.large}}"), "not-offered")
-    assert rule_messages(report) == [("not-offered", "error", "`a1.large` is not sold in us-east-1")]
+    assert rule_messages(report) == [("not-offered", "error", "`a1.large` is not offered in us-east-1")]
     assert not report.results[0].fixable
 
 
 def test_without_the_class_the_whole_region_counts(judge: Judge) -> None:
     report = judge(pool(f"{TYPE} In [p5.48xlarge, a1.large]"), "not-offered")
-    assert rule_messages(report) == [("not-offered", "warning", "`a1.large` is not sold in us-east-1")]
+    assert rule_messages(report) == [("not-offered", "warning", "`a1.large` is not offered in us-east-1")]
 
 
 def test_offers_that_were_refused(judge: Judge) -> None:

@@ -706,7 +706,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("flags", "message"),
         [
-            ([], "no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml"),
+            ([], "the release to upgrade from is not known: name it by --from or by `karpenter-version`"),
             (["--from", str(NEWEST)], f"--to {NEWEST} is not newer than {NEWEST}"),
             (["--from", "1.9", "--to", "1.2"], "--to 1.2.8 is not newer than 1.9.3"),
             (["--from", "x"], "`x` is not a Karpenter version"),
@@ -731,7 +731,7 @@ class TestCommand:
         (tmp_path / "release.yaml").write_text(values("replicas: 1").replace("1.0.6", "0.29.0"))
         done = nodelint("upgrade", "--to", "1.4")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "no release to come from is known" in done.stderr
+        assert "the release to upgrade from is not known" in done.stderr
 
     def test_files_state_the_release_to_come_from(self, nodelint: Run, tmp_path: Path) -> None:
         for name, release in (("a", "1.13.1"), ("b", "1.12.0")):
@@ -743,7 +743,7 @@ class TestCommand:
         assert done.stdout.startswith(f"Karpenter 1.13.1 to {NEWEST}: 1 object in 1 file\n")
         both = nodelint("upgrade")
         assert both.returncode == 2
-        assert "several releases to come from: 1.12.0 (b/release.yaml:5), 1.13.1 (a/release.yaml:5)" in both.stderr
+        assert "several releases to upgrade from: 1.12.0 (b/release.yaml:5), 1.13.1 (a/release.yaml:5)" in both.stderr
 
     def test_terraform_states_the_release_and_the_cluster(self, nodelint: Run, tmp_path: Path) -> None:
         (tmp_path / ".git").mkdir()

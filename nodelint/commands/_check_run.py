@@ -116,7 +116,7 @@ def check(
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     """How much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
-        stop("--quiet leaves out what --verbose adds: one of them")
+        stop("--quiet and --verbose exclude each other")
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 

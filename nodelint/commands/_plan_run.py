@@ -58,7 +58,7 @@ def plan_change(
 ) -> None:
     """Read both sides, compare them, and tell; ends the run. `flags` are settings, and which facts are used."""
     if against is not None and old is not None:
-        stop("--against and --old name two old sides: one of them")
+        stop("--against and --old exclude each other: both name the old side")
     wanted = outputs_of(outputs, output)
     settings = settings_of(flags)
     cluster = None

@@ -30,7 +30,7 @@ def command(stdio: bool, address: tuple[str, int] | None) -> None:
     The editor starts it; docs/editors.md describes the setup.
     """
     if stdio and address is not None:
-        stop("--stdio and --tcp: one of them")
+        stop("--stdio and --tcp exclude each other")
     now()  # an invalid time is reported before anything starts
     try:
         from nodelint.lsp import serve

@@ -102,7 +102,7 @@ def command(
     built = rendered(paths, found, settings)
     before, kubernetes = _stated(settings, found)
     if start is None and after <= before:
-        stop(f"--to {after} is not newer than {before}, the release to come from")
+        stop(f"--to {after} is not newer than {before}, the release to upgrade from")
     ready = judging(found, fact_flags, settings._replace(release=after), paths, built)
     from nodelint.upgrade import upgrade
 
@@ -125,7 +125,7 @@ def command(
 
 
 def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVersion | None]:
-    """The release to come from, and the cluster's version where all objects have one: named, or stated by files.
+    """The release to upgrade from, and the cluster's version where all objects have one: named, or stated by files.
 
     Ends the run where no release is known, or several are.
     """
@@ -145,12 +145,12 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
         choice.karpenter.last: choice.karpenter_from for choice in chosen if not (choice.assumed or choice.later)
     }
     if not evidence_of:
-        stop("no release to come from is known: name it by --from, or by `karpenter-version` in nodelint.yaml")
+        stop("the release to upgrade from is not known: name it by --from or by `karpenter-version` in nodelint.yaml")
     if len(evidence_of) > 1:
         named = ", ".join(
             f"{r}{f' ({by.place})' if (by := evidence_of[r]) is not None else ''}" for r in sorted(evidence_of)
         )
-        stop(f"the files state several releases to come from: {named}; name one by --from, or fewer PATHS")
+        stop(f"the files state several releases to upgrade from: {named}; name one by --from, or fewer PATHS")
     release, evidence = evidence_of.popitem()
     if evidence is not None:
         say(f"Karpenter {release} as {evidence.place} states it ({evidence.by})")

@@ -106,8 +106,8 @@ def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
             f"`{short(role, 36)}` is {what}: Karpenter makes one instance profile after another",
             "role",
             "warning",
-            "IAM answers with the bare name of the role: it never equals `role`, so that a new profile is made each "
-            "time that Karpenter asks (at most every 15 minutes); unused ones go later",
+            "IAM returns the bare name of the role, which never equals `role`: Karpenter creates a new profile each "
+            "time that it looks (at most every 15 minutes), and deletes unused ones later",
             name or None,
         )
 
