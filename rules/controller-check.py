@@ -295,7 +295,7 @@ def _check_drawn(pool: Object, context: Context) -> Findings:
             yield Finding(
                 at=line.values[0].node,
                 message=f"`{shown}` of `{key}` leaves no whole number of 0 or more: the controller crashes",
-                note="Karpenter labels each node with a random number from 0 on that the comparisons allow",
+                note="Karpenter labels each node with a random number of 0 or more that the bounds allow",
                 suggestions=_dropped("drop the requirement", line.node),
             )
 

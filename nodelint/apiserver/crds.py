@@ -64,8 +64,10 @@ def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
         _hold_to_depth(data)
         documents = list(yaml.load_all(data, _loader()))
     except (yaml.YAMLError, ValueError) as error:
-        first = " ".join(str(error).split())
-        raise ValueError(f"{file.name} is not YAML: {first[:120]}") from None
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        why = getattr(error, "problem", None) or " ".join(str(error).split())[:120]
+        raise ValueError(f"{file.name} is not YAML{where}: {why}") from None
     for document in documents:
         items = document.get("items") if isinstance(document, dict) else None
         for crd in items if isinstance(items, list) else [document]:

@@ -39,12 +39,12 @@ def option_values(
     known = {option.name: option for option in rule.options}
     for name, value in values.items():
         if name not in known:
-            has = f"; it has {', '.join(known)}" if known else "; it has none"
+            has = f"; its options: {', '.join(known)}" if known else "; it has none"
             message = f"rules: `{rule.name}` has no option `{name}`{did_you_mean(name, known) or has}"
             raise ConfigError(placed(name, message))
         wanted = type(known[name].default)
         fits = isinstance(value, (int, float) if wanted is float else wanted) and not isinstance(value, bool)
         if not fits or (isinstance(value, int | float) and value < 0):
-            words = {int: "a whole number from 0 on", float: "a number from 0 on", str: "a text"}[wanted]
+            words = {int: "a whole number of 0 or more", float: "a number of 0 or more", str: "a text"}[wanted]
             raise ConfigError(placed(name, f"rules: `{rule.name}`: `{name}` has to be {words}, not `{value}`"))
     return dict(values)
