@@ -157,6 +157,7 @@ class SchemaNode:
 
     @property
     def has_fields(self) -> bool:
+        """Whether the schema names fields of the object."""
         return bool(self._properties)
 
     @cached_property

@@ -103,7 +103,10 @@ def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | N
 
 
 def family(stored: dict[str, Any]) -> str:
-    """The AMI family of a class: as written, else of its alias, else `Custom`."""
+    """The AMI family of a class: as written, else of its alias, else `Custom`.
+
+    Raises Unhashable for a placeholder and for an alias of no family.
+    """
     spec = stored.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     written = spec.get("amiFamily")

@@ -47,6 +47,7 @@ def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
 
 
 def root_of(node: Node) -> Node:
+    """The node of the whole document."""
     while node.parent is not None:
         node = node.parent
     return node
@@ -54,10 +55,12 @@ def root_of(node: Node) -> Node:
 
 @lru_cache(maxsize=4)
 def manner_of(root: Node) -> Manner:
+    """How the document of a root node is written: indent, quotes, flow or block."""
     return Manner(root)
 
 
 def document_of(node: Node) -> Document:
+    """The document that a node stands in. Raises NotEditable where it is put together from a patch."""
     found = node.source.document_of(root_of(node))
     if found is None:
         raise NotEditable("it is put together from the operations of a patch")
@@ -193,11 +196,12 @@ def last_line_end(text: str, node: Node) -> int:
 
 
 def is_json(source: SourceText) -> bool:
+    """Whether a text begins as JSON does: with a brace or a bracket."""
     return source.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
 
 
 def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
-    """Raise where an edit would do more than it should; `structure` for members that come or go."""
+    """Raise NotEditable where an edit would do more than it should; `structure` for members that come or go."""
     if node.shared:
         raise NotEditable("it is written elsewhere, behind an alias or a merge")
     if node.alias and structure and not whole:
@@ -229,7 +233,7 @@ def _is_among_code(node: Node, document: Document) -> bool:
 
 
 def hold_to_line_feeds(source: SourceText) -> None:
-    """Raise where lines end in another way than `\\n` or `\\r\\n`: edits of whole lines know no other."""
+    """Raise NotEditable where lines end in another way than `\\n` or `\\r\\n`: edits of whole lines know no other."""
     if source.flat is not source.text:
         raise NotEditable("some lines of the file end in neither a line feed nor a carriage return with one")
 
@@ -248,7 +252,10 @@ def insert_member(
     flow: Callable[[str | None], list[str]],
     writer: Writer,
 ) -> list[Edit]:
-    """Members before the one of that index; `block` and `flow` write them for an indent (None: on one line)."""
+    """Members before the one of that index; `block` and `flow` write them for an indent (None: on one line).
+
+    Raises NotEditable.
+    """
     if node.alias:
         raise NotEditable("it is written elsewhere, behind an alias")
     members = members_of(node)

@@ -246,6 +246,7 @@ class Writer:
         return self.one_line(value, indent, model)
 
     def one_line(self, value: Plain, indent: int, model: Node | None) -> list[str]:
+        """The lines of a value that begins behind its key or dash; more than one for a literal text alone."""
         if isinstance(value, str):
             literal = self.literal(value, indent)
             return literal or [scalar(value, self.style(value, model), False, self.manner.usual.quotes)]
@@ -279,9 +280,11 @@ class Writer:
         return [header, *(pad + line if line else "" for line in body.split("\n"))]
 
     def key(self, key: str, flow: bool) -> str:
+        """A key with the quotes that the file's keys have."""
         return scalar(key, self.manner.usual.keys, flow, self.manner.usual.quotes)
 
     def style(self, value: Plain, model: Node | None) -> Style:
+        """The quotes of a text: those of the model, else the file's usual ones."""
         if self.manner.json:
             return "double"
         if model is None or model.kind != "scalar" or not isinstance(value, str):
@@ -290,6 +293,7 @@ class Writer:
         return model.style if is_text else self.manner.usual.strings
 
     def model_of(self, model: Node | None, key: str) -> Node | None:
+        """What a value of a key is written like: that of the model, else one of the same key in the file."""
         return (model.get(key) if model is not None else None) or self.manner.usual.like(key, self.at)
 
     def shift(self, model: Node | None, usual: int, least: int) -> int:
@@ -301,9 +305,11 @@ class Writer:
         return max(least, column(model) - column(model.parent))
 
     def is_flow(self, model: Node | None) -> bool:
+        """Whether the model is a mapping in braces."""
         return model is not None and model.kind == "mapping" and model.style == "flow" and bool(model.entries)
 
     def flow_list(self, value: Sequence[Plain], model: Node | None) -> bool:
+        """Whether a list is written in brackets: as the model is, else as the file's lists of texts are."""
         if model is not None and model.kind == "sequence" and model.items:
             return model.style == "flow"
         return self.manner.usual.lists == "flow" and not any(isinstance(v, Mapping | list | tuple) for v in value)

@@ -35,7 +35,7 @@ class RuleCheck(NamedTuple):
 def run_checks(subject: object, context: Context, *checks: RuleCheck) -> Findings:
     """What the checks find, the one that knows most first; a later one is silent where an as grave finding stands.
 
-    A check that misses a fact does not end the others. Raises `Missing` behind them.
+    A check that misses a fact does not end the others: the first `Missing` is raised when all have run.
     """
     reported: list[Finding] = []
     missing: Missing | None = None

@@ -111,7 +111,7 @@ def key_of(node: Node) -> Node:
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
-    """The requirements as further lines of a pool, in the style of its own."""
+    """Edits that add requirements to a pool, in the style of its own. Raises NotEditable where none can be added."""
     items = []
     for key, operator, values in wanted:
         item: dict[str, str | list[str]] = {"key": providers_key(key, pool.provider), "operator": operator}
@@ -267,7 +267,7 @@ def _alias_version(image: Image) -> str | None:
 
 
 def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
-    """The alias written as it was meant, where the class is one of that family already."""
+    """Edits that write another alias in the place of a class's own. Raises NotEditable where the class has none."""
     node = images.alias_node
     if node is None or (node.parent is not None and node.parent.get("amiFamily") is node):
         raise NotEditable("the class has no alias")

@@ -35,6 +35,7 @@ class Suppression:
 
     @property
     def source(self) -> SourceText:
+        """The text that the comment stands in."""
         return self.span.source
 
     def matches(self, names: Sequence[str], finding: Finding) -> bool:

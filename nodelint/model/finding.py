@@ -54,6 +54,7 @@ class Edit(NamedTuple):
 
     @property
     def span(self) -> Span:
+        """The characters that it replaces."""
         return Span(self.source, self.start, self.end)
 
 
@@ -65,6 +66,7 @@ class Also(NamedTuple):
 
     @property
     def span(self) -> Span:
+        """The characters at which it stands."""
         return span_of(self.at)
 
 
@@ -111,6 +113,7 @@ class Finding(NamedTuple):
 
     @property
     def span(self) -> Span:
+        """The characters at which it stands."""
         return span_of(self.at)
 
 

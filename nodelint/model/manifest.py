@@ -184,14 +184,17 @@ class Object:
 
     @property
     def source(self) -> SourceText:
+        """The text that it is written in."""
         return self.node.source
 
     @property
     def group(self) -> str:
+        """The group of its apiVersion: `karpenter.sh`; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
     def version(self) -> str:
+        """The version of its apiVersion: `v1`."""
         return self.api_version.rpartition("/")[2]
 
     @property

@@ -82,7 +82,8 @@ def expressions(node_class: EC2NodeClass) -> list[Expression]:
 def compiled(text: str) -> Callable[[dict[str, object]], int]:
     """What works an expression out for the variables of an instance type.
 
-    Raises NotCompiled; the function that comes back raises NoNumber.
+    Raises NotCompiled, and NoRuntime where the extra `cel` is not installed. The function that comes back raises
+    NoNumber.
     """
     try:
         environment, ints, doubles, errors = _environment()

@@ -259,7 +259,10 @@ def node_template(value: Plain, partial: bool) -> Migration:
 
 
 def selector_terms(selector: Any, selected: str) -> list[Plain]:
-    """A selector map as terms: its texts split at commas, the special keys said by fields."""
+    """A selector map as terms: its texts split at commas, special keys as fields.
+
+    Raises Blocked for a map that terms of v1 cannot say.
+    """
     if not isinstance(selector, dict) or not selector:
         raise Blocked(f"{selected} selects nothing")
     special = {"aws-ids": "id", "aws::ids": "id", "aws::name": "name", "aws::owners": "owner"}

@@ -160,7 +160,8 @@ def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
 def variant_requirements(variant: str, release: Version) -> tuple[Requirement, ...]:
     """What an alias image of a variant asks of an instance type in a release, next to its architecture.
 
-    Windows images ask for their operating system and build instead, and have nothing here.
+    Windows images ask for their operating system and build instead, and have nothing here. Raises KeyError for a
+    release of which no variants are known.
     """
     for row in table("images")["variants"]:
         if releases_match(row["releases"], release):

@@ -42,6 +42,7 @@ class CustomUserData(UserData):
 
     @cached_property
     def mime(self) -> bool:
+        """Whether it is a MIME archive of several parts."""
         return self.family != "Bottlerocket" and not self.is_windows and is_mime(self.text)
 
     @cached_property

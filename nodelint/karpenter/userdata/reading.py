@@ -63,10 +63,12 @@ class UserData:
 
     @property
     def is_windows(self) -> bool:
+        """Whether it is for a family of Windows images."""
         return self.family.startswith("Windows")
 
     @cached_property
     def mime(self) -> bool:
+        """Whether it is a MIME archive of several parts."""
         return self.family in ("AL2", "AL2023") and is_mime(self.text)
 
     @cached_property
