@@ -27,7 +27,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     if context.node_class(pool) is not None:
         return
     classes = context.defined_classes
-    names = [name for name in classes if isinstance(name, str)]
+    # A patch with a target has a name that means nothing.
+    names = [name for name, obj in classes.items() if isinstance(name, str) and not obj.partial]
     # A class whose name is a placeholder may be the one that is meant.
     if not names or ref.name in classes or context.may_be_named_so(pool):
         return

@@ -16,6 +16,9 @@ from nodelint.lsp.project import Buffer, Project, State
 from nodelint.source import Source
 from nodelint.source.files.kustomizations import is_patch
 
+from .files import write_files
+from .manifests import nodeclass, nodepool
+
 Run = Callable[..., CompletedProcess[str]]
 
 CLASS_REF = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
@@ -384,3 +387,54 @@ def test_json_names_the_file_of_an_object_and_its_overlay(nodelint: Run, command
     rows = json.loads(nodelint(command, ".", "--format", "json").stdout)[key]
     places = [(row["path"], row.get("with")) for row in rows if row["name"] == "prod-general"]
     assert places == [("base/pool.yaml", "prod")]
+
+
+SHARED = {
+    "base/kustomization.yaml": "resources: [pool.yaml, class.yaml]\n",
+    "base/pool.yaml": nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]"),
+    "base/class.yaml": nodeclass(),
+    "prod/kustomization.yaml": "resources: [../base]\nnamePrefix: eu-\n",
+}
+STAGES = {
+    "another name": ("resources: [../base]\nnameSuffix: -stage\n", False),
+    "the same": ("resources: [../base]\nnamePrefix: eu-\n", True),
+    "a name of its own": (
+        "resources: [../base]\nnamePrefix: us-\npatches:\n  - target: {kind: NodePool}\n    patch: |-\n"
+        "      - {op: replace, path: /spec/template/spec/nodeClassRef/name, value: us-default}\n",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_fix_of_a_base_is_one_for_all_that_is_built_of_it(nodelint: Run, tmp_path: Path, name: str) -> None:
+    """kustomize does not rename the class that a pool names: what one overlay needs may break another."""
+    text, fixed = STAGES[name]
+    write_files(tmp_path, SHARED | {"stage/kustomization.yaml": text})
+    nodelint("check", ".", "--fix", "--unsafe-fixes", cwd=tmp_path)
+    base = (tmp_path / "base/pool.yaml").read_text(encoding="utf-8")
+    assert (base != SHARED["base/pool.yaml"]) is fixed
+    assert ("name: eu-default" in base) is fixed
+
+
+def test_the_name_of_a_patch_with_a_target_is_no_class(nodelint: Run, tmp_path: Path) -> None:
+    patch = nodeclass().replace("name: default", "name: ignored").replace("\n", "\n      ")
+    target = f"patches:\n  - target: {{kind: EC2NodeClass}}\n    patch: |-\n      {patch.rstrip()}\n"
+    files = SHARED | {"stage/kustomization.yaml": "resources: [../base]\nnameSuffix: -stage\n"}
+    files["prod/kustomization.yaml"] += target
+    write_files(tmp_path, files)
+    assert "ignored" not in nodelint("check", ".", cwd=tmp_path).stdout
+
+
+def test_a_class_that_is_refused_is_shown_in_its_file(nodelint: Run, tmp_path: Path) -> None:
+    patch = "patches:\n  - target: {kind: EC2NodeClass}\n    patch: |-\n"
+    for side, alias in (("old", "al2023@v20250403"), ("new", "bottlerocket@v1.46.0")):
+        operation = f"      - {{op: replace, path: /spec/amiSelectorTerms, value: [{{alias: {alias}}}]}}\n"
+        files = {
+            "base/kustomization.yaml": "resources: [class.yaml]\n",
+            "base/class.yaml": nodeclass().replace("spec:\n", "spec:\n  amiFamily: AL2023\n", 1),
+            "prod/kustomization.yaml": f"resources: [../base]\n{patch}{operation}",
+        }
+        write_files(tmp_path / side, files)
+    done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
+    assert "it out (new/base/class.yaml:6)" in " ".join(done.stdout.split()), done.stdout

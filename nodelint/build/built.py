@@ -139,6 +139,10 @@ class Built(NamedTuple):
             return False
         return _comes_to(self, made, reread_edited(self.source, edits))
 
+    def stays(self, edits: Sequence[Edit]) -> bool:
+        """Whether the text stays what it is with edits of files, where that can be told."""
+        return _comes_to(self, edits, self.source)
+
     def written_object(self, obj: Object) -> Object | None:
         """The object in the files that one of the text is made of; None where no file holds one."""
         if self.find_object is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.lint.judging import judge_objects
@@ -110,11 +110,30 @@ class Replacement:
         known = list(results)
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
+        holders: dict[object, list[Built]] = {}
         for world in _worlds(self._built):
+            told = len(made.told)
             _World(world, setup, read, map_objects, shared).judge(made, known)
+            for result in made.told[told:]:
+                holders.setdefault(_fix_mark(result), []).extend(world)
+        made.told[:] = [self._spare_others(result, holders, shared) for result in made.told]
         for world in self._settled_worlds(setup):
             _World(world, setup, read, map_objects, shared, settled=True).judge(made, [*known, *made.told])
         return made
+
+    def _spare_others(
+        self, result: Result, holders: Mapping[object, Sequence[Built]], shared: Collection[str]
+    ) -> Result:
+        """A finding without a fix that changes what others make of the same file, where nothing is said of these."""
+        edits = result.finding.edits
+        changed = {_path(edit.source) for edit in edits} & set(shared)
+        if not changed:
+            return result
+        own = {id(built) for built in holders[_fix_mark(result)]}
+        others = (b for b in self._built if id(b) not in own and not b.by_default and changed.intersection(b.parts))
+        if all(built.stays(edits) for built in others):
+            return result
+        return result._replace(finding=result.finding._replace(edits=()))
 
     def _settled_worlds(self, setup: RuleSetup) -> list[list[Built]]:
         """What is built without replaceable defaults, for the rules that judge nothing else; nothing without such."""
@@ -396,6 +415,11 @@ def _list_given_parts(result: Result, places: Sequence[Node | Span], built: Buil
             yield Also(own, "a value of this file")
     if not shown and result.severity == "error":
         yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+
+
+def _fix_mark(result: Result) -> object:
+    """What is one fix of one place, in whatever is built of that."""
+    return result.rule.name, result.span, tuple(result.finding.edits)
 
 
 def _mistake(result: Result) -> tuple[object, ...]:

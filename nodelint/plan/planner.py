@@ -401,7 +401,8 @@ class Planner:
         if found.replaced == "none" and not refused:
             return None
         at = self.written.find(_name_node(pair))
-        return ClassPlan(pair, at, self.written.lead_verdict(found), tuple(refused), self._never_stored(pair.old))
+        led = self.written.lead_refusals(refused)
+        return ClassPlan(pair, at, self.written.lead_verdict(found), led, self._never_stored(pair.old))
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from nodelint.model.finding import Span
     from nodelint.plan.outcome import PoolPlan
+    from nodelint.plan.refusals import Refusal
     from nodelint.plan.sides import StoredObjects
     from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.verdict import Verdict
@@ -35,9 +36,13 @@ class WrittenPlaces:
         return pool._replace(
             at=self.find(pool.at),
             verdict=self.lead_verdict(pool.verdict),
-            refused=tuple(refusal._replace(at=self.find(refusal.at)) for refusal in pool.refused),
+            refused=self.lead_refusals(pool.refused),
             effects=tuple(effect._replace(at=self.find(effect.at)) for effect in pool.effects),
         )
+
+    def lead_refusals(self, refused: Sequence[Refusal]) -> tuple[Refusal, ...]:
+        """The same refusals with places in files."""
+        return tuple(refusal._replace(at=self.find(refusal.at)) for refusal in refused)
 
     def lead_verdict(self, found: Verdict) -> Verdict:
         """The same verdict, its reasons with places in files."""
