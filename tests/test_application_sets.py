@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from .files import write_files
+from .manifests import nodeclass
+
 Nodelint = Callable[..., subprocess.CompletedProcess[str]]
 
 CHART = {
@@ -111,3 +114,52 @@ def test_right_elements_and_unknown_ones_have_no_findings(nodelint: Nodelint, tm
         "apps/unknown.yaml": application_set(clusters, HELM[form], True, "100"),
     }
     assert weights(nodelint, tmp_path, files) == []
+
+
+GIT = """\
+    - git:
+        repoURL: https://example.com/platform.git
+        files: [{path: 'clusters/*/config.yaml'}]
+"""
+FOLDERS = """\
+    - git:
+        repoURL: https://example.com/platform.git
+        directories: [{path: 'clusters/*'}, {path: clusters/dev, exclude: true}]
+"""
+
+
+@pytest.mark.parametrize("go", [True, False])
+@pytest.mark.parametrize("form", HELM)
+def test_files_of_the_repository_give_parameters(nodelint: Nodelint, tmp_path: Path, form: str, go: bool) -> None:
+    files = {
+        "apps/set.yaml": application_set(GIT, HELM[form], go, "0"),
+        "clusters/dev/config.yaml": "cluster: dev\nweight: 10\n",
+        "clusters/prod/config.yaml": "cluster: prod\nweight: 101\n",
+    }
+    if form == "a file":
+        files |= {"pools/values-prod.yaml": "weight: 101\n", "pools/values-dev.yaml": "weight: 10\n"}
+    (message, places), *others = weights(nodelint, tmp_path, files)
+    assert message == "`weight` is 101, the maximum is 100"
+    assert ("clusters/prod/config.yaml" if form != "a file" else "pools/values-prod.yaml") in places
+    assert others == []
+
+
+@pytest.mark.parametrize("go", [True, False])
+def test_folders_of_the_repository_give_their_paths(nodelint: Nodelint, tmp_path: Path, go: bool) -> None:
+    helm = HELM["a file"].replace("cluster", "path.basename")
+    files = {"apps/set.yaml": application_set(FOLDERS, helm, go, "0")}
+    for name, weight in (("dev", 102), ("prod", 101)):
+        files |= {f"clusters/{name}/.keep": "", f"pools/values-{name}.yaml": f"weight: {weight}\n"}
+    messages = [message for message, _ in weights(nodelint, tmp_path, files)]
+    assert "`weight` is 101, the maximum is 100" in messages
+
+
+def test_pools_of_a_set_have_the_classes_of_their_own_application(nodelint: Nodelint, tmp_path: Path) -> None:
+    template = (
+        CHART["pools/templates/pool.yaml"] + "---\n" + nodeclass().replace("role: ", "role: {{ .Values.team }}-")
+    )
+    helm = "          valuesObject: {team: '{{.cluster}}'}\n"
+    files = {"apps/set.yaml": application_set(LIST, helm, True, "10")} | CHART
+    files |= {"pools/templates/pool.yaml": template, "pools/values.yaml": CHART["pools/values.yaml"] + "team: a\n"}
+    write_files(tmp_path, files | {".git/HEAD": ""})
+    assert "several classes" not in nodelint("explain", ".", cwd=tmp_path).stdout

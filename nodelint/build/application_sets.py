@@ -1,7 +1,8 @@
-"""Applications that an ApplicationSet of Argo CD makes: one for each element of its list generators.
+"""Applications that an ApplicationSet of Argo CD makes: one for each element of its list and git generators.
 
-A list generator has its elements in the file (Argo CD docs: operator-manual/applicationset/Generators-List.md), and a
-matrix of two has each pair. What other generators bring is known in the cluster alone: it stays a placeholder.
+A list generator has its elements in the file (Argo CD docs: operator-manual/applicationset/Generators-List.md), one
+of git in the repository, and a matrix of two has each pair. What other generators bring is known in the cluster
+alone: it stays a placeholder.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 
+from nodelint.build.git_generators import ReadFile, list_git_parameters
 from nodelint.source import Node
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
@@ -27,7 +29,7 @@ _PARAMETER = r"\{\{-?\s*([\w.-]+)\s*-?\}\}"
 _Parameters = dict[str, Node]
 
 
-def list_applications(root: Node) -> Iterator[Node]:
+def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
     """The spec of each Application that a set makes; what its parameters are not known for stays as it is written."""
     spec = root.find("spec", "template", "spec")
     if spec is None:
@@ -35,26 +37,28 @@ def list_applications(root: Node) -> Iterator[Node]:
     go = root.find("spec", "goTemplate")
     templates = go is not None and go.value is True
     generators = root.find("spec", "generators")
-    for number, parameters in enumerate(_list_parameters(generators)):
+    for number, parameters in enumerate(_list_parameters(generators, read_file)):
         if number >= MOST_APPLICATIONS:
             return
         yield _filled(spec, parameters, templates) if parameters else spec
 
 
-def _list_parameters(generators: Node | None) -> Iterator[_Parameters]:
+def _list_parameters(generators: Node | None, read_file: ReadFile) -> Iterator[_Parameters]:
     for generator in generators.items if generators is not None else ():
-        yield from _parameters_of(generator)
+        yield from _parameters_of(generator, read_file)
 
 
-def _parameters_of(generator: Node) -> Iterator[_Parameters]:
+def _parameters_of(generator: Node, read_file: ReadFile) -> Iterator[_Parameters]:
     """The parameters of each Application of a generator; those of one that is not read are empty."""
     elements, several = generator.find("list", "elements"), generator.find("matrix", "generators")
     if elements is not None and elements.kind == "sequence":
         for element in elements.items:
             yield {entry.name: entry.value for entry in element.entries if entry.name is not None}
     elif several is not None and several.items:
-        for parts in product(*([*_parameters_of(part)] for part in several.items)):
+        for parts in product(*([*_parameters_of(part, read_file)] for part in several.items)):
             yield {name: value for part in parts for name, value in part.items()}
+    elif (git := generator.get("git")) is not None and (found := [*list_git_parameters(git, read_file)]):
+        yield from found
     else:
         yield {}
 
@@ -97,6 +101,8 @@ def _replace(text: str, start: int, node: Node, parameters: Mapping[str, Node]) 
         name, *below = match[1].split(".")
         value = parameters.get(name)
         value = value.find(*below) if value is not None and below else value
+        if name == "path" and not below and value is not None and value.kind == "mapping":
+            value = value.get("path")
         if value is None or value.kind != "scalar" or value.value is UNKNOWN or value.value is None:
             continue
         pieces += [(text[at : match.start()], _copied(node, start + at)), (_text_of(value), value)]

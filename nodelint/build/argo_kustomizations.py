@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from nodelint.build.built import Built
 from nodelint.build.chart_values import ARGO, list_sources
@@ -31,7 +32,7 @@ def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | 
             continue
         home = repository(os.path.dirname(os.path.abspath(source.path)))
         for root in nodes_of(source) if home is not None else ():
-            for number, part in enumerate(list_sources(root)):
+            for number, part in enumerate(list_sources(root, partial(_read, files))):
                 result = _apply(root, part, str(home), files, sources)
                 if isinstance(result, UnbuiltOverlay):
                     yield result
@@ -53,3 +54,10 @@ def _apply(
         return None
     fields = argo_fields(kustomize)
     return build_applied(AppliedFolder(files, root, folder, fields), sources) if fields.fields else None
+
+
+def _read(files: Files, path: str) -> Source | None:
+    try:
+        return files.read(path) if files.is_file(path) else None
+    except OSError:
+        return None

@@ -99,6 +99,7 @@ class Built(NamedTuple):
     origin of its `kind`. `map_edits` gives edits of the text as edits of files, None where that is not certain;
     without it they are edits of the exact origins of the values that change. `comes_to` says whether
     other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
+    `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several.
     """
 
     source: Source
@@ -118,6 +119,7 @@ class Built(NamedTuple):
     lost: tuple[LostItems, ...] = ()
     unmatched: tuple[UnmatchedPatch, ...] = ()
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
+    release: int | None = None
 
     @property
     def texts(self) -> tuple[Source, ...]:

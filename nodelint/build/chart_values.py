@@ -109,12 +109,16 @@ class _Tree(NamedTuple):
     sources: Mapping[str, Source]
     absolute: bool
 
+    def read_file(self, path: str) -> Source | None:
+        """A file of the repository, by its absolute path; None where it is outside, or missing."""
+        source = self.sources.get(path)
+        if source is None and os.path.isfile(path) and is_inside(path, self.home):
+            source = read(path if self.absolute else os.path.relpath(path))
+        return source
+
     def read_values(self, *path: str) -> Node | None:
         """The values in a file of the repository; None where it is outside, missing, or no file of values."""
-        whole = os.path.normpath(os.path.join(*path))
-        source = self.sources.get(whole)
-        if source is None and os.path.isfile(whole) and is_inside(whole, self.home):
-            source = read(whole if self.absolute else os.path.relpath(whole))
+        source = self.read_file(os.path.normpath(os.path.join(*path)))
         return values_root(source) if source is not None else None
 
 
@@ -162,12 +166,19 @@ def find_releases(
                 counts[path] += 1
                 for layer in layers:
                     whole = layer.apply(whole)
-                yield ChartRelease(path, files_of(layers), whole)
+                yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)
 
 
 def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
     """The files in which layers of values stand, that of the strongest layer first."""
     return tuple({id(layer.given): layer.given for layer in reversed(layers)}.values())
+
+
+def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tuple[SourceText, ...]:
+    """The files with a part in the values: those of the layers, and others that their values are from."""
+    files = {id(source): source for source in files_of(layers)}
+    files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
+    return tuple(files.values())
 
 
 def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
@@ -180,17 +191,17 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
             layers = _flux_layers(root, tree)
             yield os.path.normpath(os.path.join(tree.home, chart)), layers if layers is not None else []
     elif group.startswith(ARGO) and kind is not None:
-        for release in list_sources(root):
+        for release in list_sources(root, tree.read_file):
             path, helm = text_of(release.get("path")), release.get("helm")
             if path and helm is not None:
                 folder = os.path.normpath(os.path.join(tree.home, path))
                 yield folder, list(_argo_layers(helm, folder, tree))
 
 
-def list_sources(root: Node) -> Iterator[Node]:
-    """The sources of the Applications that an object is, or makes."""
+def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
+    """The sources of the Applications that an object is, or makes; `read_file` reads one by its absolute path."""
     kind = root.get("kind")
-    for spec in _application_specs(root, str(kind.value)) if kind is not None else ():
+    for spec in _application_specs(root, str(kind.value), read_file) if kind is not None else ():
         several, single = spec.get("sources"), spec.get("source")
         yield from several.items if several is not None else ()
         if single is not None:
@@ -222,7 +233,7 @@ def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[V
         yield os.path.normpath(os.path.join(folder, chart)), layers
 
 
-def _application_specs(root: Node, kind: str) -> Iterator[Node]:
+def _application_specs(root: Node, kind: str, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
     """The specs of the Applications that an object is, or makes."""
     spec = root.get("spec")
     if kind == "Application" and spec is not None:
@@ -230,7 +241,7 @@ def _application_specs(root: Node, kind: str) -> Iterator[Node]:
     elif kind == "ApplicationSet":
         from nodelint.build.application_sets import list_applications
 
-        yield from list_applications(root)
+        yield from list_applications(root, read_file)
 
 
 def _merging(node: Node, given: SourceText | None = None) -> ValuesLayer:

@@ -41,12 +41,12 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
         for path, source, root in overrides(defaults, sources)
         if os.path.abspath(source.path) not in taken  # what a release gives beside it counts too
     ]
-    for release in (*given, *releases):
+    for number, release in enumerate((*given, *releases)):
         values, templates = charts[release.path]
         for template in templates:
             variants = fill_template(template, values, {}, files, release.root)
             if variants:
-                yield make_built(variants, values, release.given)
+                yield make_built(variants, values, release.given)._replace(release=number)
 
     yield from _fill_overlay_releases(charts, files, overlays)
     for template in (source for source in sources if source.may_be_template):

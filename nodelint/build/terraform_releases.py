@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 
-from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_of, read_setting
+from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_in, read_setting
 from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.placeholders import holds_code, mask
@@ -58,16 +58,9 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
                         root = layer.apply(root)
                     count += 1
                     if count <= MOST_RELEASES:
-                        yield ChartRelease(path, _files_of(layers, root, defaults), root)
+                        yield ChartRelease(path, files_in(layers, root, defaults), root)
             except EvaluationLimit:
                 continue
-
-
-def _files_of(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tuple[SourceText, ...]:
-    """The files with a part in the values: those of the release, and those of the variables and locals in it."""
-    files = {id(source): source for source in files_of(layers)}
-    files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
-    return tuple(files.values())
 
 
 def releases_in(

@@ -84,7 +84,8 @@ class ObjectRelations(ABC):
                 return called
             # What is built for one cluster has the class that is built with it.
             own = [c for c in called if c.source.cluster == pool.source.cluster]
-            return own or called
+            release = _release_of(pool)
+            return [c for c in own if release is not None and _release_of(c) == release] or own or called
         node = ref.node.get("name")
         return namesakes_of(node, self._classes_by_code) if node is not None else []
 
@@ -242,6 +243,11 @@ def _names(pool: NodePool, obj: Object) -> bool:
     return (
         ref is not None and isinstance(name, str) and (ref.group, ref.kind, name) == (obj.group, obj.kind, obj.name)
     )
+
+
+def _release_of(obj: Object) -> int | None:
+    """The number of the release of a chart that makes an object."""
+    return obj.source.built.release if obj.source.built is not None else None
 
 
 def _nearness(*paths: str) -> int:
