@@ -364,3 +364,31 @@ def test_a_mistake_that_values_make_with_the_template_names_their_file(nodelint:
     done = nodelint("check", ".", "--select", "limit-too-small")
     assert done.returncode == 1
     assert "charts/pools/values-prod.yaml:1:1" in done.stdout and "with the values of this file" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ("    valuesInline: {types: [m5.xlrge, m5.large]}\n", ("kustomization.yaml", 4, "m5.xlrge")),
+        ("    valuesFile: prod.yaml\n    valuesInline: {arch: amd64}\n", ("prod.yaml", 1, "m5.xlrge")),
+        ("    additionalValuesFiles: [prod.yaml]\n", ("prod.yaml", 1, "m5.xlrge")),
+        ("    valuesFile: prod.yaml\n    valuesInline: {types: [m5.large]}\n", None),
+        ("    valuesFile: prod.yaml\n    valuesInline: {types: [m5.large]}\n    valuesMerge: replace\n", None),
+        (
+            "    valuesFile: prod.yaml\n    valuesInline: {types: [m5.large]}\n    valuesMerge: merge\n",
+            ("prod.yaml", 1, "m5.xlrge"),
+        ),
+    ],
+)
+def test_a_kustomization_gives_values_to_charts_beside_it(
+    nodelint: Run, tmp_path: Path, fields: str, found: tuple[str, int, str] | None
+) -> None:
+    text = f"helmGlobals: {{chartHome: charts}}\nhelmCharts:\n  - name: pools\n{fields}"
+    files = {"kustomization.yaml": text, "prod.yaml": "types: [m5.xlrge, m5.large]\n", ".git/HEAD": ""}
+    write_files(tmp_path, {**chart("charts/pools"), **files})
+    assert findings(nodelint) == ({found} if found is not None else set())
+
+
+def test_the_chart_around_is_called_by_a_plain_path(nodelint: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {path.removeprefix("app/"): text for path, text in umbrella().items()})
+    assert "./values.yaml" not in nodelint("check", ".").stdout

@@ -184,6 +184,6 @@ def test_settings_are_printed_by_the_last_name_of_their_paths(
     """A dot behind a backslash is one of the key, and `type` says whether a number is text."""
     text = SETTINGS.replace("TEAM", team).replace("OPERATOR", operator).replace("TYPE", kind)
     install(tmp_path, text.lstrip(), PRINTED)
-    told = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
-    errors = [finding for finding in told if finding["severity"] == "error"]
+    findings = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
+    errors = [finding for finding in findings if finding["severity"] == "error"]
     assert [(finding["rule"], finding["start"]["line"]) for finding in errors] == found

@@ -1,4 +1,4 @@
-"""What a chart of a repository is installed with: by the chart around it, by Argo CD, by Flux, by helmfile."""
+"""What a chart of a repository is installed with: by Argo CD, by Flux, by helmfile, by kustomize."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from functools import partial
 from typing import Literal
 
 from nodelint.build.roots import nodes_of, read
-from nodelint.build.values_files import beside, merged, values_root
+from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.source.missing import text_of
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
-from nodelint.source.templates.charts import vendored_chart
 from nodelint.source.templates.sprig_values import SetNode
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
@@ -24,82 +23,8 @@ from nodelint.tuples import NamedTuple
 MOST_RELEASES = 20
 """Releases that one chart is judged with."""
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
+_HELM_CHARTS = "helmCharts"
 _HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml$")
-
-
-class ChartValues(NamedTuple):
-    """Values of a chart: the file of its defaults, all of them, and the file that gives others, if one does."""
-
-    defaults: Source
-    root: Node
-    own: Source | None = None
-
-
-def find_vendored_values(template: Source, sources: Mapping[str, Source]) -> Iterator[ChartValues]:
-    """What the chart around gives to a vendored one: by its default values, and by each file that is named like them.
-
-    `sources` are files that are read already, by their absolute path.
-    """
-    found = vendored_chart(template.path)
-    if found is None:
-        return
-    defaults = _source(found.values, sources) if found.values is not None else None
-    outer = _source(found.outer_values, sources) if found.outer_values is not None else None
-    around = values_root(outer) if outer is not None else None
-    base = defaults if defaults is not None else outer
-    own = values_root(defaults) if defaults is not None else None
-    if base is None or (own is None and around is None):
-        return
-    for name in found.names:
-        root = _values_of_subchart(name, own, around)
-        if root is not None:
-            yield ChartValues(base, root)
-        for path in beside(found.outer_values) if found.outer_values is not None and around is not None else ():
-            other = sources.get(os.path.abspath(path))
-            over = values_root(other) if other is not None else None
-            root = (
-                _values_of_subchart(name, own, merged(around, over))
-                if over is not None and around is not None
-                else None
-            )
-            if root is not None:
-                yield ChartValues(base, root, other)
-
-
-def vendored_files(template: Source) -> list[str]:
-    """The files that give values to a template of a vendored chart."""
-    found = vendored_chart(template.path)
-    if found is None:
-        return []
-    outer = found.outer_values
-    return [path for path in (found.values, outer) if path is not None] + (beside(outer) if outer is not None else [])
-
-
-def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Node | None:
-    """The values of a vendored chart: its own, those that the chart around has for it, and what is global.
-
-    None where the chart around has none for it: its own are then for whoever makes that chart.
-    """
-    over = around.get(name) if around is not None else None
-    if over is None or over.kind != "mapping":
-        return None
-    root = over if own is None else merged(own, over)
-    entry = around.entry("global") if around is not None else None
-    if entry is None:
-        return root
-    made = Node(root.source, root.start, root.end, "mapping", root.style)
-    node = root.get("global")
-    value = merged(node, entry.value) if node is not None else entry.value
-    made.entries = [field for field in root.entries if field.name != "global"]
-    made.entries.append(MappingEntry(entry.key, value, "global"))
-    return made
-
-
-def _source(path: str, sources: Mapping[str, Source]) -> Source | None:
-    return sources.get(os.path.abspath(path)) or read(path)
-
-
-# -- Argo CD and Flux
 
 
 class _Tree(NamedTuple):
@@ -151,9 +76,11 @@ def find_releases(
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
     by_path = {os.path.abspath(source.path): source for source in sources}
-    for source in sources if holders is None else holders:
+    inflating = [source for source in sources if holders is not None and _HELM_CHARTS in source.text]
+    for source in sources if holders is None else dict.fromkeys((*holders, *inflating)):
         is_helmfile = _HELMFILE.search(source.path) is not None
-        if not folders or not (is_helmfile or re.search(rf"{ARGO}|{FLUX}", source.text)) or source.may_be_template:
+        gives = is_helmfile or re.search(rf"{ARGO}|{FLUX}|{_HELM_CHARTS}", source.text)
+        if not folders or not gives or source.may_be_template:
             continue
         home = repository(os.path.dirname(os.path.abspath(source.path)))
         tree = _Tree(str(home), by_path, os.path.isabs(source.path))
@@ -184,6 +111,9 @@ def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tup
 def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
     """The folder of each chart that an object installs, with the values that it gives, the weakest first."""
     version, kind = root.get("apiVersion"), root.get("kind")
+    if os.path.basename(root.source.path) in KUSTOMIZATIONS:
+        yield from _releases_of_kustomization(root, tree)
+        return
     group = str(version.value) if version is not None else ""
     if group.startswith(FLUX) and kind is not None and kind.value == "HelmRelease":
         chart = text_of(root.find("spec", "chart", "spec", "chart"))
@@ -196,6 +126,24 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
             if path and helm is not None:
                 folder = os.path.normpath(os.path.join(tree.home, path))
                 yield folder, list(_argo_layers(helm, folder, tree))
+
+
+def _releases_of_kustomization(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
+    """The folder of each chart that a kustomization inflates, with its values, the weakest first.
+
+    https://kubectl.docs.kubernetes.io/references/kustomize/builtins/#_helmchartinflationgenerator_
+    """
+    around = os.path.dirname(os.path.abspath(root.source.path))
+    home = text_of(root.find("helmGlobals", "chartHome")) or "charts"
+    charts = root.get("helmCharts")
+    for chart in charts.items if charts is not None else ():
+        own, inline = text_of(chart.get("valuesFile")), chart.get("valuesInline")
+        more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
+        base = tree.read_values(around, own) if own else None
+        given = [base, inline] if merge == "override" else [inline, base] if merge == "merge" else [inline]
+        given += [tree.read_values(around, text_of(item)) for item in (more.items if more is not None else ())]
+        layers = [_merging(node) for node in given if node is not None and node.kind == "mapping"]
+        yield os.path.normpath(os.path.join(around, home, text_of(chart.get("name")))), layers
 
 
 def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:

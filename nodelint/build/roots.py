@@ -104,7 +104,7 @@ def own_roots(source: Source) -> list[Node]:
 def read(path: str) -> Source | None:
     """A file as a source under its own path; None where it cannot be read, or is a link out of its repository."""
     try:
-        return Source.from_bytes(path.replace(os.sep, "/"), _content(path))
+        return Source.from_bytes(os.path.normpath(path).replace(os.sep, "/"), _content(path))
     except OSError:
         return None
 

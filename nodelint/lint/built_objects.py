@@ -112,9 +112,9 @@ class Replacement:
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         for world in _worlds(self._built):
-            told = len(made.told)
+            before = len(made.told)
             _World(world, setup, read, map_objects, shared).judge(made, known)
-            for result in made.told[told:]:
+            for result in made.told[before:]:
                 holders.setdefault(_fix_mark(result), []).extend(world)
         made.told[:] = [self._spare_others(result, holders, shared) for result in made.told]
         for world in self._settled_worlds(setup):
@@ -127,9 +127,10 @@ class Replacement:
         """A finding without a fix that changes what others make of the same file, where nothing is said of these."""
         edits = result.finding.edits
         changed = {_path(edit.source) for edit in edits} & set(shared)
-        if not changed:
+        holding = holders.get(_fix_mark(result)) if changed else None
+        if holding is None:
             return result
-        own = {id(built) for built in holders[_fix_mark(result)]}
+        own = {id(built) for built in holding}
         others = (b for b in self._built if id(b) not in own and not b.by_default and changed.intersection(b.parts))
         if all(built.stays(edits) for built in others):
             return result

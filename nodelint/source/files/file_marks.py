@@ -26,6 +26,7 @@ _WORKLOADS = (
 # An Application of Argo CD gives values below `helm`. A long mark is found sooner than a short one, so it goes first.
 # A helmfile is known by its name.
 _HELMFILE, _CHART_KEY = "helmfile", b"chart:"
+_HELM_CHARTS = b"helmCharts"
 _HELM, _ARGO_CD, _FLUX, _FLUX_RELEASES = b"helm", b"argoproj.io/", b"toolkit.fluxcd.io", b"helm.toolkit.fluxcd.io/"
 NO_VALUES = b"apiVersion"
 """What each object has, and no file of values begins with."""
@@ -62,7 +63,8 @@ class Marks:
         self.settings = find_marks(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
         flux = block.find(_FLUX) >= 0
-        self.releases = find_marks(block, (_ARGO_CD, _FLUX_RELEASES) if flux else (_ARGO_CD,))
+        releases = (_ARGO_CD, _HELM_CHARTS)
+        self.releases = find_marks(block, (*releases, _FLUX_RELEASES) if flux else releases)
         self.flux = flux and block.find(_FLUX_KUSTOMIZATIONS) >= 0
         self.kustomizing = self.flux or (_ARGO_CD in self.releases and block.find(_KUSTOMIZE) >= 0)
         self.node_group_parts = find_marks(block, NODE_GROUP_PARTS)
