@@ -392,3 +392,57 @@ def test_a_kustomization_gives_values_to_charts_beside_it(
 def test_the_chart_around_is_called_by_a_plain_path(nodelint: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {path.removeprefix("app/"): text for path, text in umbrella().items()})
     assert "./values.yaml" not in nodelint("check", ".").stdout
+
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: pools}
+spec:
+  chart: {spec: {chart: ./charts/pools, sourceRef: {kind: GitRepository, name: flux-system}}}
+  values:
+    types: ['${type}', m5.large]
+"""
+APPLIED = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps}
+spec:
+  path: ./apps
+"""
+PATCH = "- {op: replace, path: /spec/values/types, value: [m5.xlrge, m5.large]}"
+WAYS = {
+    "a variable of Flux": ("  postBuild: {substitute: {type: m5.xlrge}}\n", {}, "clusters/apps.yaml", 6),
+    "a variable of Flux, of an overlay": (
+        "  postBuild: {substitute: {type: m5.xlrge}}\n",
+        {"apps/kustomization.yaml": "resources: [release.yaml]\n"},
+        "clusters/apps.yaml",
+        6,
+    ),
+    "a patch of Flux": (
+        f"  patches:\n    - target: {{kind: HelmRelease}}\n      patch: |\n        {PATCH}\n",
+        {},
+        "clusters/apps.yaml",
+        9,
+    ),
+    "a patch of an overlay": (
+        "",
+        {
+            "apps/kustomization.yaml": "resources: [release.yaml]\n",
+            "prod/kustomization.yaml": "resources: [../apps]\npatches:\n  - target: {kind: HelmRelease}\n"
+            f"    patch: |\n      {PATCH}\n",
+        },
+        "prod/kustomization.yaml",
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_release_need_not_name_karpenter(nodelint: Run, tmp_path: Path, way: str) -> None:
+    """What acts on a HelmRelease acts on the chart of pools that it installs, whatever words are in its file."""
+    spec, more, path, line = WAYS[way]
+    files = {"apps/release.yaml": RELEASE, "clusters/apps.yaml": APPLIED + spec, **more, ".git/HEAD": ""}
+    assert not any("karpenter" in text for text in files.values())
+    write_files(tmp_path, {**chart("charts/pools"), **files})
+    assert findings(nodelint) == {(path, line, "m5.xlrge")}

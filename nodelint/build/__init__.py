@@ -120,6 +120,8 @@ def build(
 
         built, more = build_argo(files, built)
         unbuilt += more
+    if rendering is None or not rendering.builds:
+        overlays = list(built)  # with what Flux and Argo CD make of them
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts
         from nodelint.build.filled_terraform import filled_by_terraform
@@ -193,7 +195,7 @@ def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
         from nodelint.build.including_templates import find_including_templates
 
         found.sources += find_including_templates(found.sources, found.seen)
-        found.sources += read_releases(found.sources, found.releases)
+        found.sources += read_releases(found.sources, found.releases, found.also)
         found.sources += values_beside(found.sources, found.seen)
         found.sources += values_elsewhere(found.sources, found.values)
     if found.kustomizing and found.sources:

@@ -23,6 +23,7 @@ from nodelint.tuples import NamedTuple
 MOST_RELEASES = 20
 """Releases that one chart is judged with."""
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
+RELEASES = rf"{re.escape(ARGO)}|{re.escape(FLUX)}"
 _HELM_CHARTS = "helmCharts"
 _HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml$")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
-from nodelint.build.chart_values import ChartRelease, find_releases
+from nodelint.build.chart_values import RELEASES, ChartRelease, find_releases
 from nodelint.build.roots import nodes_of, own_roots, read
 from nodelint.build.template_source_map import Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
@@ -103,12 +103,16 @@ def _charts(sources: Sequence[Source]) -> _Charts:
     return found
 
 
-def read_releases(sources: Sequence[Source], paths: Sequence[str]) -> list[Source]:
-    """The files that may install a chart with values and do not name Karpenter, for templates among the sources."""
+def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | None) -> list[Source]:
+    """The files that may install a chart with values and do not name Karpenter, for templates among the sources.
+
+    Overlays that take them in are built with their objects. `also` is the pattern of what the run reads further.
+    """
     if not paths or not any(values_place(source.path) for source in sources if source.may_be_template):
         return []
     have = {os.path.abspath(source.path) for source in sources}
-    found = [read(path) for path in paths if os.path.abspath(path) not in have]
+    pattern = RELEASES if also is None else f"{also}|{RELEASES}"
+    found = [read(path, pattern) for path in paths if os.path.abspath(path) not in have]
     return [source for source in found if source is not None and not source.may_be_template]
 
 

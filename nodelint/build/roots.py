@@ -101,10 +101,13 @@ def own_roots(source: Source) -> list[Node]:
     return [document.root for document in source.documents if document.root is not None and document.host is None]
 
 
-def read(path: str) -> Source | None:
-    """A file as a source under its own path; None where it cannot be read, or is a link out of its repository."""
+def read(path: str, also: str | None = None) -> Source | None:
+    """A file as a source under its own path; None where it cannot be read, or is a link out of its repository.
+
+    `also` is a pattern of what is read in it, as in `Source`.
+    """
     try:
-        return Source.from_bytes(os.path.normpath(path).replace(os.sep, "/"), _content(path))
+        return Source.from_bytes(os.path.normpath(path).replace(os.sep, "/"), _content(path), also)
     except OSError:
         return None
 

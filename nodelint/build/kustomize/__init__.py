@@ -125,8 +125,8 @@ def _build_marked(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
     """The objects of files that are marked, and the pattern of what these are read for. Raises `BuildError`."""
     overlay.build()
     marked = [resource for resource in overlay.resources if resource.marked]
-    also = next((resource.home.also for resource in marked if resource.home.also is not None), None)
-    return [resource.value for resource in marked], also
+    patterns = dict.fromkeys(resource.home.also for resource in marked if resource.home.also is not None)
+    return [resource.value for resource in marked], "|".join(patterns) or None
 
 
 def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> bool:
