@@ -89,3 +89,23 @@ def test_workloads_are_those_that_charts_make(here: Path, nodelint: Run) -> None
     done = nodelint("plan", "new", "--old", "old", "--format", "json", cwd=here)
     (lost,) = json.loads(done.stdout)["workloads"]
     assert lost["stranded"] is True
+
+
+def test_a_workload_of_an_overlay_stands_in_its_file(tmp_path: Path, nodelint: Run) -> None:
+    write_files(
+        tmp_path,
+        {
+            f"{side}/base/{name}": text
+            for side, taint in (("old", ""), ("new", TAINT))
+            for name, text in {
+                "kustomization.yaml": "resources: [pools.yaml, class.yaml, web.yaml]\n",
+                "pools.yaml": pools(TEAM, taint=taint),
+                "class.yaml": nodeclass(),
+                "web.yaml": pod("nodeSelector: {team: batch}"),
+            }.items()
+        }
+        | {f"{side}/prod/kustomization.yaml": "resources: [../base]\n" for side in ("old", "new")},
+    )
+    done = nodelint("plan", "new", "--old", "old", "--format", "json", cwd=tmp_path)
+    (change,) = json.loads(done.stdout)["workloads"]
+    assert change["path"] == "new/base/web.yaml"

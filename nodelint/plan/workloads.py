@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.model.finding import written_place
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.fit.verdict import PoolVerdict
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.finding import Span
+    from nodelint.source import Node
 
 
 class WorkloadChange(NamedTuple):
@@ -26,6 +29,11 @@ class WorkloadChange(NamedTuple):
     gone: tuple[str, ...]
     left: tuple[str, ...]
     stranded: bool
+
+    @property
+    def at(self) -> Node | Span:
+        """Where the workload is written."""
+        return written_place(self.workload.name_node)
 
     @property
     def reasons(self) -> list[tuple[str, str]]:
