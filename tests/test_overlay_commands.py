@@ -438,3 +438,47 @@ def test_a_class_that_is_refused_is_shown_in_its_file(nodelint: Run, tmp_path: P
         write_files(tmp_path / side, files)
     done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
     assert "it out (new/base/class.yaml:6)" in " ".join(done.stdout.split()), done.stdout
+
+
+REPLACED = """\
+resources: [class.yaml]
+configMapGenerator:
+  - name: image
+    GENERATED
+replacements:
+  - source: {kind: ConfigMap, name: image, fieldPath: data.alias}
+    targets: [{select: {kind: EC2NodeClass}, fieldPaths: [spec.amiSelectorTerms.0.alias]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("generated", "files", "place"),
+    [
+        ("literals: [alias=al2023@lates]", {}, ("kustomization.yaml", 4)),
+        ("envs: [image.env]", {"image.env": "# pinned\nalias=al2023@lates\nother=x\n"}, ("image.env", 2)),
+        ("files: [alias]", {"alias": "al2023@lates"}, ("alias", 1)),
+        ("files: [alias=image.txt]", {"image.txt": "al2023@lates"}, ("image.txt", 1)),
+        ("literals: [alias=al2023@v20250403]", {}, None),
+    ],
+)
+def test_replacements_take_values_of_generated_config_maps(
+    nodelint: Run, tmp_path: Path, generated: str, files: dict[str, str], place: tuple[str, int] | None
+) -> None:
+    text = nodeclass().replace("al2023@v20250403", "WRITTEN_BY_KUSTOMIZE")
+    kustomization = REPLACED.replace("GENERATED", generated)
+    write_files(tmp_path, {"kustomization.yaml": kustomization, "class.yaml": text, **files})
+    found = json.loads(nodelint("check", ".", "--format", "json", cwd=tmp_path).stdout)["findings"]
+    assert [(f["path"], f["start"]["line"]) for f in found] == ([place] if place is not None else [])
+
+
+def test_an_overlay_adds_to_what_its_base_generates(nodelint: Run, tmp_path: Path) -> None:
+    overlay = REPLACED.replace("class.yaml", "../base").replace(
+        "GENERATED", "behavior: merge\n    literals: [alias=al2023@lates]"
+    )
+    base = REPLACED.replace("GENERATED", "literals: [alias=al2023@v20250403, other=x]")
+    write_files(
+        tmp_path,
+        {"base/kustomization.yaml": base, "base/class.yaml": nodeclass(), "prod/kustomization.yaml": overlay},
+    )
+    found = json.loads(nodelint("check", ".", "--format", "json", cwd=tmp_path).stdout)["findings"]
+    assert [(f["path"], f["start"]["line"]) for f in found] == [("prod/kustomization.yaml", 5)]

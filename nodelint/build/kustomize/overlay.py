@@ -10,6 +10,7 @@ from nodelint.build.kustomize import patches, replacements, transform
 from nodelint.build.kustomize.configuration import Kustomization, read_kustomization
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, read_inline
+from nodelint.build.kustomize.generated import generate_config_map
 from nodelint.build.kustomize.resources import Resource, read_selector
 from nodelint.build.kustomize.run import OverlayRun
 from nodelint.build.kustomize.values import YamlTree, read_json
@@ -142,6 +143,8 @@ class Overlay(OverlayRun):
                 if joins != (made in self._generated) or (joins and kustomization.value.text("namespace")):
                     raise BuildError(item.at, f"whether `{made[1]}` is there to be merged is not known", fails=False)
                 self._generated.add(made)
+                if field == "configMapGenerator" and kustomization.items("replacements"):
+                    generate_config_map(self, kustomization, item)
 
     def _check_replicas(self, kustomization: Kustomization, resources: list[Resource]) -> None:
         """Raise `BuildError` where `replicas` are for nothing that has any."""

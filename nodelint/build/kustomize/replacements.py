@@ -66,9 +66,8 @@ def _apply(run: OverlayRun, resources: list[Resource], replacement: YamlTree) ->
 
 
 def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -> Resource:
-    found = [
-        resource for resource in resources if any(_is_selected(resource_id, source) for resource_id in resource.ids())
-    ]
+    there = (*resources, *run.generated.values())
+    found = [resource for resource in there if any(_is_selected(identity, source) for identity in resource.ids())]
     if len(found) == 1:
         if found[0].doubtful:
             raise BuildError(source.at, "what a patch made of the object is not known", fails=False)

@@ -18,7 +18,8 @@ class OverlayRun:
 
     `parts` are the files that were read for it, in absolute paths. `notes` is what is not built and not needed to
     tell the rest, each with its place. `lost` and `unmatched` are what its patches did that their author may not have
-    meant. `is_incomplete`: objects are missing that only kustomize could bring.
+    meant. `is_incomplete`: objects are missing that only kustomize could bring. `generated` are the ConfigMaps that
+    are generated, by their names: only replacements look at them.
     """
 
     def __init__(self, files: Files, folder: str, root: str | None = None) -> None:
@@ -30,6 +31,7 @@ class OverlayRun:
         self.lost: list[LostItems] = []
         self.unmatched: list[UnmatchedPatch] = []
         self.is_incomplete = False
+        self.generated: dict[str, Resource] = {}
 
     def take(self, path: str, roots: list[Node]) -> None:
         """Count a file among the parts."""
