@@ -23,8 +23,9 @@ def generate_config_map(run: OverlayRun, kustomization: Kustomization, item: Yam
     there = run.generated.get(name)
     if behavior == "merge" and there is not None:
         held = there.value.get("data")
-        for key, field in data.fields.items() if held is not None else ():
-            held.put(key, field.value)
+        if held is not None:
+            for key, field in data.fields.items():
+                held.put(key, field.value)
         return
     made = YamlTree("mapping", item.at)
     made.put("apiVersion", new_text("v1", item.at))
