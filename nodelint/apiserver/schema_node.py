@@ -30,7 +30,9 @@ Written = tuple[int, str]
 
 LONGEST_KEPT = 2_000
 """Characters of a text whose verdict is kept."""
+_LONGEST_TEXT = 100
 _MOST_KEPT = 500
+_COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
 
 
 class Validation(NamedTuple):
@@ -73,12 +75,13 @@ class SchemaNode:
         kind = raw.get("type")
         self.int_or_string = raw.get("x-kubernetes-int-or-string") is True
         self.type: str = kind if isinstance(kind, str) else ""
+        self.wanted = "int-or-string" if self.int_or_string else self.type
         self.nullable = raw.get("nullable") is True
         self.preserve = (
             raw.get("x-kubernetes-preserve-unknown-fields") is True or raw.get("additionalProperties") is True
         )
         properties = raw.get("properties")
-        self._properties: Mapping[str, Raw] = properties if isinstance(properties, dict) else {}
+        self.properties: Mapping[str, Raw] = properties if isinstance(properties, dict) else {}
         self.required: list[str] = raw.get("required") or []
         self.default = "default" in raw
         self.values: Mapping[str, Mapping[str, str]] = raw.get("x-karpenter-values") or {}
@@ -86,9 +89,14 @@ class SchemaNode:
         self.window = _window(raw)
         self.comes_or_goes = self.window != _ALWAYS
         """Whether some releases lack it."""
-        self._shapes: dict[str, SchemaNode] = {}
+        self.shapes: dict[str, SchemaNode] = {}
+        """Those of fields that were asked for."""
+        self.combined = not (self.int_or_string or _COMBINING.isdisjoint(raw))
+        self.bounded = "maxProperties" in raw or "minProperties" in raw
         self.sound: dict[Written | None, Any] = {}
         """What rules see of collections against which there was nothing to say."""
+        self.sound_texts: set[str] = set()
+        """Texts against which there was nothing to say, and of which no rule is asked."""
 
     def keep(self, written: Written, value: Any) -> None:
         """Keep what rules see of a collection that is sound: the same text needs no second look."""
@@ -96,14 +104,21 @@ class SchemaNode:
             self.sound.clear()
         self.sound[written] = value
 
+    def keep_text(self, text: str) -> None:
+        """Keep a text that is sound, unless rules are asked of it."""
+        if not self.rules and len(text) < _LONGEST_TEXT:
+            if len(self.sound_texts) >= _MOST_KEPT:
+                self.sound_texts.clear()
+            self.sound_texts.add(text)
+
     def field(self, name: str) -> SchemaNode | None:
         """The shape of a field that the schema names."""
-        found = self._shapes.get(name)
+        found = self.shapes.get(name)
         if found is None:
-            raw = self._properties.get(name)
+            raw = self.properties.get(name)
             if raw is None:
                 return None
-            found = self._shapes[name] = self._child(raw)
+            found = self.shapes[name] = self._child(raw)
         return found
 
     def place_of(self, name: str) -> str | None:
@@ -143,12 +158,12 @@ class SchemaNode:
     @property
     def fields(self) -> list[str]:
         """The names of all fields, those of other releases too."""
-        return list(self._properties)
+        return list(self.properties)
 
     @cached_property
     def names_of_release(self) -> list[str]:
         """The names of the fields that the target release has."""
-        return [name for name in self._properties if (shape := self.field(name)) and self.has_release(shape)]
+        return [name for name in self.properties if (shape := self.field(name)) and self.has_release(shape)]
 
     @cached_property
     def near_names(self) -> NearNames:
@@ -158,13 +173,13 @@ class SchemaNode:
     @property
     def has_fields(self) -> bool:
         """Whether the schema names fields of the object."""
-        return bool(self._properties)
+        return bool(self.properties)
 
     @cached_property
     def defaults(self) -> list[tuple[str, SchemaNode]]:
         """The fields that an API server fills in."""
         found = []
-        for name, raw in self._properties.items():
+        for name, raw in self.properties.items():
             if not _OTHERWISE.isdisjoint(raw):
                 shape = self.field(name)
                 if shape is not None and shape.default and self.has_release(shape):

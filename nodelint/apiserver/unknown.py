@@ -21,7 +21,7 @@ def fields(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[s
     present: set[str | None] = set()
     for entry in node.entries:
         name = entry.name
-        if name is None or shape.field(name) is not None:
+        if name is None or name in shape.properties:
             continue
         if state.partial and name.startswith("$"):  # a directive of a strategic merge patch
             renamed[name] = None

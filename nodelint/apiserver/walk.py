@@ -34,7 +34,8 @@ class Walk(WalkState):
     def run(self, node: Node | None = None, path: str = "") -> list[SchemaProblem]:
         """Everything that an API server would have against the object, or against the part that stands at a path."""
         self.visit(node or self.root, self.shape, path)
-        self._settle_moves()
+        if self.found:
+            self._settle_moves()
         self.structural = list(self.found)
         for job in self.jobs:
             self.found.extend(schema_rules.broken(job, self))
@@ -81,9 +82,7 @@ class Walk(WalkState):
     def visit(self, node: Node, shape: SchemaNode, path: str) -> Any:
         """The value of a node as rules see it, after noting what is wrong with it."""
         if node.kind == "scalar":
-            value = self.scalar(node, node.value, shape, path)
-            self._combined(node, shape, path)
-            return value
+            return self._scalar(node, shape, path)
         written = self._memo_key(node)
         is_sound = shape.sound.get(written)
         if is_sound is not None:
@@ -94,9 +93,22 @@ class Walk(WalkState):
         else:
             fits = self._typed(node, shape, path, "array")
             value = self._sequence(node, shape, path) if fits else schema_words.UNSOUND
-        self._combined(node, shape, path)
+        if shape.combined:
+            self._combined(node, shape, path)
         if written is not None:
             self.judged.append((shape, written, value))
+        return value
+
+    def _scalar(self, node: Node, shape: SchemaNode, path: str) -> Any:
+        text = node.value
+        if type(text) is str and text in shape.sound_texts:
+            return text
+        before = len(self.found)
+        value = self.scalar(node, text, shape, path)
+        if shape.combined:
+            self._combined(node, shape, path)
+        if type(text) is str and len(self.found) == before:
+            shape.keep_text(text)
         return value
 
     def _memo_key(self, node: Node) -> Written | None:
@@ -111,7 +123,7 @@ class Walk(WalkState):
         return node.start - source.flat.rfind("\n", 0, node.start), text
 
     def _typed(self, node: Node, shape: SchemaNode, path: str, kind: str) -> bool:
-        wanted = "int-or-string" if shape.int_or_string else shape.type
+        wanted = shape.wanted
         if wanted and wanted != kind:
             at = self.head(node) if node.style == "block" else node
             self._unsound(at, path, schema_words.type_of(node, path, wanted), wanted=wanted)
@@ -126,7 +138,7 @@ class Walk(WalkState):
         if value is None and shape.nullable:
             return None
         value = schema_words.whole(value)
-        wanted = "int-or-string" if shape.int_or_string else shape.type
+        wanted = shape.wanted
         if wanted and schema_words.kind(value) not in _FITS.get(wanted, (wanted,)):
             more = {"wanted": wanted, **self._of_the_type(node, value, shape, wanted)}
             return self._unsound(node, path, schema_words.type_of(node, path, wanted), **more)
@@ -275,7 +287,7 @@ class Walk(WalkState):
         value: dict[str, Any] = {}
         any_key = False
         renamed = unknown.fields(self, node, shape, path)
-        extra = shape.extra
+        extra, shapes = shape.extra, shape.shapes
         for entry in node.entries:
             if entry.name is None:
                 self.unknowns = any_key = True
@@ -284,7 +296,7 @@ class Walk(WalkState):
             name = renamed.get(entry.name, entry.name)
             if name is None:
                 continue
-            child = shape.field(name)
+            child = shapes.get(name) or shape.field(name)
             at = f"{path}.{name}" if path else name
             if child is None:
                 child = extra
@@ -293,11 +305,11 @@ class Walk(WalkState):
                 child = None  # the release drops it: nobody looks at what it holds
             if child is None:
                 self._unread(entry.value, name, shape, value)
-            elif not is_null(entry.value) or child.nullable:
+            elif entry.value.value is not None or entry.value.kind != "scalar" or child.nullable:
                 value[name if child is extra else escaped(name)] = self.visit(entry.value, child, at)
             elif child is extra and child.default:
                 value[name] = _filled(child, child.raw["default"])
-        if not self.partial and not any_key:
+        if shape.defaults and not (self.partial or any_key):
             _fill(value, shape)
         if self._size(node, shape, path, value, any_key):
             return schema_words.UNSOUND
@@ -336,6 +348,8 @@ class Walk(WalkState):
                     where = entry if path else ""
                     message = f"required field `{name}` is missing{where}"
                     value[escaped(name)] = self._unsound(self.head(node), at, message, missing=name, holder=node)
+        if not shape.bounded:
+            return False
         most, least = shape.raw.get("maxProperties"), shape.raw.get("minProperties")
         count = len(value)
         if most is not None and count > most:
@@ -360,9 +374,6 @@ class Walk(WalkState):
         return value
 
     def _combined(self, node: Node, shape: SchemaNode, path: str) -> None:
-        raw = shape.raw
-        if shape.int_or_string or not ("allOf" in raw or "anyOf" in raw or "oneOf" in raw or "not" in raw):
-            return
         for schema in shape.branches("allOf"):
             self.visit(node, schema, path)
         for keyword in ("anyOf", "oneOf"):

@@ -54,14 +54,16 @@ def compile_subset(text: str) -> Callable[[Value], Value]:
 
 def _hold_to_values(value: Value) -> None:
     """Raise Failure for what is no value of CEL, be it deep inside, such as a placeholder."""
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
             if type(item) is not str:  # most are
                 _hold_to_values(item)
     elif isinstance(value, int):
         if not -_LARGEST <= value < 2 * _LARGEST:
             raise Failure("an integer of more than 64 bits")
-    elif value is not None and not isinstance(value, str | float):
+    elif value is not None and not isinstance(value, (str, float)):
         raise Failure(f"no value of CEL: {type(value).__name__}")
 
 
