@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from difflib import unified_diff
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -102,11 +102,9 @@ def growth(make: Callable[[int], Callable[[], object]], size: int, times: int = 
 @cache
 def large_inputs() -> Any:
     """The module of the benchmarks that writes them."""
-    spec = spec_from_file_location("large_inputs", ROOT / "benchmarks" / "large_inputs.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        return import_module("large_inputs")
 
 
 def linted(text: str, rules: dict[str, Rule]) -> Report:
@@ -696,9 +694,9 @@ def test_pools_that_keep_the_same_types_share_what_is_asked_of_these(
 
 
 def test_pools_that_ask_the_same_share_what_that_does_to_the_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[object] = []
+    questions: list[object] = []
     keeping = Supply.keeping
-    monkeypatch.setattr(Supply, "keeping", lambda self, wanted: kept.append(wanted) or keeping(self, wanted))
+    monkeypatch.setattr(Supply, "keeping", lambda self, wanted: questions.append(wanted) or keeping(self, wanted))
     line = "key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ['%s']"
     texts = [pool(line % 777, n=n) for n in range(9)]
     (first, *others) = objects(Source.from_text("p.yaml", "---\n".join([*texts, pool(line % 778, n="other")])))
@@ -706,9 +704,9 @@ def test_pools_that_ask_the_same_share_what_that_does_to_the_types(monkeypatch: 
 
     def count(obj: Object) -> int:
         assert isinstance(obj, NodePool)
-        before = len(kept)
+        before = len(questions)
         context.resolution(obj)
-        return len(kept) - before
+        return len(questions) - before
 
     assert count(first) > 0
     assert sum(map(count, others[:-1])) == 0

@@ -98,8 +98,8 @@ def _find_effects(requirements: Sequence[Requirement | None], supply: Supply, al
     by_group, steps = _folding(telling, supply, alive, supply_of)
     without = _types_without_line(telling, supply, by_group, alive, supply_of)
     all_types = supply.view.all_types
-    kept = [all_types if requirement is None else supply_of(requirement) for requirement in requirements]
-    return _Effects(folded, kept, steps, without, [_note(item, folded, supply) for item in requirements])
+    types = [all_types if requirement is None else supply_of(requirement) for requirement in requirements]
+    return _Effects(folded, types, steps, without, [_note(item, folded, supply) for item in requirements])
 
 
 def _remembering(supply: Supply) -> Callable[..., TypeSet]:
