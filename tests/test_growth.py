@@ -593,8 +593,9 @@ def test_a_large_input_takes_work_that_grows_with_its_size(tmp_path: Path, name:
 
     take(3)  # loads what is loaded once
     few, more, many = (take(size * times) for times in (1, 2, 4))
-    # What a run takes however small its input is goes out: 1 is linear, quadratic work comes near 2.
-    assert (many - more) / (more - few) / 2 < 1.3
+    # What a run takes however small its input is goes out: 1 is linear, quadratic work comes near 2. What other tests
+    # have asked of caches of a fixed size moves it by a fifth.
+    assert (many - more) / (more - few) / 2 < 1.5
 
 
 def numbered(size: int, *, changed: int) -> tuple[list[str], list[str]]:
