@@ -82,6 +82,7 @@ spec.disruption.consolidationPolicy: WhenEmptyOrUnderutilized
 """
 
 import re
+from collections.abc import Sequence
 
 from nodelint.api import (
     EVERY_PROVIDER,
@@ -149,7 +150,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 60) -> Findings:
             help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
             if pool.version == "v1"
             else "`WhenUnderutilized` does both; it takes no `consolidateAfter` before v1",
-            suggestions=_ways(pool, None, many is not None),
+            suggestions=_ways(pool, None, many is not None, context),
         )
     elif at is not None:
         yield Finding(
@@ -158,7 +159,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 60) -> Findings:
             once="defaults",
             note=None if long is None else "a pod that must not be evicted keeps its node forever",
             help=_help(pool, soon, many is not None, long is not None),
-            suggestions=_ways(pool, soon, many is not None),
+            suggestions=_ways(pool, soon, many is not None, context),
         )
 
 
@@ -191,9 +192,11 @@ def _words(name: str) -> set[str]:
 
 def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:
     """Where it stands that underutilized nodes go soon; the name of a pool without a `disruption` block."""
-    if pool.static or budgets.always_closed(pool, "Underutilized"):
+    if pool.static:
         return None
     block = pool.find_field("spec", "disruption")
+    if pool.node.find("spec", "disruption", "budgets") is not None and budgets.always_closed(pool, "Underutilized"):
+        return None
     if block is None or (block.value is None and block.kind == "scalar"):
         return None if pool.partial or pool.node.get("spec") is None else pool.name_node
     policy, after = block.get("consolidationPolicy"), block.get("consolidateAfter")
@@ -263,13 +266,14 @@ def _help(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:
     return f"{first}set what fits the workloads, such as {listed}"
 
 
-def _ways(pool: NodePool, soon: Node | None, many: bool) -> list[Suggestion]:
+def _ways(pool: NodePool, soon: Node | None, many: bool, context: Context) -> list[Suggestion]:
     spec, block = pool.node.get("spec"), pool.find_field("spec", "disruption")
-    ways: list[tuple[str, list[Edit]]] = []
+    ways: list[tuple[str, Sequence[Edit]]] = []
     if soon is not None and spec is not None and pool.version == "v1":
         ways.append(("wait for five calm minutes", edits.if_editable(_calm, spec, block)))
     if many and block is not None and block.kind == "mapping" and block.get("budgets") is None:
-        quiet = edits.if_editable(edits.add_key, block, "budgets", QUIET)
+        add = edits.add_key if context.recording else edits.add_key_later
+        quiet = edits.if_editable(add, block, "budgets", QUIET)
         ways.append(("nothing in working hours (Mon-Fri 9-17 UTC)", quiet))
     return [Suggestion(name, changes) for name, changes in ways if changes]
 

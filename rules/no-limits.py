@@ -59,7 +59,6 @@ spec.limits.memory: 400Gi
 """
 
 from functools import partial
-from typing import Literal
 
 from nodelint.api import (
     UNKNOWN,
@@ -68,6 +67,7 @@ from nodelint.api import (
     Findings,
     NodePool,
     RuleCheck,
+    Severity,
     fixes,
     keys,
     resolve,
@@ -128,7 +128,7 @@ def _dearest(resolution: resolve.Resolution) -> str:
 
 
 def _devices(
-    limits: list[resolve.Limit], resolution: resolve.Resolution, severity: Literal["info"] | None = None
+    limits: list[resolve.Limit], resolution: resolve.Resolution, severity: Severity | None = None
 ) -> Findings:
     """CPUs or memory are limited, and each type left has devices that are not."""
     counted = {resolve.device_of(limit.resource) or limit.resource for limit in limits}

@@ -29,22 +29,24 @@ from nodelint.edits.collections import (
 from nodelint.edits.comments import with_comments
 from nodelint.edits.dialect import dialect_of
 from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
-from nodelint.model.finding import Edit
+from nodelint.model.finding import Edit, PendingEdits
 from nodelint.source import Document, Source, SourceText, reread, reread_document
 from nodelint.source.nodes import Node
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import ParamSpec
+    from typing import ParamSpec, TypeVar
 
     _P = ParamSpec("_P")
+    _E = TypeVar("_E", bound=Sequence[Edit])
 
 __all__ = [
     "NotEditable",
     "add_document",
     "add_item",
     "add_key",
+    "add_key_later",
     "add_keys",
     "add_object",
     "apply",
@@ -82,7 +84,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*out, text[at:]])
 
 
-def if_editable(edit: Callable[_P, list[Edit]], *args: _P.args, **kwargs: _P.kwargs) -> list[Edit]:
+def if_editable(edit: Callable[_P, _E], *args: _P.args, **kwargs: _P.kwargs) -> _E | list[Edit]:
     """The edits that a call gives; none where it raises `NotEditable`, for a finding can do without a fix."""
     try:
         return edit(*args, **kwargs)
@@ -164,13 +166,30 @@ def add_key(mapping: Node, key: str, value: Plain, after: str | None = None) -> 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
     """Several more keys of a mapping in their order: behind the key `after`, or `first`, else at the end."""
+    _hold_to_new_keys(mapping, values)
+    return dialect_of(mapping).add_keys(mapping, values, after, first)
+
+
+def _hold_to_new_keys(mapping: Node, keys: Iterable[str]) -> None:
     if mapping.kind != "mapping":
         raise NotEditable("there is no mapping here")
     guard(mapping, structure=True)
-    for key in values:
+    for key in keys:
         if any(entry.name == key and not entry.merged for entry in (*mapping.entries, *mapping.merges)):
             raise NotEditable(f"the key `{key}` is there already")
-    return dialect_of(mapping).add_keys(mapping, values, after, first)
+
+
+def add_key_later(mapping: Node, key: str, value: Plain) -> Sequence[Edit]:
+    """What `add_key` gives, written when it is read. Raises `NotEditable` at once where that would.
+
+    How a document writes things is looked for in all of it: a rule that suggests the same for many objects, of which
+    a report shows a few, spares that. Where text moves below a finding (`Context.recording`) it is no use.
+    """
+    members = mapping.kind == "mapping" and mapping.style == "block" and not mapping.alias and mapping.entries
+    if not members or dialect_of(mapping).SUFFIX != ".yaml":
+        return add_key(mapping, key, value)
+    _hold_to_new_keys(mapping, (key,))
+    return PendingEdits([(mapping.source, lambda: add_key(mapping, key, value))])
 
 
 def remove(node: Node) -> list[Edit]:

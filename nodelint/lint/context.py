@@ -190,6 +190,11 @@ class Context(ObjectRelations):
             ControllerFacts((), self.karpenter) if found is None else found.for_path(obj.source.path, self.karpenter)
         )
 
+    @property
+    def recording(self) -> bool:
+        """Whether what rules say is kept for the next run and moves with the text: edits are written at once."""
+        return type(self) is not Context
+
     def resolution(self, pool: NodePool) -> Resolution:
         """What the pool can launch, with which image, and what removed the rest."""
         found = self._resolutions.get(id(pool))

@@ -11,7 +11,7 @@ from operator import itemgetter
 from nodelint.lint.rule import Rule
 from nodelint.model import messages
 from nodelint.model.fact_kinds import FactKind
-from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, span_of
+from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
 from nodelint.source import Node
@@ -228,8 +228,8 @@ def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
 def _join(offer: Suggestion, others: Sequence[Result]) -> Suggestion:
     """What one finding offers, with what the others offer by the same name."""
     offers = (suggestion for other in others for suggestion in other.finding.suggestions)
-    more = (edit for suggestion in offers if suggestion.name == offer.name for edit in suggestion.edits)
-    return offer._replace(edits=list(dict.fromkeys((*offer.edits, *more))))
+    more = (suggestion.edits for suggestion in offers if suggestion.name == offer.name)
+    return offer._replace(edits=join_edits([offer.edits, *more]))
 
 
 def unique(results: Iterable[Result]) -> Iterable[Result]:

@@ -10,7 +10,8 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Callable
+    from typing import Any, Literal
 
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import Object
@@ -56,6 +57,51 @@ class Edit(NamedTuple):
     def span(self) -> Span:
         """The characters that it replaces."""
         return Span(self.source, self.start, self.end)
+
+
+class PendingEdits(Sequence[Edit]):
+    """Edits that are written when somebody reads them; each of `parts` is of one text, and certain to have some.
+
+    Of a suggestion that many objects have in common a report shows a few, and how many files it changes.
+    """
+
+    def __init__(self, parts: Sequence[tuple[SourceText, Callable[[], Sequence[Edit]]]]) -> None:
+        self.parts = parts
+        self._written: list[Edit] = []
+
+    def write(self) -> list[Edit]:
+        """The edits, each once."""
+        if not self._written:
+            self._written = list(dict.fromkeys(edit for _, write in self.parts for edit in write()))
+        return self._written
+
+    def __len__(self) -> int:
+        return len(self.write())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.write()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return list, (self.write(),)
+
+
+def join_edits(parts: Sequence[Sequence[Edit]]) -> Sequence[Edit]:
+    """The edits of several parts, each once; those that are not written yet are left so."""
+    if not any(isinstance(part, PendingEdits) for part in parts):
+        return list(dict.fromkeys(edit for part in parts for edit in part))
+    joined: list[tuple[SourceText, Callable[[], Sequence[Edit]]]] = []
+    for part in parts:
+        if isinstance(part, PendingEdits):
+            joined += part.parts
+        else:
+            joined += [(group[0].source, lambda group=group: group) for group in by_source(part)]  # type: ignore[misc]
+    return PendingEdits(joined)
 
 
 class Also(NamedTuple):
@@ -138,6 +184,16 @@ def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
     for edit in edits:
         groups.setdefault(id(edit.source), []).append(edit)
     return list(groups.values())
+
+
+def pending_by_source(edits: Sequence[Edit]) -> list[tuple[SourceText, PendingEdits]]:
+    """The texts that edits change, in the order in which they come up, each with its edits: none is written yet."""
+    pending = join_edits([edits, PendingEdits(())])
+    assert isinstance(pending, PendingEdits)
+    groups: dict[int, list[tuple[SourceText, Callable[[], Sequence[Edit]]]]] = {}
+    for part in pending.parts:
+        groups.setdefault(id(part[0]), []).append(part)
+    return [(parts[0][0], PendingEdits(parts)) for parts in groups.values()]
 
 
 def span_of(at: Node | Span) -> Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from nodelint.edits import apply
-from nodelint.model.finding import Edit, by_source
+from nodelint.model.finding import Edit, pending_by_source
 from nodelint.model.messages import counted
 from nodelint.printable import flat, printable
 from nodelint.report.snippet import window
@@ -38,9 +38,8 @@ class _Line(NamedTuple):
 
 def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: str) -> Iterator[str]:
     """The lines that a fix changes; those of `home`, where the finding is, first. `rest` says where all are shown."""
-    groups = sorted(by_source(edits), key=lambda group: group[0].source is not home)
-    for group in groups[:FILES]:
-        source = group[0].source
+    groups = sorted(pending_by_source(edits), key=lambda group: group[0] is not home)
+    for source, group in groups[:FILES]:
         if len(groups) > 1 or source is not home:
             yield f"    in {printable(source.path)}:"
         changed = list(_changed(source, group))

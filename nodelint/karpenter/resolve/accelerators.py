@@ -110,9 +110,11 @@ def _median_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEqui
 
 def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | None], tuple[float, str]]:
     """The cheapest type for each number of CPUs and size of memory."""
-    shapes: dict[tuple[str | None, str | None], tuple[float, str]] = {}
+    cheapest: dict[tuple[str | None, str | None], tuple[float, str]] = {}
     cpus, memory = catalog.column(CPU), catalog.column(MEMORY)
-    shape_of = dict(zip(catalog.names_in(types), types.select(list(zip(cpus, memory, strict=True))), strict=True))
-    for price in sorted(_prices(catalog, types)):
-        shapes.setdefault(shape_of[price[1]], price)
-    return shapes
+    shapes = catalog.remembered("shapes of types", lambda: list(zip(cpus, memory, strict=True)))
+    columns = (catalog.prices(), catalog.names, shapes)
+    for price, name, shape in zip(*(types.select(column) for column in columns), strict=True):
+        if price is not None and (shape not in cheapest or (price, name) < cheapest[shape]):
+            cheapest[shape] = price, name
+    return cheapest
