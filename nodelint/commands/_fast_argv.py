@@ -31,15 +31,17 @@ class Syntax(NamedTuple):
     defaults: Mapping[str, Any]
 
 
-def _write_options(*names: str) -> dict[str, str]:
-    return {f"--{name.replace('_', '-')}": name for name in names}
-
-
 _PROFILES = ("minimal", "default", "strict")
-_FACTS = ("config", "region", "snapshot", "karpenter_version", "kubernetes_version")
-_JUDGING = ("crds", "jobs", "output", "profile")
-_PATHS = _write_options("exclude", "include")
-_RULES = _write_options("ignore", "rules", "select")
+_FACTS = {
+    "--config": "config",
+    "--region": "region",
+    "--snapshot": "snapshot",
+    "--karpenter-version": "karpenter_version",
+    "--kubernetes-version": "kubernetes_version",
+}
+_JUDGING = {"--crds": "crds", "--jobs": "jobs", "--output": "output", "--profile": "profile"}
+_PATHS = {"--exclude": "exclude", "--include": "include"}
+_RULES = {"--ignore": "ignore", "--rules": "rules", "--select": "select"}
 _UNSAID = ("respect_gitignore", "kustomize", "helm")
 
 _CHECK_SWITCHES = {
@@ -52,44 +54,51 @@ _CHECK_SWITCHES = {
     "-q": "quiet",
     "-v": "verbose",
 }
-_CHECK_VALUES = _write_options(*_FACTS, *_JUDGING, "aws_profile", "baseline", "fail_on")
-_PLAN_VALUES = {**_write_options(*_FACTS, *_JUDGING, "against", "live", "old"), "--fail-on": "gate"}
-_FIT_VALUES = {**_write_options(*_FACTS, "aws_profile", "workload"), "--format": "form"}
-
-COMMANDS = {
-    "check": Syntax(
-        _CHECK_SWITCHES,
-        _CHECK_VALUES,
-        {**_PATHS, **_RULES},
-        {"--fail-on": ("error", "warning", "never"), "--profile": _PROFILES},
-        FORMATS,
-        {
-            **dict.fromkeys((*_CHECK_SWITCHES.values(), "live", "require_facts", "fail_on_unjudged"), False),
-            **dict.fromkeys((*_CHECK_VALUES.values(), *_UNSAID, "max_age", "show")),
-        },
-    ),
-    "plan": Syntax(
-        {},
-        _PLAN_VALUES,
-        {**_PATHS, **_RULES},
-        {"--fail-on": ("drift", "launch", "error", "never"), "--profile": _PROFILES},
-        PLAN_FORMATS,
-        {**dict.fromkeys((*_PLAN_VALUES.values(), *_UNSAID)), "gate": "drift"},
-    ),
-    "fit": Syntax(
-        {},
-        _FIT_VALUES,
-        _PATHS,
-        {"--format": FIT_FORMATS},
-        (),
-        {**dict.fromkeys((*_FIT_VALUES.values(), "respect_gitignore", "max_age")), "live": False, "form": "text"},
-    ),
+_CHECK_VALUES = {
+    **_FACTS,
+    **_JUDGING,
+    "--aws-profile": "aws_profile",
+    "--baseline": "baseline",
+    "--fail-on": "fail_on",
 }
+_PLAN_VALUES = {**_FACTS, **_JUDGING, "--against": "against", "--live": "live", "--old": "old", "--fail-on": "gate"}
+_FIT_VALUES = {**_FACTS, "--aws-profile": "aws_profile", "--workload": "workload", "--format": "form"}
+
+
+def _find_syntax(command: str) -> Syntax | None:
+    """What a command takes; None for one whose arguments click reads."""
+    if command == "check":
+        return Syntax(
+            _CHECK_SWITCHES,
+            _CHECK_VALUES,
+            {**_PATHS, **_RULES},
+            {"--fail-on": ("error", "warning", "never"), "--profile": _PROFILES},
+            FORMATS,
+            {
+                **dict.fromkeys((*_CHECK_SWITCHES.values(), "live", "require_facts", "fail_on_unjudged"), False),
+                **dict.fromkeys((*_CHECK_VALUES.values(), *_UNSAID, "max_age", "show")),
+            },
+        )
+    if command == "plan":
+        return Syntax(
+            {},
+            _PLAN_VALUES,
+            {**_PATHS, **_RULES},
+            {"--fail-on": ("drift", "launch", "error", "never"), "--profile": _PROFILES},
+            PLAN_FORMATS,
+            {**dict.fromkeys((*_PLAN_VALUES.values(), *_UNSAID)), "gate": "drift"},
+        )
+    if command == "fit":
+        defaults = dict.fromkeys((*_FIT_VALUES.values(), "respect_gitignore", "max_age"))
+        return Syntax(
+            {}, _FIT_VALUES, _PATHS, {"--format": FIT_FORMATS}, (), {**defaults, "live": False, "form": "text"}
+        )
+    return None
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
     """What click would make of the arguments of a program; None where click has to read them."""
-    syntax = COMMANDS.get(arguments[0]) if arguments else None
+    syntax = _find_syntax(arguments[0]) if arguments else None
     # On Windows, click expands the patterns of paths; with the variable, it completes a command line.
     if syntax is None or os.name == "nt" or "_NODELINT_COMPLETE" in os.environ:
         return None
