@@ -21,9 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint import edits
-from nodelint.build import build, read_inventory
+from nodelint.apiserver import Schemas
+from nodelint.build import Inventory, build, read_inventory
 from nodelint.commands import echo_json
 from nodelint.ec2.catalog import Catalog
+from nodelint.drift import stored_form
+from nodelint.ec2.facts import NOTHING
 from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
 from nodelint.fit import tree as tree_module
@@ -50,6 +53,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Finding, Findings
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import NEWEST
+from nodelint.plan import PlanOptions, Side, launch, make
 from nodelint.report.fit import fit_text
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
@@ -844,6 +848,37 @@ def test_pods_that_find_room_on_the_same_types_are_judged_once(monkeypatch: pyte
     assert count(4, 4000) == 16, "each finds room on other types"
     assert count(40, 20) < 40
     assert count(80, 10) < 40, "as many amounts between the same steps"
+
+
+def test_a_plan_works_out_once_what_objects_have_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is stored is read once for an object, and the cheapest type is looked for once for a set of types."""
+    stored: list[Object] = []
+    looked: list[TypeSet] = []
+    read, find = stored_form._read_stored, launch._find_cheapest
+
+    def note_stored(obj: Object, *given: Any) -> Any:
+        stored.append(obj)
+        return read(obj, *given)
+
+    def note_types(catalog: Any, types: TypeSet, region: str) -> Any:
+        looked.append(types)
+        return find(catalog, types, region)
+
+    monkeypatch.setattr(stored_form, "_read_stored", note_stored)
+    monkeypatch.setattr(launch, "_find_cheapest", note_types)
+
+    def compare(size: int, changed: int) -> None:
+        stored.clear()
+        looked.clear()
+        texts = [pool(n=n) for n in range(size)]
+        new = [text + ("  weight: 3\n" if n < changed else "") for n, text in enumerate(texts)]
+        sides = [Side(Inventory([Source.from_text("all.yaml", "---\n".join(part))])) for part in (texts, new)]
+        plan = make(*sides, PlanOptions(NEWEST, None, Schemas.bundled(), NOTHING, NOTHING))
+        assert [p.change for p in plan.pools].count("changed") == changed
+
+    compare(12, 3)
+    assert len(stored) == len({id(obj) for obj in stored}) == 6
+    assert len(looked) <= 2
 
 
 def test_another_workload_costs_no_walk_over_pools_and_types() -> None:

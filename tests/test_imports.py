@@ -185,10 +185,22 @@ def test_plain_arguments_mean_what_click_makes_of_them(name: str, module: Any, a
         assert taken == {key: type(taken[key])(value) if value == [] else value for key, value in params.items()}
 
 
-def test_plan_and_fit_are_taken_without_click_too(tmp_path: Path) -> None:
-    (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
-    for arguments in (("plan", "--old", "pool.yaml", "pool.yaml"), ("fit", "pool.yaml")):
-        assert "click" not in loaded(tmp_path, *arguments)
+def test_plan_and_fit_load_no_more_than_their_files_need(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(POOL, encoding="utf-8")
+    (tmp_path / "pool.yaml").write_text(POOL.replace("[c, m]", "[m]"), encoding="utf-8")
+    (tmp_path / "app.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+        "spec: {template: {spec: {containers: [{name: a, image: b}]}}}\n",
+        encoding="utf-8",
+    )
+    slow = {"click", "contextlib", "json", "typing", "html", "textwrap", "hashlib", "tempfile", "fractions"}
+    modules = loaded(tmp_path, "plan", "--old", "old.yaml", "pool.yaml")
+    assert {"nodelint.plan.verdict", "nodelint.report.plan_text"} <= modules
+    rooms = ("source.terraform", "source.templates.sprig", "fit", "drift.cluster", "plan.roll", "build.roots")
+    assert not modules & ({*slow, *(f"nodelint.{room}" for room in rooms)} - {"json", "textwrap"})
+    modules = loaded(tmp_path, "fit", ".")
+    assert "nodelint.fit.verdict" in modules
+    assert not modules & {*slow, "nodelint.fit.ways_out", "nodelint.report.markdown", "nodelint.drift"}
 
 
 def test_what_is_plain_and_what_is_not() -> None:
