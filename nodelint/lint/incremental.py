@@ -12,7 +12,7 @@ from operator import is_
 
 from nodelint.lint.context import Context
 from nodelint.lint.recording_context import Answers, Beginning, Question, RecordingContext
-from nodelint.lint.results import Result, Skipped, drop_superseded
+from nodelint.lint.results import Result, RuleOutput, Skipped, drop_superseded
 from nodelint.model.finding import Edit, Finding, Span
 from nodelint.model.manifest import Object
 from nodelint.source.incremental import Moved
@@ -44,11 +44,8 @@ class CachedResults(NamedTuple):
     """One finding for each cause."""
 
 
-RuleRun = tuple[list[Result], list[Skipped], list[str]]
-"""Findings, what could not be judged, and faults of rules themselves."""
-
-RunRule = Callable[["Rule", Object], RuleRun]
-"""Lets a rule look at an object."""
+RunRule = Callable[["Rule", Object, RuleOutput], None]
+"""Lets a rule look at an object, and adds what it says."""
 
 
 class ResultCache:
@@ -74,7 +71,7 @@ class ResultCache:
 
     def judge(
         self, obj: Object, rules_for: Callable[[Object], Sequence[Rule]], context: Context, run: RunRule
-    ) -> RuleRun:
+    ) -> RuleOutput:
         """What rules say of an object: one finding for each cause, what could not be judged, and their faults.
 
         They look where they have not yet, and where they are told other things than before. Which rules look at an
@@ -87,24 +84,16 @@ class ResultCache:
             again = {rule.name for rule in cached.rules}
         else:
             again = self._otherwise(cached, context)
-        faults = self._look_again(cached, again, context, run) if again else []
+        faults: list[str] = []
+        if again:
+            faults = _rerun_rules(cached, again, context, run)
+            cached.reported[:] = drop_superseded(
+                [result for rule in cached.rules for result in cached.results.get(rule.name, ())]
+            )
         if not faults:
             self._said[id(obj)] = self._now[id(obj)] = cached
         skipped = [skip for skips in cached.skipped.values() for skip in skips] if cached.skipped else []
-        return cached.reported, skipped, faults
-
-    def _look_again(
-        self, cached: CachedResults, again: set[str], context: RecordingContext, run: RunRule
-    ) -> list[str]:
-        """Let some rules look at an object; the faults of rules themselves."""
-        faults: list[str] = []
-        for rule in cached.rules:
-            if rule.name in again:
-                faults += _rerun_rule(cached, rule, context, run)
-        cached.reported[:] = drop_superseded(
-            [result for rule in cached.rules for result in cached.results.get(rule.name, ())]
-        )
-        return faults
+        return RuleOutput(cached.reported, skipped, faults)
 
     def _otherwise(self, cached: CachedResults, context: RecordingContext) -> set[str]:
         """The rules that would be told other things than they were; what they have asked is forgotten."""
@@ -191,31 +180,46 @@ class ResultCaches:
             result_cache.move(moved)
 
 
-def _rerun_rule(cached: CachedResults, rule: Rule, context: RecordingContext, run: RunRule) -> list[str]:
+def _rerun_rules(cached: CachedResults, again: set[str], context: RecordingContext, run: RunRule) -> list[str]:
+    """Let some rules look at an object once more; the faults of rules themselves."""
+    output = RuleOutput([], [], [])
     noted: Answers = {}
-    context.noted = noted
     try:
-        results, skipped, faults = run(rule, cached.obj)
+        for rule in cached.rules:
+            name = rule.name
+            if name not in again:
+                continue
+            context.noted = noted
+            run(rule, cached.obj, output)
+            # Most rules have nothing to say of most objects, and ask for nothing: nothing is kept of that.
+            if output.raw:
+                cached.results[name] = output.raw
+            elif cached.results:
+                cached.results.pop(name, None)
+            if output.skipped:
+                cached.skipped[name] = output.skipped
+            elif cached.skipped:
+                cached.skipped.pop(name, None)
+            if output.raw or output.skipped:
+                output = RuleOutput([], [], output.faults)
+            if noted:
+                _keep_answers(cached, name, noted)
+                noted = {}
     finally:
         context.noted = None
-    # Most rules have nothing to say of most objects: nothing is kept of that.
-    if results:
-        cached.results[rule.name] = results
-    elif cached.results:
-        cached.results.pop(rule.name, None)
-    if skipped:
-        cached.skipped[rule.name] = skipped
-    elif cached.skipped:
-        cached.skipped.pop(rule.name, None)
+    return output.faults
+
+
+def _keep_answers(cached: CachedResults, rule: str, noted: Answers) -> None:
+    """Keep what a rule was told."""
     for question, (about, answer) in noted.items():
         before = cached.dependencies.get(question)
         if before is None:
-            cached.dependencies[question] = about, answer, {rule.name}
+            cached.dependencies[question] = about, answer, {rule}
             continue
-        before[2].add(rule.name)
+        before[2].add(rule)
         if isinstance(answer, Beginning) and isinstance(before[1], list) and len(answer) > len(before[1]):
             cached.dependencies[question] = about, answer, before[2]
-    return faults
 
 
 _ASKED_AGAIN: Question = ("objects", id(None), "asked again")
@@ -286,7 +290,9 @@ def _move_finding(finding: Finding, moved: Moved, later: bool) -> Finding | None
         if isinstance(finding.at, Span):
             new["at"] = place(finding.at)
         if finding.edits:
-            new["edits"] = tuple(map(place, finding.edits))
+            edits = tuple(map(place, finding.edits))
+            if not all(map(is_, edits, finding.edits)):
+                new["edits"] = edits
         if any(isinstance(also.at, Span) for also in finding.also):
             new["also"] = [
                 also._replace(at=place(also.at)) if isinstance(also.at, Span) else also for also in finding.also

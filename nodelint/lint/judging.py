@@ -10,7 +10,15 @@ from nodelint.caching import cache
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
-from nodelint.lint.results import Result, Skipped, downgrade_severity, drop_superseded, hold_to_known, merge_releases
+from nodelint.lint.results import (
+    Result,
+    RuleOutput,
+    Skipped,
+    downgrade_severity,
+    drop_superseded,
+    hold_to_known,
+    merge_releases,
+)
 from nodelint.lint.rule import Rule, bundled, former_names, load_check
 from nodelint.lint.target import Target
 from nodelint.model.finding import Finding, Findings
@@ -97,14 +105,6 @@ def judge_objects(
         results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
     skipped += [skip for made in runs for skip in made.skipped]
     return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
-
-
-class RuleOutput(NamedTuple):
-    """What rules say of one object, or of all files."""
-
-    raw: list[Result]
-    skipped: list[Skipped]
-    faults: list[str]
 
 
 def share_objects(
@@ -222,7 +222,7 @@ class ReleaseRun:
 
         def judged(obj: Object) -> RuleOutput:
             if self._cache is not None:
-                return RuleOutput(*self._cache.judge(obj, rules_for, self.context, self._output_of))
+                return self._cache.judge(obj, rules_for, self.context, self._run_on_object)
             output = RuleOutput([], [], [])
             for rule in rules_for(obj):
                 self._run_rule(rule, obj, obj, obj.source.path, output)
@@ -247,11 +247,8 @@ class ReleaseRun:
                         self._run_rule(rule, source, None, source.path, output)
         return output._replace(raw=drop_superseded(output.raw))
 
-    def _output_of(self, rule: Rule, obj: Object) -> RuleOutput:
-        """What one rule says of an object."""
-        output = RuleOutput([], [], [])
-        self._run_rule(rule, obj, obj, obj.source.path, output)
-        return output
+    def _run_on_object(self, rule: Rule, obj: Object, into: RuleOutput) -> None:
+        self._run_rule(rule, obj, obj, obj.source.path, into)
 
     def judge_converted(self, objects: Sequence[Object], running: Sequence[Rule]) -> None:
         """Let the rules look at what objects become that the target does not serve."""

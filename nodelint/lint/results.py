@@ -96,6 +96,14 @@ class Skipped(NamedTuple):
     line: int = 0
 
 
+class RuleOutput(NamedTuple):
+    """What rules say of one object, or of all files."""
+
+    raw: list[Result]
+    skipped: list[Skipped]
+    faults: list[str]
+
+
 def drop_superseded(raw: Sequence[Result]) -> list[Result]:
     """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains.
 
