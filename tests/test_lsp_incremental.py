@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from attrs import asdict, evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsprotocol.types import CodeDescription, PublishDiagnosticsParams
 
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
@@ -21,8 +25,10 @@ from nodelint.lint.examples import examples
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.recording_context import Beginning, RecordingContext
 from nodelint.lint.rule import Rule, load_bundled
-from nodelint.lsp.diagnostics import diagnostics
-from nodelint.lsp.project import Buffer, Project, State
+from nodelint.lsp.diagnostics import diagnostics, of_trouble
+from nodelint.lsp.project import Buffer, Project, ProjectProblem, State
+from nodelint.lsp.protocol import Protocol
+from nodelint.lsp.server import Server
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Finding, Findings
@@ -31,6 +37,7 @@ from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 from nodelint.source import incremental as source_incremental
 from nodelint.source.incremental import move
+from nodelint.source.text import chunks
 
 from .manifests import nodepool
 from .test_lsp import CLASS, POOL
@@ -225,14 +232,43 @@ def test_a_source_that_moves_is_the_source_of_its_new_text(documents: list[str],
         assert [(p.offset, p.message) for p in source.problems] == [(p.offset, p.message) for p in fresh.problems]
 
 
+def test_diagnostics_are_sent_as_pygls_would_send_them(tmp_path: Path) -> None:
+    texts = {f"{n}.yaml": text for n, text in enumerate([*EXAMPLES, POOL + CLASS + "\n---\n{"])}
+    (view,) = Project(lambda: NOW).views(state_of(tmp_path, texts, 1))
+    server, sent = Server(lambda: NOW), list[bytes]()
+    server.protocol.set_writer(SimpleNamespace(write=sent.append))
+    assert isinstance(server.protocol, Protocol)
+    found = [PublishDiagnosticsParams(b.uri, diagnostics(view, b), b.version) for b in view.buffers]
+    found += [
+        PublishDiagnosticsParams("a", []),
+        PublishDiagnosticsParams(
+            "a", [evolve(of_trouble(ProjectProblem("a", 2, 3, "é")), code_description=CodeDescription("https://a"))]
+        ),
+    ]
+    used = {
+        name for params in found for shown in params.diagnostics for name, value in asdict(shown).items() if value
+    }
+    assert used > {"code", "code_description", "related_information", "data", "severity", "source"}
+    for params in found:
+        server.protocol.publish(params)
+        server.text_document_publish_diagnostics(params)
+        assert json.loads(sent[-1].partition(b"\r\n\r\n")[2]) == json.loads(sent[-2].partition(b"\r\n\r\n")[2])
+    assert len(sent) == 2 * len(found)
+    server.finish()
+
+
 @pytest.mark.parametrize(
     ("typed", "at"), [("    # more\n", "spec:"), ("x", "---\n"), ("# ", "---\n"), ("---\n", "spec:"), ("", "")]
 )
 def test_an_edit_looks_at_the_documents_beside_it_alone(monkeypatch: pytest.MonkeyPatch, typed: str, at: str) -> None:
     """Of a long text neither markers nor words are looked for in all documents, and no other one is read."""
     seen: list[str] = []
-    chunks = source_incremental.chunks
-    monkeypatch.setattr(source_incremental, "chunks", lambda text, start: seen.append(text) or chunks(text, start))
+
+    def find_chunks(text: str, start: int) -> list[tuple[int, int]]:
+        seen.append(text)
+        return chunks(text, start)
+
+    monkeypatch.setattr(source_incremental, "chunks", find_chunks)
     monkeypatch.setattr(Source, "read_part", count_calls(seen, Source.read_part))
     source = Source.from_text("p.yaml", "---\n".join(POOL.replace("general", f"p{n}") for n in range(60)))
     seen.clear()

@@ -279,10 +279,11 @@ class Server(LanguageServer):
         self._told = messages
         now = {report.uri: report for report in reports}
         for uri, params in now.items():
-            if params != self._published.get(uri):
-                self.text_document_publish_diagnostics(params)
+            before = self._published.get(uri)
+            if before is None or params.version != before.version or params != before:
+                self._protocol.publish(params)
         for uri in self._published.keys() - now.keys():
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+            self._protocol.publish(types.PublishDiagnosticsParams(uri, []))
         self._published = now
 
     def begin(self) -> None:
