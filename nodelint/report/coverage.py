@@ -88,7 +88,8 @@ def cover(report: Report) -> Coverage:
 
 def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]:
     """The objects of resources of which Terraform makes none, and why."""
-    if not _is_terraform_near({os.path.dirname(os.path.abspath(_source(obj).path)) for obj in objects}):
+    folders = {os.path.dirname(_source(obj).path) for obj in objects}
+    if not _is_terraform_near(set(map(os.path.abspath, folders))):
         return
     from nodelint.build.switched_off import find_addresses
     from nodelint.source import Source

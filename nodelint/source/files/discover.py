@@ -249,8 +249,8 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
 
     What of those others cannot be read is passed over: it was not asked for.
     """
-    folders = {os.path.dirname(os.path.abspath(source.path)) for source in found.sources if source.path != "-"}
-    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
+    folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
+    roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
     roots = [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
     more = Discovery()

@@ -21,7 +21,8 @@ _HIGHEST = 12
 
 _MOST_FOLDERS = 64
 
-_Named = tuple[frozenset[str], frozenset[str], bool]
+_Named = tuple[frozenset[str], frozenset[str], bool, str]
+"""The files that the kustomization of a folder names: patches, wholes; whether it alters any, and the folder."""
 
 
 def is_patch(path: str) -> bool | None:
@@ -30,16 +31,16 @@ def is_patch(path: str) -> bool | None:
     None where that cannot be determined: a kustomization beside the file does not name it, or one above has patches
     and does not name it, or the file or its folder is called a patch. There the object has to tell.
     """
-    folder = os.path.dirname(os.path.abspath(path))
-    file = os.path.join(folder, os.path.basename(path))
-    near = _read_kustomization(folder) is not None
-    for patches, wholes, alters in _above(folder):
+    file = os.path.abspath(path)
+    folder, name = os.path.split(file)
+    near = False
+    for patches, wholes, alters, home in _above(folder):
         if file in patches:
             return True
         if file in wholes:
             return False
-        near = near or alters
-    return None if near or _called_patch(path) else False
+        near = near or alters or home == folder
+    return None if near or _called_patch(folder, name) else False
 
 
 def patched_in(path: str) -> str | None:
@@ -79,8 +80,7 @@ def forget() -> None:
     _takes.cache_clear()
 
 
-def _called_patch(path: str) -> bool:
-    folder, name = os.path.split(os.path.abspath(path))
+def _called_patch(folder: str, name: str) -> bool:
     if "patch" not in name.lower() and "patch" not in os.path.basename(folder).lower():
         return False
     from re import search
@@ -102,12 +102,12 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
 
 
 def _read_kustomization(folder: str) -> _Named | None:
-    """The files that the kustomization of a folder names: as patches, and as whole objects; whether it alters any."""
+    """What the kustomization of a folder names; None where there is none."""
     text = _text(folder)
     if text is None:
         return None
     alters = any(word in text for word in _ALTERING)
-    return _files(text, folder, _PATCHES), _files(text, folder, _WHOLES), alters
+    return _files(text, folder, _PATCHES), _files(text, folder, _WHOLES), alters, folder
 
 
 @cache
