@@ -97,6 +97,31 @@ def build(
     one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
     helm have come to, where they were run.
     """
+    built, unbuilt, overlays = _build_overlays(files, rendering, kustomizations)
+    if may_fill(files):
+        from nodelint.build.filled_charts import filled_charts
+        from nodelint.build.filled_terraform import filled_by_terraform
+
+        if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
+            built += filled_charts(files, overlays)
+        made = list(filled_by_terraform(files))
+        for source in files:
+            path = os.path.abspath(source.path)
+            source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
+        built += made
+    node_groups = next((source.node_groups for source in files if source.node_groups), ())
+    unread_keys = next((source.unread_keys for source in files if source.unread_keys is not None), None)
+    for built_text in built:
+        for text in built_text.texts:
+            text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
+            text.unread_keys = unread_keys
+    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
+
+
+def _build_overlays(
+    files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str]
+) -> tuple[list[Built], list[UnbuiltOverlay], list[Built]]:
+    """What overlays come to, which cannot be built, and those that a chart's releases may stand in."""
     built: list[Built] = []
     unbuilt: list[UnbuiltOverlay] = []
     overlays: list[Built] = []
@@ -122,24 +147,7 @@ def build(
         unbuilt += more
     if rendering is None or not rendering.builds:
         overlays = list(built)  # with what Flux and Argo CD make of them
-    if may_fill(files):
-        from nodelint.build.filled_charts import filled_charts
-        from nodelint.build.filled_terraform import filled_by_terraform
-
-        if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
-            built += filled_charts(files, overlays)
-        made = list(filled_by_terraform(files))
-        for source in files:
-            path = os.path.abspath(source.path)
-            source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
-        built += made
-    node_groups = next((source.node_groups for source in files if source.node_groups), ())
-    unread_keys = next((source.unread_keys for source in files if source.unread_keys is not None), None)
-    for built_text in built:
-        for text in built_text.texts:
-            text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
-            text.unread_keys = unread_keys
-    return Inventory(files, tuple(built), tuple(unbuilt), tuple(kustomizations), _list_remote_values(files, built))
+    return built, unbuilt, overlays
 
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Unbuilt, ...]:

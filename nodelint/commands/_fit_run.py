@@ -19,6 +19,7 @@ from nodelint.commands import (
 )
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
+from nodelint.commands._refused import say_refused
 from nodelint.commands._terminal import look
 
 TYPE_CHECKING = False
@@ -149,6 +150,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
         for chosen_target in newest.values()
     }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
+    say_refused(pools, lambda pool: contexts[newest[pool].releases])
     workloads = [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent]
     return Tree(
         resolutions,

@@ -29,6 +29,7 @@ from nodelint.commands import (
 from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
+from nodelint.commands._refused import say_refused
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
@@ -80,10 +81,9 @@ def command(
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
-    inventory = read_inventory(found)
+    inventory, session = read_inventory(found), session_of(settings)
     found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
-    session = session_of(settings)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     for note in inventory.left_out_notes():
         say(note)
@@ -99,10 +99,11 @@ def command(
 
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
-    overlays = [o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay)]
+    overlays = (o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay))
     world = [*judged, *context_objects, *overlays]
     contexts = {chosen.releases: Context(world, chosen._replace(facts=facts)) for chosen in newest.values()}
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
+    say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
     elif not pools:

@@ -47,9 +47,14 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
     return found
 
 
+def find_fault(obj: Object, release: Version, schemas: Schemas) -> SchemaProblem | None:
+    """The first reason for which the API server refuses an object; None where it takes it."""
+    return next(_faults(obj, release, schemas), None)
+
+
 def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | None:
     """Why the API server cannot have taken an object as it is written; None where it can."""
-    fault = next(_faults(obj, release, schemas), None)
+    fault = find_fault(obj, release, schemas)
     if fault is None:
         return None
     name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted

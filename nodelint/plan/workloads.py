@@ -31,7 +31,7 @@ class WorkloadChange(NamedTuple):
     stranded: bool
 
     @property
-    def at(self) -> Node | Span:
+    def place(self) -> Node | Span:
         """Where the workload is written."""
         return written_place(self.workload.name_node)
 

@@ -158,7 +158,7 @@ def _workloads(plan: Plan) -> str:
     rows = ""
     for change in plan.workloads:
         why = "".join(f"<br>{_code(pool)}: {_text(reason)}" for pool, reason in change.reasons)
-        place = _code(place_of(change.at))
+        place = _code(place_of(change.place))
         rows += f"<tr><td>{_code(change.workload.label)}</td><td>{_text(workload_headline(change))}{why}</td>"
         rows += f"<td>{place}</td></tr>"
     head = "<tr><th>workload</th><th>what happens to its pods</th><th>line</th></tr>"

@@ -77,7 +77,7 @@ def _workload(change: WorkloadChange) -> dict[str, Any]:
         "kind": change.workload.kind,
         "name": change.workload.name if isinstance(change.workload.name, str) else None,
         "namespace": change.workload.namespace,
-        **_place(change.at),
+        **_place(change.place),
         "stranded": change.stranded,
         "lost": [{"name": name, "message": why} for name, why in change.reasons],
         "left": list(change.left),

@@ -163,7 +163,7 @@ class _Comment:
         for change in plan.workloads[:20]:
             what = f"{'🔴' if change.stranded else '🟠'} {inline(printable(workload_headline(change)))}"
             what += "".join(f"<br>{_code(pool)}: {inline(printable(why))}" for pool, why in change.reasons[:3])
-            place = self._place(change.at)
+            place = self._place(change.place)
             rows += f"| {_code(change.workload.label)} | {what.replace('|', chr(92) + '|')} | {place} |\n"
         left = len(plan.workloads) - 20
         more = f"\n… and {counted(left, 'more workload')}.\n" if left > 0 else ""

@@ -180,7 +180,7 @@ def _uncompared(places: Sequence[Uncompared], look: TextStyle) -> Iterator[str]:
 def _workloads(changes: Sequence[WorkloadChange], look: TextStyle) -> Iterator[str]:
     yield look.style("Workloads", bold=True)
     for change in changes[:_PLACES]:
-        label, at = printable(change.workload.label), place_of(change.at)
+        label, at = printable(change.workload.label), place_of(change.place)
         words = workload_headline(change)
         yield look.style(f"  {label}  {at}", fg="red" if change.stranded else "yellow")
         yield from wrap(words, look.width, "      ")

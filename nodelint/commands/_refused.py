@@ -1,0 +1,40 @@
+"""What the API server refuses of the objects that a command tells something of: no cluster has them as written."""
+
+from __future__ import annotations
+
+from nodelint.commands import echo
+from nodelint.commands._terminal import look
+from nodelint.printable import printable
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nodelint.lint.context import Context
+    from nodelint.model.manifest import NodePool
+
+_MOST = 5
+"""Objects that are named; `check` names all."""
+
+
+def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Context]) -> None:
+    """Say of pools, and of their classes, that the API server refuses them, and why."""
+    from nodelint.plan.refusals import find_fault
+    from nodelint.report.locations import place_line
+    from nodelint.report.style import fitted
+
+    notes: dict[int, str] = {}
+    for pool in pools:
+        context = context_of(pool)
+        for obj in (pool, context.node_class(pool)):
+            fault = find_fault(obj, context.karpenter, context.schemas) if obj is not None else None
+            if obj is not None and fault is not None:
+                what = f"the API server refuses {obj.label} as it is written: {fault.message}"
+                notes[id(obj)] = f"{place_line(fault.node)}: {what}"
+    shown = list(dict.fromkeys(notes.values()))
+    if len(shown) > _MOST:
+        more = f"the API server refuses {len(shown) - _MOST} more objects; `nodelint check` names them"
+        shown = [*shown[:_MOST], more]
+    for note in shown:
+        echo("\n".join(fitted(printable(f"nodelint: {note}"), look())), err=True)
