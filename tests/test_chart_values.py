@@ -394,7 +394,7 @@ def test_the_chart_around_is_called_by_a_plain_path(nodelint: Run, tmp_path: Pat
     assert "./values.yaml" not in nodelint("check", ".").stdout
 
 
-RELEASE = """\
+PLAIN_RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata: {name: pools}
@@ -442,7 +442,7 @@ WAYS = {
 def test_a_release_need_not_name_karpenter(nodelint: Run, tmp_path: Path, way: str) -> None:
     """What acts on a HelmRelease acts on the chart of pools that it installs, whatever words are in its file."""
     spec, more, path, line = WAYS[way]
-    files = {"apps/release.yaml": RELEASE, "clusters/apps.yaml": APPLIED + spec, **more, ".git/HEAD": ""}
+    files = {"apps/release.yaml": PLAIN_RELEASE, "clusters/apps.yaml": APPLIED + spec, **more, ".git/HEAD": ""}
     assert not any("karpenter" in text for text in files.values())
     write_files(tmp_path, {**chart("charts/pools"), **files})
     assert findings(nodelint) == {(path, line, "m5.xlrge")}

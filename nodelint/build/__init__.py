@@ -205,7 +205,7 @@ def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
         found.sources += find_including_templates(found.sources, found.seen)
         found.sources += read_releases(found.sources, found.releases, found.also)
         found.sources += values_beside(found.sources, found.seen)
-        found.sources += values_elsewhere(found.sources, found.values)
+        found.sources += values_elsewhere(found.sources, found.seen)
     if found.kustomizing and found.sources:
         from nodelint.build.flux_kustomizations import read_kustomizations
 

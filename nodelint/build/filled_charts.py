@@ -13,8 +13,12 @@ from nodelint.build.template_source_map import Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.build.vendored_values import find_vendored_values, vendored_files
 from nodelint.source import Source
+from nodelint.source.files import safe_read
 from nodelint.source.files.links import CHART
 from nodelint.source.templates.charts import ChartFiles, values_of, values_place
+
+_LARGEST = 1 << 20
+"""Bytes of a file of values that does not name Karpenter."""
 
 _Charts = dict[str, tuple[Source, list[Source]]]
 """The default values of charts by their absolute path, and the templates of each."""
@@ -131,17 +135,18 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     return found
 
 
-def values_elsewhere(sources: Sequence[Source], paths: Sequence[str]) -> list[Source]:
+def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """The files of values in other folders of charts with a template among the sources, which do not name Karpenter.
 
-    `paths` are files that may hold values. All keys of one that is taken are keys of one such chart's own values, and
-    not of those of any other chart.
+    `seen` are all files that were asked for. All keys of one that is taken are keys of one such chart's own values,
+    and not of those of any other chart.
     """
     charts = [keys for values, _ in _charts(sources).values() if len(keys := _list_keys(values.text)) > 1]
     if not charts:
         return []
     have = {os.path.abspath(source.path) for source in sources}
-    texts = {path: source.text for path in paths if os.path.abspath(path) not in have and (source := read(path))}
+    ending = [path for path in sorted(seen) if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have]
+    texts = {path: text for path in ending if (text := _read_values(path))}
     others = [_list_keys(text) for path, text in texts.items() if _is_of_chart(path)]
     found = []
     for path, text in texts.items():
@@ -155,6 +160,15 @@ def values_elsewhere(sources: Sequence[Source], paths: Sequence[str]) -> list[So
             nodes_of(values)
             found.append(values)
     return found
+
+
+def _read_values(path: str) -> str:
+    """The text of a file without an object, which may hold values; else nothing."""
+    try:
+        data = safe_read.read_in_place(path, _LARGEST)
+    except OSError:
+        return ""
+    return "" if b"apiVersion" in data else data.decode(errors="replace")
 
 
 def _list_keys(text: str) -> set[str]:

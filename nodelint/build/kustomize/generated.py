@@ -22,10 +22,10 @@ def generate_config_map(run: OverlayRun, kustomization: Kustomization, item: Yam
         data.put(key, value)
     there = run.generated.get(name)
     if behavior == "merge" and there is not None:
-        held = there.value.get("data")
-        if held is not None:
+        base = there.value.get("data")
+        if base is not None:
             for key, field in data.fields.items():
-                held.put(key, field.value)
+                base.put(key, field.value)
         return
     made = YamlTree("mapping", item.at)
     made.put("apiVersion", new_text("v1", item.at))

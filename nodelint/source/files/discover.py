@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.source.files.file_marks import NO_VALUES, Marks, find_buffers, may_make_pods, may_state
+from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods, may_state
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -40,7 +40,6 @@ _TEXTS = (
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _READ, _GLANCE, _UNREAD = 1, 2, 3
-_VALUES = (".yaml", ".yml")
 _GIT, _WORKFLOWS = (".git", ".gitignore"), ".github"
 
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
@@ -74,8 +73,7 @@ class Discovery:
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
     `node_groups` of those that may state nodes of others than Karpenter, `releases` of those that may install a chart
-    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD), `values` of those that
-    may hold values of a chart and nothing else: all told by single words.
+    with values, `kustomizing` of those that may change what a folder makes (Flux, Argo CD): all told by single words.
     """
 
     def __init__(self) -> None:
@@ -95,7 +93,6 @@ class Discovery:
         self.releases: list[str] = []
         self.node_groups: list[str] = []
         self.kustomizing: list[str] = []
-        self.values: list[str] = []
 
 
 def discover(
@@ -186,7 +183,6 @@ class _Block:
         """Note the paths of files by what they may hold."""
         found = self.found
         # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
-        found.values += [file for file, data in files if data.find(NO_VALUES) < 0 and file.endswith(_VALUES)]
         found.workloads += [file for file, data in files if may_make_pods(file, data)]
         if marks.releases or marks.helmfiles:
             found.releases += [file for file, data in files if marks.may_install_charts(file, data)]

@@ -28,8 +28,6 @@ _WORKLOADS = (
 _HELMFILE, _CHART_KEY = "helmfile", b"chart:"
 _HELM_CHARTS = b"helmCharts"
 _HELM, _ARGO_CD, _FLUX, _FLUX_RELEASES = b"helm", b"argoproj.io/", b"toolkit.fluxcd.io", b"helm.toolkit.fluxcd.io/"
-NO_VALUES = b"apiVersion"
-"""What each object has, and no file of values begins with."""
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 _FLUX_KUSTOMIZATIONS, _KUSTOMIZE = b"kustomize.toolkit.fluxcd.io", b"kustomize:"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
