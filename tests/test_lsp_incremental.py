@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -255,6 +256,30 @@ def test_diagnostics_are_sent_as_pygls_would_send_them(tmp_path: Path) -> None:
         assert json.loads(sent[-1].partition(b"\r\n\r\n")[2]) == json.loads(sent[-2].partition(b"\r\n\r\n")[2])
     assert len(sent) == 2 * len(found)
     server.finish()
+
+
+BORDERS = (
+    *("---\n", "---\n", "...\n", "# c\n", "a: 1\n", "%YAML 1.1\n", "\n", "x", "--- # k\n", "karpenter: 1\n"),
+    *("-", ".", " ", "\r\n", "}\n"),
+)
+
+
+def test_documents_of_a_text_that_changes_are_those_of_a_fresh_one() -> None:
+    """Where one begins hangs on markers, comments and faults beside it: short texts of these alone."""
+    chance, moved = random.Random(1), 0
+    for _ in range(2500):
+        text = "karpenter: a\n" + "".join(chance.choice(BORDERS) for _ in range(chance.randint(1, 16)))
+        source = Source.from_text("p.yaml", text)
+        for _ in range(3):
+            begin = chance.randint(1, len(text))
+            text = text[:begin] + chance.choice(["", *BORDERS]) + text[begin + chance.choice([0, 0, 1, 3, 4, 9]) :]
+            if "karpenter" not in text or move(source, text) is None:
+                break
+            moved += 1
+            fresh = Source.from_text("p.yaml", text)
+            assert shape(source) == shape(fresh)
+            assert [(p.offset, p.message) for p in source.problems] == [(p.offset, p.message) for p in fresh.problems]
+    assert moved > 5000
 
 
 @pytest.mark.parametrize(

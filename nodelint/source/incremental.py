@@ -128,7 +128,7 @@ def _divide(source: Source, text: str, change: Change) -> tuple[int, int, list[R
     """
     documents, by = source.documents, len(text) - len(source.text)
     faults = [problem.offset for problem in source.problems]
-    first = min([change.head, *faults])
+    first = min([change.head, *(fault - 1 for fault in faults)])  # one may stand where its document ends
     last = max([len(source.text) - change.tail, *(fault + 1 for fault in faults)])
     head = max(bisect_right(documents, first, key=_end) - 1, 0)
     tail = max(len(documents) - bisect_left(documents, last, key=_start) - 1, 0)
