@@ -282,10 +282,24 @@ def test_documents_of_a_text_that_changes_are_those_of_a_fresh_one() -> None:
     assert moved > 5000
 
 
+@pytest.mark.parametrize("typed", ["x", "# ", "...\n", "---\n"])
 @pytest.mark.parametrize(
-    ("typed", "at"), [("    # more\n", "spec:"), ("x", "---\n"), ("# ", "---\n"), ("---\n", "spec:"), ("", "")]
+    "text", ["karpenter: a\n...\n...\n...\n}\n", "karpenter: a\n...\n# c\n---\nb: 1\n---\nc: 1\n"]
 )
-def test_an_edit_looks_at_the_documents_beside_it_alone(monkeypatch: pytest.MonkeyPatch, typed: str, at: str) -> None:
+def test_a_document_that_is_marked_no_longer_is_read_with_those_beside_it(text: str, typed: str) -> None:
+    for at in range(len(text) + 1):
+        source, new = Source.from_text("p.yaml", text), text[:at] + typed + text[at:]
+        if "karpenter" in new and move(source, new) is not None:
+            assert shape(source) == shape(Source.from_text("p.yaml", new)), at
+
+
+@pytest.mark.parametrize(
+    ("typed", "at", "looks"),
+    [("    # more\n", "spec:", 2), ("x", "---\n", 3), ("# ", "---\n", 3), ("---\n", "spec:", 3), ("", "", 2)],
+)
+def test_an_edit_looks_at_the_documents_beside_it_alone(
+    monkeypatch: pytest.MonkeyPatch, typed: str, at: str, looks: int
+) -> None:
     """Of a long text neither markers nor words are looked for in all documents, and no other one is read."""
     seen: list[str] = []
 
@@ -301,7 +315,7 @@ def test_an_edit_looks_at_the_documents_beside_it_alone(monkeypatch: pytest.Monk
     text = source.text[:middle] + typed + source.text[middle + (not typed) * len(POOL) :]
     assert move(source, text) is not None
     assert len(seen[0]) <= 5 * len(POOL)
-    assert len(seen) <= 4
+    assert len(seen) <= looks
     assert shape(source) == shape(Source.from_text("p.yaml", text))
 
 
