@@ -24,8 +24,8 @@ from nodelint import edits
 from nodelint.apiserver import Schemas
 from nodelint.build import Inventory, build, read_inventory
 from nodelint.commands import echo_json
-from nodelint.ec2.catalog import Catalog
 from nodelint.drift import stored_form
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import NOTHING
 from nodelint.ec2.type_set import TypeSet
 from nodelint.edits import line_diff
