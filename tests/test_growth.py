@@ -23,6 +23,8 @@ from hypothesis import strategies as st
 from nodelint import edits
 from nodelint.apiserver import Schemas
 from nodelint.build import Inventory, build, read_inventory
+from nodelint.apiserver.cel.subset import compile_subset
+from nodelint.build import build, read_inventory
 from nodelint.commands import echo_json
 from nodelint.drift import stored_form
 from nodelint.ec2.catalog import Catalog
@@ -400,6 +402,13 @@ def test_mappings_where_values_belong(rules: dict[str, Rule]) -> None:
         return lambda: linted(text, only)
 
     assert growth(make, 200) < 1.2
+
+
+def test_a_list_that_a_rule_of_cel_writes_is_made_once() -> None:
+    few, many = (compile_subset(f"self in {[str(n) for n in range(size)]}") for size in (2, 40))
+    assert few("1") is many("39") is True
+    assert few("x") is many("x") is False
+    assert work(lambda: few("x")) == work(lambda: many("x"))
 
 
 def test_what_changes_in_a_long_line_is_found_in_few_steps() -> None:

@@ -326,6 +326,9 @@ def _run_together(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
     for requirement in requirements:
         by_key.setdefault(requirement.key, []).append(requirement)
     for key, of_key in by_key.items():
+        if len(of_key) == 1:
+            yield of_key[0]
+            continue
         for excludes, run in groupby(of_key, lambda requirement: requirement.only_excludes):
             if not excludes:
                 yield from run

@@ -193,7 +193,11 @@ class _Parser:
             self.expect(")")
             return step
         if self.take("["):
+            first = self.at
             items = self.listed("]")
+            if all(kind in ("text", "int") or token == "," for kind, token in self.tokens[first : self.at - 1]):
+                constants = [item({}) for item in items]  # a list of what may be is asked for each value
+                return lambda scope: constants
             return lambda scope: [item(scope) for item in items]
         if self.take("{"):
             return self.mapping()

@@ -63,6 +63,7 @@ def _is_label(text: str) -> bool:
     return ends and text.isascii() and text.replace("-", "").replace(".", "").replace("_", "").isalnum()
 
 
+@lru_cache(maxsize=1 << 8)
 def _is_subdomain(text: str) -> bool:
     """Lower-case names of letters, digits and hyphens, joined by dots."""
     return all(
