@@ -577,7 +577,7 @@ LARGE = {
     "NotIn": 110,
     "v1beta1": 60,
     "v1beta1 --diff": 60,
-    "types": 120,
+    "types": 260,
     "comments": 60,
     "comments above": 60,
     "unknown fields": 60,
