@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 from nodelint import edits
 from nodelint.apiserver import Schemas
-from nodelint.build import Inventory, build, read_inventory
 from nodelint.apiserver.cel.subset import compile_subset
-from nodelint.build import build, read_inventory
+from nodelint.build import Inventory, build, read_inventory
 from nodelint.commands import echo_json
 from nodelint.drift import stored_form
 from nodelint.ec2.catalog import Catalog
