@@ -127,6 +127,20 @@ def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[Sch
     return _check_dropping(obj, shape, release)
 
 
+def find_faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
+    """Why the API server refuses an object, but for fields that it drops: of no release, or of another one."""
+    for problem in check_as_stored(obj, release, schemas):
+        if problem.layer != "unjudged" and not (problem.layer == "release" and _is_field(problem)):
+            yield problem
+
+
+def _is_field(problem: SchemaProblem) -> bool:
+    """Whether a problem is about a field, by its key, and not about the key of a map such as labels."""
+    node = problem.node
+    is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
+    return is_key and not problem.path.endswith("]")
+
+
 def _check_dropping(obj: Object, shape: SchemaNode, release: Version) -> list[SchemaProblem]:
     from nodelint.apiserver.walk import Walk
 

@@ -20,7 +20,7 @@ _MOST = 5
 
 def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Context]) -> None:
     """Say of pools, and of their classes, that the API server refuses them, and why."""
-    from nodelint.plan.refusals import find_fault
+    from nodelint.apiserver import find_faults
     from nodelint.report.locations import place_line
     from nodelint.report.style import fitted
 
@@ -28,7 +28,7 @@ def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Cont
     for pool in pools:
         context = context_of(pool)
         for obj in (pool, context.node_class(pool)):
-            fault = find_fault(obj, context.karpenter, context.schemas) if obj is not None else None
+            fault = next(find_faults(obj, context.karpenter, context.schemas), None) if obj is not None else None
             if obj is not None and fault is not None:
                 what = f"the API server refuses {obj.label} as it is written: {fault.message}"
                 notes[id(obj)] = f"{place_line(fault.node)}: {what}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.apiserver import check_as_stored
+from nodelint.apiserver import find_faults
 from nodelint.data import table
 from nodelint.model.releases import releases_match
 from nodelint.source import UNKNOWN
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from nodelint.apiserver import SchemaProblem, Schemas
+    from nodelint.apiserver import Schemas
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
@@ -35,11 +35,13 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
     A fault that the older object has as well is not a reason: the cluster took it.
     """
     known = (
-        {(problem.path, problem.message) for problem in _faults(old, release, schemas)} if old is not None else set()
+        {(problem.path, problem.message) for problem in find_faults(old, release, schemas)}
+        if old is not None
+        else set()
     )
     found = [
         Refusal(problem.node, problem.path, problem.message)
-        for problem in _faults(new, release, schemas)
+        for problem in find_faults(new, release, schemas)
         if (problem.path, problem.message) not in known
     ]
     if old is not None and not schemas.foreign:
@@ -47,32 +49,13 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
     return found
 
 
-def find_fault(obj: Object, release: Version, schemas: Schemas) -> SchemaProblem | None:
-    """The first reason for which the API server refuses an object; None where it takes it."""
-    return next(_faults(obj, release, schemas), None)
-
-
 def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | None:
     """Why the API server cannot have taken an object as it is written; None where it can."""
-    fault = find_fault(obj, release, schemas)
+    fault = next(find_faults(obj, release, schemas), None)
     if fault is None:
         return None
     name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
     return f"the API server refuses {obj.kind} {name} as it was: {fault.message}; the cluster holds something else"
-
-
-def _faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
-    """What is wrong with an object, but for fields that an API server drops."""
-    for problem in check_as_stored(obj, release, schemas):
-        if problem.layer != "unjudged" and not (problem.layer == "release" and _is_field(problem)):
-            yield problem
-
-
-def _is_field(problem: SchemaProblem) -> bool:
-    """Whether a problem is about a field, by its key, and not about the key of a map such as labels."""
-    node = problem.node
-    is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
-    return is_key and not problem.path.endswith("]")
 
 
 def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal]:
