@@ -41,6 +41,7 @@ from nodelint.source.incremental import move
 from nodelint.source.text import chunks
 
 from .manifests import nodepool
+from .test_growth import work
 from .test_lsp import CLASS, POOL
 from .test_places import ACCOUNT
 
@@ -493,3 +494,28 @@ def test_what_leads_to_an_answer_is_noted_whenever_it_is_asked_for() -> None:
         assert noted(context.problems, incomplete) == {"_completing"}
         assert noted(context.problems, pool) == set()
         assert noted(context.images, node_class) == {"_facts_of"}
+
+
+def test_an_edit_costs_little_for_each_object_that_stays(tmp_path: Path) -> None:
+    """Of those it is asked whether they would be told other things; half of them move. It was twice as much."""
+
+    def edit(size: int) -> int:
+        pairs = (
+            (POOL.replace("name: main", f"name: c{n}"), CLASS.replace("main}", f"c{n}}}", 1)) for n in range(size)
+        )
+        text = "---\n".join(
+            f"{pool.replace('general', f'p{n}')}---\n{node_class}" for n, (pool, node_class) in enumerate(pairs)
+        )
+        project, middle = Project(lambda: NOW), text.index("spec:", len(text) // 2)
+
+        def see(number: int) -> None:
+            seen = text[:middle] + "# a\n" * number + text[middle:]
+            (view,) = project.views(state_of(tmp_path, {"p.yaml": seen}, number))
+            diagnostics(view, view.buffers[0])
+
+        see(1)
+        see(2)
+        return work(lambda: see(3))
+
+    edit(4)
+    assert (edit(60) - edit(20)) / 40 < 650
