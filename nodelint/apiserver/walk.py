@@ -218,7 +218,7 @@ class Walk(WalkState):
         raw = shape.raw
         if shape.type == "integer" or shape.int_or_string:
             bits = 31 if raw.get("format") == "int32" else 63
-            if not -(2**bits) <= value < 2**bits:
+            if not -1 << bits <= value < 1 << bits:
                 self.say(node, path, f"{schema_words.quote_value(value)} does not fit in {bits + 1} bits")
                 return
         low, high = raw.get("minimum"), raw.get("maximum")
