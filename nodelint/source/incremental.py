@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Range = tuple[int, int]
 
 
-class Change(NamedTuple):
+class CommonEnds(NamedTuple):
     """How many characters two texts have in common at their heads, and how many of the rest at their tails."""
 
     head: int
@@ -79,7 +79,7 @@ def move(source: Source, text: str) -> Moved | None:
     return moved
 
 
-def _find_change(old: str, new: str) -> Change:
+def _find_change(old: str, new: str) -> CommonEnds:
     """What two texts have in common."""
     most = min(len(old), len(new))
     head = _count_alike(most, lambda begin, end: old[begin:end] == new[begin:end])
@@ -87,7 +87,7 @@ def _find_change(old: str, new: str) -> Change:
     tail = _count_alike(
         most - head, lambda begin, end: old[far - end : far - begin] == new[near - end : near - begin]
     )
-    return Change(head, tail)
+    return CommonEnds(head, tail)
 
 
 def _count_alike(most: int, alike: Callable[[int, int], bool]) -> int:
@@ -100,12 +100,12 @@ def _count_alike(most: int, alike: Callable[[int, int], bool]) -> int:
     return count
 
 
-def _holds_same(source: Source, text: str, change: Change) -> bool:
+def _holds_same(source: Source, text: str, change: CommonEnds) -> bool:
     """Whether another text has the words that the source was asked about, and no others of them."""
     return all(_holds_word(source.text, text, change, word, found) is found for word, found in source.words.items())
 
 
-def _holds_word(old: str, new: str, change: Change, word: str, found: bool) -> bool:
+def _holds_word(old: str, new: str, change: CommonEnds, word: str, found: bool) -> bool:
     """Whether a text holds a word, where it is known whether the former text does."""
     begin, more = max(change.head - len(word) + 1, 0), len(word) - 1
     if new.find(word, begin, len(new) - change.tail + more) >= 0:
@@ -120,7 +120,7 @@ def _plain(source: Source) -> bool:
     )
 
 
-def _divide(source: Source, text: str, change: Change) -> tuple[int, int, list[Range]]:
+def _divide(source: Source, text: str, change: CommonEnds) -> tuple[int, int, list[Range]]:
     """How many documents stay at the head and at the tail, and the parts of the text between that are to be read.
 
     None that cannot be read stays. Where parts begin is looked up anew for the documents beside the change too: the
