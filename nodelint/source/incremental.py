@@ -132,6 +132,7 @@ def _divide(source: Source, text: str, change: CommonEnds) -> tuple[int, int, li
     last = max([len(source.text) - change.tail, *(fault + 1 for fault in faults)])
     head = max(bisect_right(documents, first, key=_end) - 1, 0)
     tail = max(len(documents) - bisect_left(documents, last, key=_start) - 1, 0)
+    more = 1
     while True:
         # What one part of the text holds are several documents at one place, which stay together.
         while head and documents[head - 1].start == documents[head].start:
@@ -143,7 +144,7 @@ def _divide(source: Source, text: str, change: CommonEnds) -> tuple[int, int, li
         parts = [(begin + start, begin + stop) for start, stop in chunks(text[begin:end], 0)]
         if not tail or (parts and parts[-1] == _range(documents[-tail - 1], by)):
             break
-        tail //= 2
+        tail, more = max(tail - more, 0), 2 * more
     left = documents[head : len(documents) - tail]
     if parts and left and left[0].end <= first and parts[0] == _range(left[0]):
         head = bisect_right(documents, parts.pop(0)[0], key=_start)
