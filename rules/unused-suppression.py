@@ -55,9 +55,14 @@ def check(suppression: Suppression, context: Context) -> Findings:
 
 
 def _removed(suppression: Suppression) -> Edit:
-    """The comment goes with the white space before it, and with its line where that holds nothing else."""
+    """The comment goes with the white space before it, and with its line where that holds nothing else.
+
+    A bare `#` is left where a text of several lines above would take in what follows.
+    """
     source, span = suppression.source, suppression.span
     start, end = span.start, span.end
+    if suppression.own_line and _ends_text(suppression):
+        return Edit(source, start + 1, end, "")
     if suppression.own_line:
         start = source.flat.rfind("\n", 0, start) + 1
         if source.text.startswith("\ufeff") and start == 0:
@@ -68,6 +73,21 @@ def _removed(suppression: Suppression) -> Edit:
         while source.text[start - 1] in " \t":
             start -= 1
     return Edit(source, start, end, "")
+
+
+def _ends_text(suppression: Suppression) -> bool:
+    """Whether the comment's line ends a block scalar that would go on with the blank or commented line below."""
+    source, span = suppression.source, suppression.span
+    below = source.line(source.position(span.end).line + 1).strip()
+    if below and not below.startswith("#"):
+        return False
+    roots = [d.root for d in source.documents if d.root is not None and d.start <= span.start <= d.end]
+    texts = (node for root in roots for node in root.walk() if node.style in ("literal", "folded"))
+    return any(_is_commentary(source.flat[node.end : span.start]) for node in texts if node.end <= span.start)
+
+
+def _is_commentary(text: str) -> bool:
+    return all(line.strip() == "" or line.lstrip().startswith("#") for line in text.split("\n"))
 
 
 def _renamed(suppression: Suppression, old: str, new: str) -> Edit:

@@ -166,6 +166,47 @@ def test_a_comment_that_goes_leaves_every_value_as_it_was(check: Check, way: str
     assert gone > 12
 
 
+BLOCKS = """\
+kind: EC2NodeClass
+apiVersion: karpenter.k8s.aws/v1
+metadata: {name: c}
+spec:
+  userData: |+
+    #!/bin/sh
+    echo
+
+    # a note
+
+  context: >
+    one
+    two
+    # three
+  role: nodes
+  tags:
+    a: |-
+      b
+
+"""
+
+
+@pytest.mark.parametrize("indent", [0, 2, 4, 6])
+@pytest.mark.parametrize("chomping", ["+", "-", ""])
+def test_a_comment_that_ends_a_text_of_several_lines_leaves_it_as_it_was(
+    check: Check, indent: int, chomping: str
+) -> None:
+    lines, gone = BLOCKS.replace("|+", f"|{chomping}").split("\n"), 0
+    for number in range(len(lines) + 1):
+        text = "\n".join([*lines[:number], f"{' ' * indent}# nodelint: ignore[wildcard-value]", *lines[number:]])
+        source = Source.from_text("a.yaml", text)
+        for result in check(text, select=["unused-suppression", "wildcard-value"]).results:
+            new = Source.from_text("a.yaml", edits.apply(text, result.finding.edits))
+            assert [document.root.plain() for document in new.documents if document.root is not None] == [
+                document.root.plain() for document in source.documents if document.root is not None
+            ], text
+            gone += 1
+    assert gone > 6
+
+
 def test_an_edit_of_more_than_a_comment_is_tried(check: Check) -> None:
     text = CLASS + "  detailedMonitoring: true # nodelint: ignore[wildcard-value]\n"
     (result,) = check(text, select=["unused-suppression", "wildcard-value"]).results
