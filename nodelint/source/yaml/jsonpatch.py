@@ -106,7 +106,7 @@ def _enter(holder: Node, key: Node, value: Node) -> None:
 def _copy(value: Node) -> Node:
     """A collection whose inside may be edited and which itself may not: it may be a step of another path."""
     copy = Node(value.source, value.start, value.end, value.kind, value.style, value.value)
-    copy.entries, copy.items, copy.merges, copy.tag = value.entries, value.items, value.merges, value.tag
+    copy.entries, copy.items, copy.merges, copy.tag = [*value.entries], [*value.items], value.merges, value.tag
     copy.shared = True
     return copy
 
