@@ -289,6 +289,33 @@ def test_a_value_of_many_documents_is_taken_out_of_its_own(monkeypatch: pytest.M
     assert max(written) < len(text) / 10
 
 
+@pytest.mark.parametrize(
+    ("edit", "values"),
+    [
+        (lambda line: edits.set_values(line, ["c", "x"]), "[c, x]"),
+        (lambda line: edits.remove_all(line.items[1:]), "[b]"),
+        (lambda line: edits.restructure(line.parent, {"key": "a", "operator": "Exists", "values": ["d"]}), "[d]"),
+    ],
+)
+def test_edits_in_a_row_make_no_text_but_that_of_their_document(
+    monkeypatch: pytest.MonkeyPatch, edit: Callable[[Any], list[Edit]], values: str
+) -> None:
+    written: list[int] = []
+    apply = edits.apply
+    monkeypatch.setattr(edits, "apply", lambda text, made: written.append(len(text)) or apply(text, made))
+    texts = [pool("key: a, operator: In, values: [b, c, d]", n=n) for n in range(80)]
+    source = Source.from_text("pool.yaml", "---\n".join(texts))
+    root = source.documents[40].root
+    assert root is not None
+    made = edit(root.find("spec", "template", "spec", "requirements", 0, "values"))
+    assert written
+    assert max(written) < len(source.text) / 10
+    after = apply(source.text, made).split("---\n")
+    assert after[:40] == texts[:40]
+    assert f"values: {values}" in after[40]
+    assert after[41:] == texts[41:]
+
+
 def test_a_rule_tells_so_many_findings_of_one_object_and_says_that_there_are_more(rules: dict[str, Rule]) -> None:
     values = ", ".join(["M5.LARGE"] * (MAX_FINDINGS + 5))
     report = linted(

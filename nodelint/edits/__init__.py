@@ -8,7 +8,6 @@ raises `NotEditable` where the place is written elsewhere (behind an alias), cha
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -29,6 +28,7 @@ from nodelint.edits.collections import (
 from nodelint.edits.comments import with_comments
 from nodelint.edits.dialect import dialect_of
 from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
+from nodelint.edits.several import difference, find_again, find_steps, member_at, put_back, set_apart
 from nodelint.model.finding import Edit, PendingEdits
 from nodelint.source import Document, Source, SourceText, reread, reread_document
 from nodelint.source.nodes import Node
@@ -90,38 +90,6 @@ def if_editable(edit: Callable[_P, _E], *args: _P.args, **kwargs: _P.kwargs) -> 
         return edit(*args, **kwargs)
     except NotEditable:
         return []
-
-
-def difference(source: SourceText, start: int, old: str, new: str, known: tuple[int, int] = (0, 0)) -> Edit:
-    """The one edit that makes the text `old`, which stands at `start`, into another.
-
-    `known` are how many characters at the beginning and at the end are known to be the same.
-    """
-    head = _common(lambda begin, end: (old[begin:end], new[begin:end]), min(len(old), len(new)), known[0])
-
-    def from_the_end(begin: int, end: int) -> tuple[str, str]:
-        here, there = len(old), len(new)
-        return old[here - end : here - begin][::-1], new[there - end : there - begin][::-1]
-
-    most = min(len(old), len(new)) - head
-    tail = _common(from_the_end, most, min(most, known[1]))
-    return Edit(source, start + head, start + len(old) - tail, new[head : len(new) - tail])
-
-
-def _common(part: Callable[[int, int], tuple[str, str]], most: int, known: int) -> int:
-    """How many characters two texts of at least `most` have in common, where that is known of some.
-
-    `part` gives the same range of both. What is compared doubles: of long texts with a difference near the known
-    beginning little is read.
-    """
-    step = 64
-    while known < most:
-        here, there = part(known, min(known + step, most))
-        if here != there:
-            return known + bisect_left(range(len(here)), True, key=lambda n: here[: n + 1] != there[: n + 1])
-        known += len(here)
-        step *= 2
-    return known
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
@@ -206,17 +174,17 @@ def remove(node: Node) -> list[Edit]:
 
 def remove_all(nodes: Sequence[Node]) -> list[Edit]:
     """Take out several items or keys of one document, none of which lies in another: what goes may touch."""
-    apart = sorted([edit for node in nodes for edit in remove(node)], key=lambda edit: (edit.start, edit.end))
+    single = sorted([edit for node in nodes for edit in remove(node)], key=lambda edit: (edit.start, edit.end))
     around = {id(node.parent): node.parent for node in nodes if node.parent is not None}.values()
     emptied = any(sum(node.parent is parent for node in nodes) == len(members_of(parent)) for parent in around)
-    if not emptied and all(before.end <= after.start for before, after in pairwise(apart)):
-        return apart
-    within, source = document_of(nodes[0]), nodes[0].source
-    text = source.text
+    if not emptied and all(before.end <= after.start for before, after in pairwise(single)):
+        return single
+    apart = set_apart(nodes)
+    text = apart[0].source.text
     # from the back, so that the way to those in front stays what it is
-    for node in sorted(nodes, key=lambda node: node.start, reverse=True):
-        text = apply(text, remove(_again(node, find_steps(node), text)))
-    return [difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))]
+    for node in sorted(apart, key=lambda node: node.start, reverse=True):
+        text = apply(text, remove(find_again(node, find_steps(node), text)))
+    return [put_back(nodes[0], apart[0], text)]
 
 
 _BEHIND = 1000
@@ -246,7 +214,6 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
     if sequence.kind != "sequence":
         raise NotEditable("there is no list here")
     guard(sequence, structure=True)
-    source, steps = sequence.source, find_steps(sequence)
     now = [as_text(item) for item in sequence.items]
     if now == list(texts):
         return []
@@ -260,23 +227,21 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
     within = document_of(sequence)
     if len(changes) == 1 and (edit := _take_out(sequence, within, *changes[0])) is not None:
         return [edit]
-    node = sequence
-    text = source.text
+    (apart,) = set_apart([sequence])
+    node, steps, text = apart, find_steps(apart), apart.source.text
     # from the back, so that the indices in front stay what they are
     for _, a, b, c, d in changes:
         shared = min(b - a, d - c)
         if shared:
-            node = _again(node, steps, text)
+            node = find_again(node, steps, text)
             text = apply(text, [e for i in range(shared) for e in set_value(node.items[a + i], texts[c + i])])
         if d - c > shared:
-            node = _again(node, steps, text)
+            node = find_again(node, steps, text)
             text = apply(text, insert_items(node, a + shared, texts[c + shared : d]))
         for index in reversed(range(a + shared, b)):
-            node = _again(node, steps, text)
+            node = find_again(node, steps, text)
             text = apply(text, remove(node.items[index]))
-    if text == source.text:
-        return []
-    return [difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))]
+    return [put_back(sequence, apart, text)] if text != apart.source.text else []
 
 
 def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
@@ -316,7 +281,8 @@ def restructure(place: Node, new: object) -> list[Edit]:
     """Make a mapping or list hold what `new` does, by the fewest edits, as one: for changes that touch each other."""
     from nodelint.edits.restructuring import Operations, Restructuring
 
-    source, document, steps = place.source, document_of(place), find_steps(place)
+    (apart,) = set_apart([place])
+    document, steps = document_of(apart), find_steps(apart)
 
     def find(root: Node) -> Node:
         for step in steps:
@@ -333,7 +299,7 @@ def restructure(place: Node, new: object) -> list[Edit]:
     assert document.root is not None
     operations = Operations(set_value, replace, insert_items, add_keys, remove)
     text = Restructuring(operations, read_edited, find).run(document.root, new).source.text
-    return [difference(source, 0, source.text, text, (document.start, len(source.text) - document.end))]
+    return [put_back(place, apart, text)]
 
 
 def plain_fields(mapping: Node) -> dict[str, object]:
@@ -407,35 +373,3 @@ def copy_document(node: Node) -> str:
     width = len(leading(node)) if node.style == "flow" else column(node)
     first, *rest = text[node.start : end].split("\n")
     return "\n".join([first, *(line[width:] if not line[:width].strip() else line for line in rest)])
-
-
-# -- several edits in a row
-
-
-def find_steps(node: Node) -> list[int]:
-    """The way from the root to a node, by the order of what is written."""
-    steps: list[int] = []
-    while node.parent is not None:
-        members = members_of(node.parent)
-        steps.append(next(i for i, (_, last) in enumerate(members) if last is node))
-        node = node.parent
-    return [*reversed(steps)]
-
-
-def _again(node: Node, steps: Sequence[int], text: str) -> Node:
-    """The node that stands where this one stood in a text that edits to its document have made."""
-    if text is node.source.text:
-        return node
-    index = document_of(node).index
-    source = reread_document(node.source, index, text)
-    root = source.documents[index].root if index < len(source.documents) else None
-    for step in steps:
-        root = member_at(root, step) if root is not None else None
-    if root is None:
-        raise NotEditable("the edited text could not be read again")
-    return root
-
-
-def member_at(node: Node, step: int) -> Node:
-    """The member of a list or mapping that a step of `find_steps` leads to."""
-    return members_of(node)[step][1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         SourceText,
         UnknownValue,
     )
-    from nodelint.source.text import Source, reread, reread_document
+    from nodelint.source.text import Source, read_alone, reread, reread_document
 
 __all__ = [
     "UNKNOWN",
@@ -35,6 +35,7 @@ __all__ = [
     "Source",
     "SourceText",
     "UnknownValue",
+    "read_alone",
     "reread",
     "reread_document",
 ]
@@ -45,7 +46,7 @@ _NODES = (
 )
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.source.nodes"),
-    **dict.fromkeys(("Source", "reread", "reread_document"), "nodelint.source.text"),
+    **dict.fromkeys(("Source", "read_alone", "reread", "reread_document"), "nodelint.source.text"),
 }
 
 

@@ -317,6 +317,16 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     return new
 
 
+def read_alone(source: SourceText, document: Document) -> Node | None:
+    """The root of a document, read from a text that holds it alone; None where that does not read as the same."""
+    if not _is_yaml_alone(source.path):
+        return None
+    alone = Source.from_text(source.path, source.text[document.start : document.end], source.also)
+    if len(alone.documents) != 1 or alone.problems or alone.newline != source.newline:
+        return None
+    return alone.documents[0].root
+
+
 def _is_yaml_alone(path: str) -> bool:
     """Whether the documents of a file are those between its `---` lines, by its name."""
     if path.endswith(YAML_NAMES):
