@@ -82,7 +82,10 @@ def find_steps(node: Node) -> list[int]:
 
 
 def find_again(node: Node, steps: Sequence[int], text: str) -> Node:
-    """The node that stands where this one stood in a text that edits to its document have made."""
+    """The node that stands where this one stood in a text that edits to its document have made.
+
+    Raises NotEditable where that text cannot be read again.
+    """
     if text is node.source.text:
         return node
     index = document_of(node).index
