@@ -13,6 +13,7 @@ from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.limits import note_more
 from nodelint.source.missing import text_of
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
@@ -20,7 +21,7 @@ from nodelint.source.templates.sprig_values import SetNode
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
-MOST_RELEASES = 20
+MOST_RELEASES = 1000
 """Releases that one chart is judged with."""
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
 RELEASES = rf"{re.escape(ARGO)}|{re.escape(FLUX)}"
@@ -76,6 +77,7 @@ def find_releases(
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
+    beyond: dict[str, str] = {}
     by_path = {os.path.abspath(source.path): source for source in sources}
     inflating = [source for source in sources if holders is not None and _HELM_CHARTS in source.text]
     for source in sources if holders is None else dict.fromkeys((*holders, *inflating)):
@@ -89,12 +91,17 @@ def find_releases(
             for folder, layers in _releases_of_helmfile(root, tree) if is_helmfile else _releases_in(root, tree):
                 path = folders.get(folder)
                 whole = values_root(charts[path]) if path is not None else None
-                if path is None or whole is None or not layers or counts[path] >= MOST_RELEASES:
+                if path is None or whole is None or not layers:
                     continue
                 counts[path] += 1
+                if counts[path] > MOST_RELEASES:
+                    beyond.setdefault(path, source.path)
+                    continue
                 for layer in layers:
                     whole = layer.apply(whole)
                 yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)
+    for chart, first in beyond.items():
+        note_more(first, counts[chart], MOST_RELEASES, "releases of one chart")
 
 
 def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
