@@ -311,16 +311,33 @@ def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tre
 
 
 def read_block(node: Node) -> Node | None:
-    """The values that a block of text holds."""
-    if node.style != "literal":
+    """The values that a text holds: a block, or one in quotes."""
+    if node.style == "literal":
+        text = node.source.text
+        start = text.find("\n", node.start, node.end) + 1
+        return _read_mapping(node.source, text[start : node.end], start)
+    if not isinstance(node.value, str):
         return None
-    text = node.source.text
-    start = text.find("\n", node.start, node.end) + 1
+    found = _read_mapping(SourceText("", node.value), node.value, 0)
+    return _placed(found, node) if found is not None else None
+
+
+def _read_mapping(source: SourceText, text: str, start: int) -> Node | None:
     try:
-        roots = compose(node.source, text[start : node.end], start, masked=False)
+        roots = compose(source, text, start, masked=False)
     except Unreadable:
         return None
     return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
+
+
+def _placed(node: Node, at: Node) -> Node:
+    """A value of a text, as one that is written where the text is, and is not edited by itself."""
+    made = Node(at.source, at.start, at.end, node.kind, "flow", node.value)
+    made.items = [_placed(item, at) for item in node.items]
+    made.entries = [
+        MappingEntry(_placed(entry.key, at), _placed(entry.value, at), entry.name) for entry in node.entries
+    ]
+    return made
 
 
 def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer | None:
@@ -335,6 +352,8 @@ def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer
     return ValuesLayer(value.source, lambda whole: _with_value(whole, steps, name, made))
 
 
+_DEEPEST = 100
+"""Keys within one another that one setting names."""
 _STEP = r"((?:[^\\.\[\]=,]|\\.)+)((?:\[\d{1,3}\])*)(?:\.(?!\Z)|\Z)"
 
 
@@ -348,7 +367,7 @@ def _read_steps(path: str) -> list[str | int] | None:
         steps.append(re.sub(r"\\(.)", r"\1", found[1]))
         steps += map(int, re.findall(r"\d+", found[2]))
         at = found.end()
-    return steps or None
+    return steps if 0 < len(steps) <= _DEEPEST else None
 
 
 def _read_set_value(value: Node, typed: bool) -> Node:
