@@ -42,7 +42,7 @@ class LeftOutNotes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _open.pop()
+        _open.remove(self)
 
 
 _open: list[LeftOutNotes] = []
