@@ -67,15 +67,21 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
 
 
 def _differ(sides: tuple[Read, Read]) -> bool:
-    """Whether any file that was asked for differs between the sides, or stands on one of them alone."""
+    """Whether any file that something may be built of differs between the sides, or stands on one of them alone."""
+    from nodelint.source.files.discover import may_hold_objects
+
     contents: list[dict[str, bytes | str]] = []
     for side in sides:
         found: dict[str, bytes | str] = {}
-        for path in side.found.seen:
-            try:
-                found[path_below(path, side.root)] = safe_read.read(path)
-            except OSError as error:
-                found[path_below(path, side.root)] = safe_read.error_reason(error)
+        for folder, folders, names in os.walk(side.root):
+            folders[:] = [name for name in folders if name != ".git"]
+            for path in (os.path.join(folder, name) for name in names):
+                if not may_hold_objects(path):
+                    continue
+                try:
+                    found[os.path.relpath(path, side.root)] = safe_read.read_in_place(path)
+                except OSError as error:
+                    found[os.path.relpath(path, side.root)] = safe_read.error_reason(error)
         contents.append(found)
     return contents[0] != contents[1]
 
