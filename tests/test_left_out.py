@@ -87,16 +87,14 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
     "count": (
         "source.terraform.tffill:MOST_INSTANCES",
         lambda a: {
-            "main.tf": _resource(
-                f"  count = {len(a)}\n", "p${count.index}", f'${{{json.dumps(a)}[count.index]}}'
-            )
+            "main.tf": _resource(f"  count = {len(a)}\n", "p${count.index}", f"${{{json.dumps(a)}[count.index]}}")
         },
     ),
     "for_each": (
         "source.terraform.tffill:MOST_INSTANCES",
         lambda a: {
             "main.tf": _resource(
-                f"  for_each = {{ for i, a in {json.dumps(a)} : \"p${{i}}\" => a }}\n", "${each.key}", "${each.value}"
+                f'  for_each = {{ for i, a in {json.dumps(a)} : "p${{i}}" => a }}\n', "${each.key}", "${each.value}"
             )
         },
     ),
@@ -179,7 +177,9 @@ def test_what_is_behind_a_limit_is_said(
     _write(tmp_path / "new", form, [*["amd64"] * 4, "x86", "amd64"])
     report = json.loads(nodelint("check", "--format", "json", cwd=tmp_path / "new").stdout)
     gaps = report["coverage"]["notJudged"]
-    assert gaps and all(re.search(r"3 of 6 .* are not judged: 3 are the most|more than 3 ", g["reason"]) for g in gaps)
+    assert gaps and all(
+        re.search(r"3 of 6 .* are not judged: 3 are the most|more than 3 ", g["reason"]) for g in gaps
+    )
     done = nodelint("check", "--fail-on-unjudged", cwd=tmp_path / "new")
     assert done.returncode == 1 and "not all is judged" in done.stderr
     assert "All good" not in done.stdout and gaps[0]["reason"] in done.stdout

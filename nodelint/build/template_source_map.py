@@ -101,7 +101,9 @@ def _variants(
         attempted = attempt("some keys") or back
         none = attempt("nothing")
     except TooLong:
-        note_left_out(template.path, "with values filled in it is longer than nodelint reads: it is judged as it is written")
+        note_left_out(
+            template.path, "with values filled in it is longer than nodelint reads: it is judged as it is written"
+        )
         return ()
     return () if none is None else (back, attempted, none)
 

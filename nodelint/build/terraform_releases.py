@@ -61,7 +61,9 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
                     if count <= MOST_RELEASES:
                         yield ChartRelease(path, files_in(layers, root, defaults), root)
             except EvaluationLimit as limit:
-                note_left_out(source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}")
+                note_left_out(
+                    source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}"
+                )
                 continue
         note_more(path, count, MOST_RELEASES, "releases of one chart by Terraform")
 

@@ -422,7 +422,9 @@ def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[
             pairs = [(item, item) for _, item in pairs]
         at = evaluator.place(over)
         _note_instances(at, len(pairs))
-        made: list[Mapping[str, Node]] = [{"each": _names(at, key=key, value=item)} for key, item in pairs[:MOST_INSTANCES]]
+        made: list[Mapping[str, Node]] = [
+            {"each": _names(at, key=key, value=item)} for key, item in pairs[:MOST_INSTANCES]
+        ]
         return made or [{"each": _names(at, key=at, value=at)}]
     if count is not None:
         number = evaluator.value(count).value

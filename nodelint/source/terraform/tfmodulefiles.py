@@ -71,7 +71,13 @@ class ModuleFiles:
                 if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
                     break
                 around = above
-            note_more(folder, len(found), _MOST_FILES, "files of Terraform around this folder, which may call what is here", 0)
+            note_more(
+                folder,
+                len(found),
+                _MOST_FILES,
+                "files of Terraform around this folder, which may call what is here",
+                0,
+            )
             self._near[folder] = list(found)[:_MOST_FILES]
         return self._near[folder]
 

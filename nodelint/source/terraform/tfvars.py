@@ -71,7 +71,9 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
             elif depth < _DEEPEST and not name.startswith(".") and "." not in name and os.path.isdir(path):
                 pending.append((path, depth + 1))
     if left <= 0:
-        note_limit(folder, _MOST_ENTRIES, "files below this root module, where its files of variables are looked for", 0)
+        note_limit(
+            folder, _MOST_ENTRIES, "files below this root module, where its files of variables are looked for", 0
+        )
     found.sort()
     if len(found) > _MOST_FILES:
         note_more(found[_MOST_FILES], len(found), _MOST_FILES, "files of variables of one root module")
