@@ -70,8 +70,8 @@ def test_a_template_without_end_is_not_known_and_the_rest_is_judged(
 ) -> None:
     write_files(tmp_path, {**_chart(HELPERS[helper]), "templates/beside.yaml": WRONG, "class.yaml": nodeclass()})
     done = nodelint("check")
-    said = "nodelint: templates/_h.tpl:1: cannot be read: " if helper == "blocks" else ""
-    assert (done.returncode, done.stderr[: len(said) or None]) == (2 if said else 1, said)
+    output = "nodelint: templates/_h.tpl:1: cannot be read: " if helper == "blocks" else ""
+    assert (done.returncode, done.stderr[: len(output) or None]) == (2 if output else 1, output)
     assert "`x86`" in done.stdout
 
 
@@ -81,7 +81,8 @@ def _overlay(more: str) -> dict[str, str]:
 
 DEEP = ".".join(["a"] * 3000)
 OVERLAYS = {
-    "a target": f"replacements:\n- sourceValue: x\n  targets: [{{select: {{kind: NodePool}}, fieldPaths: [{DEEP}]}}]\n",
+    "a target": f"replacements:\n- sourceValue: x\n"
+    f"  targets: [{{select: {{kind: NodePool}}, fieldPaths: [{DEEP}]}}]\n",
     "a target that is made": (
         "replacements:\n- sourceValue: x\n  targets:\n"
         f"  - select: {{kind: NodePool}}\n    options: {{create: true}}\n    fieldPaths: [{DEEP}]\n"
@@ -141,7 +142,8 @@ def test_a_field_that_is_named_as_its_parent_is_flagged(nodelint: Run, tmp_path:
         tmp_path,
         {
             "p.yaml": text,
-            "q.yaml": f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec:\n  {name}:\n    {name}: 24h\n",
+            "q.yaml": "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
+            f"spec:\n  {name}:\n    {name}: 24h\n",
         },
     )
     for more in ((), ("--diff", "--unsafe-fixes"), ("--format", "json")):
@@ -193,7 +195,8 @@ BROKEN = {
         terraform,
         "_of_module",
         {
-            "main.tf": f'variable "a" {{}}\nresource "kubectl_manifest" "p" {{\n  yaml_body = <<EOF\n{POOL}  weight: ${{var.a}}\nEOF\n}}\n',
+            "main.tf": 'variable "a" {}\nresource "kubectl_manifest" "p" {\n  yaml_body = <<EOF\n'
+            f"{POOL}  weight: ${{var.a}}\nEOF\n}}\n",
             "beside.yaml": WRONG,
         },
         "main.tf",
@@ -218,9 +221,9 @@ def test_a_file_that_breaks_nodelint_is_a_gap_and_the_rest_is_printed(
     (tmp_path / "new" / ".git").mkdir()
     args = ("plan", "--old", "old", "new") if command == "plan" else (command, "new")
     done = nodelint(*args)
-    said = done.stdout + done.stderr
-    assert f"new/{place}" in said and "nodelint broke down on this file, please report it" in said
-    assert "beside" in said and "Traceback" not in said and "All good" not in said
-    assert "No node is replaced." not in said
+    output = done.stdout + done.stderr
+    assert f"new/{place}" in output and "nodelint broke down on this file, please report it" in output
+    assert "beside" in output and "Traceback" not in output and "All good" not in output
+    assert "No node is replaced." not in output
     if command == "check":
         assert done.returncode == 3 and "`x86`" in done.stdout and "KeyError" in done.stderr

@@ -1,4 +1,4 @@
-"""Every field of both kinds with values of every wrong type, and doubled keys: no command and no format breaks down."""
+"""Every field of both kinds with values of every wrong type, and doubled keys: no command breaks down."""
 
 from __future__ import annotations
 

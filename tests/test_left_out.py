@@ -44,12 +44,14 @@ CHART = {
 ARGO = "apiVersion: argoproj.io/v1alpha1\nmetadata: {name: a}\n"
 
 
-def _each(arches: list[str], text: str) -> str:
+def _repeat_text(arches: list[str], text: str) -> str:
     return "".join(text.replace("N", str(n)).replace("ARCH", arch) for n, arch in enumerate(arches))
 
 
 def _files(arches: list[str], path: str, text: str) -> dict[str, str]:
-    return {path.replace("N", f"{n:03}"): _each([arch], text.replace("N", str(n))) for n, arch in enumerate(arches)}
+    return {
+        path.replace("N", f"{n:03}"): _repeat_text([arch], text.replace("N", str(n))) for n, arch in enumerate(arches)
+    }
 
 
 _CALL = 'module "mN" {\n  source = "SOURCE"\n  n = "pN"\n  a = "ARCH"\n}\n'
@@ -67,13 +69,13 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
     ),
     "calls in one file": (
         "source.terraform.tfvalues:_MOST_CALLS",
-        lambda a: {"m/main.tf": MODULE, "main.tf": _each(a, _CALL.replace("SOURCE", "./m"))},
+        lambda a: {"m/main.tf": MODULE, "main.tf": _repeat_text(a, _CALL.replace("SOURCE", "./m"))},
     ),
     "calls of a template": (
         "source.terraform.tfvalues:_MOST_CALLS",
         lambda a: {
             "p.yaml.tftpl": _pool("${n}", "${a}"),
-            "main.tf": _each(
+            "main.tf": _repeat_text(
                 a,
                 'resource "kubectl_manifest" "pN" {\n  yaml_body = templatefile("${path.module}/p.yaml.tftpl", '
                 '{ n = "pN", a = "ARCH" })\n}\n',
@@ -125,7 +127,7 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
         "build.chart_values:MOST_RELEASES",
         lambda a: {
             **CHART,
-            "helmfile.yaml": "releases:\n" + _each(a, "- {name: rN, chart: ./c, values: [{a: ARCH, b: N}]}\n"),
+            "helmfile.yaml": "releases:\n" + _repeat_text(a, "- {name: rN, chart: ./c, values: [{a: ARCH, b: N}]}\n"),
         },
     ),
     "ApplicationSet": (
@@ -134,7 +136,7 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
             **CHART,
             "apps.yaml": ARGO
             + "kind: ApplicationSet\nspec:\n  generators:\n  - list:\n      elements:\n"
-            + _each(a, "      - {name: eN, arch: ARCH}\n")
+            + _repeat_text(a, "      - {name: eN, arch: ARCH}\n")
             + "  template:\n    spec:\n      source:\n        repoURL: https://example.com/y\n        path: c\n"
             + '        helm: {parameters: [{name: a, value: "{{arch}}"}]}\n',
         },
@@ -143,7 +145,7 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
         "build.terraform_releases:MOST_RELEASES",
         lambda a: {
             **CHART,
-            "main.tf": _each(
+            "main.tf": _repeat_text(
                 a,
                 'resource "helm_release" "rN" {\n  name = "rN"\n  chart = "${path.module}/c"\n'
                 '  values = [yamlencode({ a = "ARCH", b = N })]\n}\n',
@@ -282,7 +284,10 @@ LIMITS = {
 }
 """Every limit of the code, by how it says what it leaves out."""
 
-_WORDS = "MOST|LARGEST|LONGEST|DEEPEST|LIMIT|MAX|HIGHEST|FURTHER|ENOUGH|LEVELS|FIRST|FEW|SHOWN|NAMED|PLACES|PARTS|LINES|FILES"
+_WORDS = (
+    "MOST|LARGEST|LONGEST|DEEPEST|LIMIT|MAX|HIGHEST|FURTHER|ENOUGH|LEVELS"
+    "|FIRST|FEW|SHOWN|NAMED|PLACES|PARTS|LINES|FILES"
+)
 _ENDS = {
     "apiserver/rules.py:_BRANCHES",
     "commands/refresh.py:_LISTED",
@@ -302,9 +307,9 @@ def _constants(path: Path) -> Iterator[str]:
     for statement in syntax_tree(path).body:
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
         for target in targets:
-            if isinstance(target, ast.Name) and re.fullmatch(rf"_?(?:{_WORDS})(?:_[A-Z]+)*", target.id):
-                if _is_number(getattr(statement, "value", None)):
-                    yield target.id
+            named = isinstance(target, ast.Name) and re.fullmatch(rf"_?(?:{_WORDS})(?:_[A-Z]+)*", target.id)
+            if named and _is_number(getattr(statement, "value", None)):
+                yield target.id
 
 
 def _is_number(value: ast.expr | None) -> bool:
@@ -318,9 +323,9 @@ def _is_number(value: ast.expr | None) -> bool:
 
 def _slices(path: Path) -> Iterator[str]:
     for node in ast.walk(syntax_tree(path)):
-        if isinstance(node, ast.Slice) and node.lower is None and isinstance(node.upper, ast.Name):
-            if node.upper.id.isupper():
-                yield node.upper.id
+        end = node.upper if isinstance(node, ast.Slice) and node.lower is None else None
+        if isinstance(end, ast.Name) and end.id.isupper():
+            yield end.id
 
 
 def test_every_limit_says_what_it_leaves_out() -> None:
