@@ -34,7 +34,7 @@ def unread_places(
             named_files.add(gap.at.source.path)
             yield Uncompared(gap.at, gap.path, gap.sentence, True)
     yield from _list_gaps(sides)
-    told = {(gap.path, gap.reason) for side in sides for gap in side.inventory.gaps}
+    gap_places = {(gap.path, gap.reason) for side in sides for gap in side.inventory.gaps}
     whole = {gap.path for gap in unread.files}
     files = [_by_place(side) for side in sides]
     named = {place.what.replace(" ", "/") for place in known}
@@ -43,7 +43,7 @@ def unread_places(
         by_path = {source.path: place for place, source in mine.items()}
         root = os.path.join((sides[1] if mine is files[1] else sides[0]).root, "")
         for path, line, label, message in list_unjudged(report):
-            if (path, message) in told:
+            if (path, message) in gap_places:
                 continue
             reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
             place = by_path.get(path)
