@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.safe_read import read
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -240,7 +240,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
 def _leads_out(path: str) -> bool:
     """Whether a kustomization takes something from beside or above its folder."""
     try:
-        return b"../" in read(path, _LARGEST)
+        return b"../" in gate.read(path, _LARGEST)
     except (OSError, ValueError):
         return False
 
@@ -255,5 +255,5 @@ def kustomizations_of(found: Discovery) -> list[str]:
     for path in found.seen if not found.folders else ():
         folder = os.path.dirname(path)
         candidates = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
-        paths += [path for path in candidates if path not in found.seen and os.path.isfile(path)]
+        paths += [path for path in candidates if path not in found.seen and gate.is_file(path)]
     return sorted(dict.fromkeys(paths))

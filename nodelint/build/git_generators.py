@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from nodelint.build.roots import nodes_of
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import repository
 from nodelint.source.missing import items_of, text_of
 from nodelint.source.terraform.tffiles import match_files
@@ -56,11 +57,9 @@ def _list_folders(items: list[Node], home: str) -> dict[str, Node]:
 
 
 def _list_names(home: str, folder: str, pattern: str) -> list[str]:
-    try:
-        names = sorted(entry.name for entry in os.scandir(os.path.join(home, folder)) if entry.is_dir())
-    except OSError:
-        return []
-    return [name for name in names if not name.startswith(".") and fnmatch.fnmatchcase(name, pattern)]
+    around = os.path.join(home, folder)
+    names = [name for name in gate.names(around) if not name.startswith(".") and fnmatch.fnmatchcase(name, pattern)]
+    return [name for name in names if gate.is_folder(os.path.join(around, name))]
 
 
 def _path_node(item: Node, folder: str, name: str) -> Node:

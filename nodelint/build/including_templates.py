@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.source import Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.templates.charts import chart_of, find_users
 
 _DEFINED = re.compile(r"\{\{-?\s*define\s+[\"`]([^\"`\n]+)[\"`]")
@@ -51,7 +51,7 @@ def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[t
     texts: dict[str, str] = {}
     for path in [path for path in shown if path.startswith(folder) and path.endswith(_ENDINGS)][:_MOST_FILES]:
         try:
-            texts[path] = safe_read.read(path, _LARGEST, within=chart).decode()
+            texts[path] = gate.read(path, _LARGEST, within=chart).decode()
         except (OSError, ValueError):
             continue
     known = set(names)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from nodelint.source.files.gate import gate
 from nodelint.source.nodes import Node
 from nodelint.source.terraform.hcl import Text
 from nodelint.source.terraform.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope
@@ -53,7 +54,7 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
 
 def _find_files(home: str) -> Iterator[str]:
     left = _MOST_FOLDERS
-    for folder, folders, names in os.walk(home):
+    for folder, folders, names in gate.walk(home):
         left -= 1
         if left < 0:
             return
@@ -117,13 +118,15 @@ class _TerragruntFile:
     def _included(self) -> Iterator[_TerragruntFile]:
         for block in self.blocks:
             path = self._text(self._body(block).get("path")) if block.kind == "include" else None
-            file = self._open(path) if path is not None else None
+            file = self._open(path, block.start) if path is not None else None
             if file is not None:
                 yield file
 
-    def _open(self, path: str) -> _TerragruntFile | None:
-        source = self.read(os.path.normpath(os.path.join(self.folder, path))) if self.depth < _DEEPEST else None
+    def _open(self, path: str, start: int) -> _TerragruntFile | None:
+        whole = os.path.normpath(os.path.join(self.folder, path))
+        source = self.read(whole) if self.depth < _DEEPEST else None
         if source is None:
+            gate.notes_refusal(whole, path, self.source, start)
             return None
         return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
 
@@ -150,7 +153,7 @@ class _TerragruntFile:
         if name == "dirname" and isinstance(given, str):
             return scalar(at, os.path.dirname(given))
         if name == "read_terragrunt_config" and isinstance(given, str):
-            file = self._open(given)
+            file = self._open(given, at.start)
             return unknown(at) if file is None else file.values(at)
         return call_function(name, args, at)
 
@@ -158,7 +161,7 @@ class _TerragruntFile:
         folder = os.path.dirname(self.folder)
         while folder.startswith(self.home):
             path = os.path.join(folder, name)
-            if os.path.isfile(path):
+            if gate.is_file(path):
                 return path
             if folder == os.path.dirname(folder):
                 break
