@@ -102,8 +102,12 @@ def test_a_flag_may_name_a_file_elsewhere(nodelint: Run, project: Path) -> None:
 def test_a_configuration_that_is_a_link_out_of_the_repository_is_not_found(name: str, project: Path) -> None:
     (project.parent / "theirs" / "pyproject.toml").write_text("[tool.nodelint]\n", encoding="utf-8")
     (project / name).symlink_to(f"../theirs/{name}")
-    with pytest.raises(ConfigError, match=f"{name}: a link out of the repository; to use it, name it by --config"):
-        find(str(project))
+    if name == "pyproject.toml":
+        assert find(str(project)) is None, "nor is it opened to see whether it has settings"
+    else:
+        said = f"{name}: a link to what is outside of the repository; to use it, name it by --config"
+        with pytest.raises(ConfigError, match=said):
+            find(str(project))
     assert load(str(project / name), {}).root == str(project)
 
 
@@ -130,7 +134,7 @@ def test_crds_of_a_configuration_are_not_read_through_a_link(project: Path, node
     (project / "nodelint.yaml").write_text("crds: crds\n", encoding="utf-8")
     done = nodelint("check", "pool.yaml", cwd=project)
     assert done.returncode == 2
-    assert done.stderr == f"nodelint: --crds crds: other.yaml is outside of the repository\n"
+    assert done.stderr == "nodelint: --crds crds: other.yaml is outside of the repository\n"
     assert nodelint("check", "--crds", "crds", "pool.yaml", cwd=project).returncode == 1, "named, so it is read"
 
 
@@ -163,7 +167,7 @@ def test_init_reads_no_pipe_and_no_file_of_others(name: str, kind: str, project:
     assert "1.4.0" not in done.stdout
     if name == ".pre-commit-config.yaml":
         assert done.returncode == 2
-        assert ("not a regular file" if kind == "pipe" else f"a link out of {project}") in done.stderr
+        assert ("not a regular file" if kind == "pipe" else "outside of the repository") in done.stderr
 
 
 def test_the_language_server_refuses_what_the_command_refuses(project: Path) -> None:

@@ -8,7 +8,7 @@ from nodelint.lint.config_file import ConfigError, ConfigFile, read_config, tabl
 from nodelint.lint.rule_options import read_options
 from nodelint.model.messages import did_you_mean
 from nodelint.source.files.gate import Gate, gate
-from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.files.safe_read import repository
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -136,8 +136,9 @@ def find(folder: str) -> str | None:
             if os.path.isfile(path):
                 return _own(path)
         path = os.path.join(folder, "pyproject.toml")
-        if os.path.isfile(path) and table_of(path) is not None:
-            return _own(path)
+        # One that leads out of the repository is not opened to see whether it holds settings.
+        if os.path.isfile(path) and _refusal(path) is None and table_of(path) is not None:
+            return path
         parent = os.path.dirname(folder)
         if parent == folder or os.path.exists(os.path.join(folder, ".git")):
             return None
@@ -145,10 +146,15 @@ def find(folder: str) -> str | None:
 
 
 def _own(path: str) -> str:
-    """The path of a file that was found. Raises ConfigError for a link out of the repository."""
-    if not is_inside(path, _top(os.path.dirname(path))):
-        raise ConfigError(f"{path}: a link out of the repository; to use it, name it by --config")
+    """The path of a file that was found. Raises ConfigError for a link out of the repository, or into `.git`."""
+    reason = _refusal(path)
+    if reason is not None:
+        raise ConfigError(f"{path}: a link to what is {reason}; to use it, name it by --config")
     return path
+
+
+def _refusal(path: str) -> str | None:
+    return Gate(_top(os.path.dirname(path))).refusal(path)
 
 
 def _top(folder: str) -> str:

@@ -231,7 +231,9 @@ class TerraformModule:
         folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)
         if not isinstance(folder, str) or not isinstance(pattern, str):
             return unknown(at)
-        if gate.notes_refusal(os.path.join(self.folder, folder), folder, at.source, at.start):
+        steps = pattern.split("/")
+        led = "/".join(steps[: len(steps) - steps[::-1].index("..")]) if ".." in steps else ""
+        if gate.notes_refusal(os.path.join(self.folder, folder, led), f"{folder}/{led}", at.source, at.start) or led:
             return unknown(at)
         found = match_files(os.path.join(self.folder, folder), pattern)
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
