@@ -14,6 +14,7 @@ from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.limits import note_more
 from nodelint.source.missing import text_of
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
@@ -21,7 +22,7 @@ from nodelint.source.templates.sprig_values import SetNode
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
-MOST_RELEASES = 20
+MOST_RELEASES = 1000
 """Releases that one chart is judged with."""
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
 RELEASES = rf"{re.escape(ARGO)}|{re.escape(FLUX)}"
@@ -80,6 +81,7 @@ def find_releases(
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
+    beyond: dict[str, str] = {}
     by_path = {os.path.abspath(source.path): source for source in sources}
     inflating = [source for source in sources if holders is not None and _HELM_CHARTS in source.text]
     for source in sources if holders is None else dict.fromkeys((*holders, *inflating)):
@@ -93,12 +95,17 @@ def find_releases(
             for folder, layers in _releases_of_helmfile(root, tree) if is_helmfile else _releases_in(root, tree):
                 path = folders.get(folder)
                 whole = values_root(charts[path]) if path is not None else None
-                if path is None or whole is None or not layers or counts[path] >= MOST_RELEASES:
+                if path is None or whole is None or not layers:
                     continue
                 counts[path] += 1
+                if counts[path] > MOST_RELEASES:
+                    beyond.setdefault(path, source.path)
+                    continue
                 for layer in layers:
                     whole = layer.apply(whole)
                 yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)
+    for chart, first in beyond.items():
+        note_more(first, counts[chart], MOST_RELEASES, "releases of one chart")
 
 
 def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
@@ -312,16 +319,33 @@ def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tre
 
 
 def read_block(node: Node) -> Node | None:
-    """The values that a block of text holds."""
-    if node.style != "literal":
+    """The values that a text holds: a block, or one in quotes."""
+    if node.style == "literal":
+        text = node.source.text
+        start = text.find("\n", node.start, node.end) + 1
+        return _read_mapping(node.source, text[start : node.end], start)
+    if not isinstance(node.value, str):
         return None
-    text = node.source.text
-    start = text.find("\n", node.start, node.end) + 1
+    found = _read_mapping(SourceText("", node.value), node.value, 0)
+    return _placed(found, node) if found is not None else None
+
+
+def _read_mapping(source: SourceText, text: str, start: int) -> Node | None:
     try:
-        roots = compose(node.source, text[start : node.end], start, masked=False)
+        roots = compose(source, text, start, masked=False)
     except Unreadable:
         return None
     return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
+
+
+def _placed(node: Node, at: Node) -> Node:
+    """A value of a text, as one that is written where the text is, and is not edited by itself."""
+    made = Node(at.source, at.start, at.end, node.kind, "flow", node.value)
+    made.items = [_placed(item, at) for item in node.items]
+    made.entries = [
+        MappingEntry(_placed(entry.key, at), _placed(entry.value, at), entry.name) for entry in node.entries
+    ]
+    return made
 
 
 def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer | None:
@@ -336,6 +360,8 @@ def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer
     return ValuesLayer(value.source, lambda whole: _with_value(whole, steps, name, made))
 
 
+_DEEPEST = 100
+"""Keys within one another that one setting names."""
 _STEP = r"((?:[^\\.\[\]=,]|\\.)+)((?:\[\d{1,3}\])*)(?:\.(?!\Z)|\Z)"
 
 
@@ -349,7 +375,7 @@ def _read_steps(path: str) -> list[str | int] | None:
         steps.append(re.sub(r"\\(.)", r"\1", found[1]))
         steps += map(int, re.findall(r"\d+", found[2]))
         at = found.end()
-    return steps or None
+    return steps if 0 < len(steps) <= _DEEPEST else None
 
 
 def _read_set_value(value: Node, typed: bool) -> Node:

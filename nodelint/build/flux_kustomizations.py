@@ -39,7 +39,7 @@ _NUMBER = r"[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?"
 _NO_TEXT = re.compile(rf"(?i:true|false|yes|no|on|off|null|~|{_NUMBER}|[\[{{].*)?")
 """What YAML reads without quotes as something else than text: kustomize prints a variable without its quotes."""
 _LARGEST = 4 << 20
-_MOST_LEVELS = 8
+_MOST_LEVELS = 64
 
 
 class FluxKustomization(NamedTuple):

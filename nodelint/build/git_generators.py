@@ -14,6 +14,7 @@ from nodelint.build.roots import nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import repository
+from nodelint.source.limits import note_more
 from nodelint.source.missing import items_of, text_of
 from nodelint.source.terraform.tffiles import match_files
 from nodelint.source.terraform.tfnodes import mapping, scalar, sequence
@@ -21,7 +22,8 @@ from nodelint.source.terraform.tfnodes import mapping, scalar, sequence
 ReadFile = Callable[[str], Source | None]
 """What gives a file of the repository by its absolute path; None where it cannot be read."""
 
-_MOST_FOLDERS = 500
+_MOST_FOLDERS = 5000
+"""Folders that one pattern of a generator stands for."""
 
 
 def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, Node]]:
@@ -48,6 +50,8 @@ def _list_folders(items: list[Node], home: str) -> dict[str, Node]:
         for part in text_of(item.get("path")).strip("/").split("/"):
             below = [os.path.join(folder, name) for folder in below for name in _list_names(home, folder, part)]
         excluded = item.get("exclude")
+        line = item.source.position(item.start).line
+        note_more(item.source.path, len(below), _MOST_FOLDERS, "folders of this generator", line)
         for folder in below[:_MOST_FOLDERS]:
             if excluded is not None and excluded.value is True:
                 found.pop(folder, None)

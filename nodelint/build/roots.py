@@ -14,6 +14,7 @@ from nodelint.source.files.globs import READ_ALL, Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import MARKS, is_inside, repository
+from nodelint.source.limits import note_limit
 from nodelint.source.missing import items_of
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import OTHER_VALUES, TRIAL_VALUES
@@ -270,6 +271,7 @@ def _chart(folder: str, files: list[str]) -> Root | None:
             folders.sort()
             parts += [os.path.join(where, name) for name in sorted(names) if name.endswith(_TEXTS)]
             if len(parts) > _MOST_FILES:
+                note_limit(folder, _MOST_FILES, "files of this chart", 0)
                 break
     file, *rest = map(os.path.normpath, parts)
     refused = next(_astray(folder), None)

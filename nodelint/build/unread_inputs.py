@@ -18,10 +18,11 @@ from nodelint.source.files.discover import Discovery
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
+from nodelint.source.limits import note_limit
 from nodelint.source.templates.charts import OTHER_VALUES, DefinedNames, chart_of, templates_around
 
 _LARGEST = 16 << 20
-_MOST_FILES = 5000
+_MOST_FILES = 20_000
 """Files of charts and modules that are looked at: a guard against a tree that holds everything."""
 
 
@@ -43,6 +44,7 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[
             charts.add(chart)
     for count, path in enumerate((*_list_charts(charts), *_list_modules(modules))):
         if count >= _MOST_FILES:
+            note_limit(path, _MOST_FILES, "files of charts and modules, whose syntax is looked at", 0)
             return
         yield path
 

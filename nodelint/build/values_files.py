@@ -16,13 +16,14 @@ from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
+from nodelint.source.limits import note_more
 from nodelint.source.nodes import MappingEntry
 from nodelint.source.templates.charts import OTHER_VALUES
 
 _FOLDERS = ("values", "env", "envs", "environment", "environments")
 """Folders of a chart for the values of each environment."""
 
-MOST = 20
+MOST = 1000
 """Files of values that one chart is judged with."""
 
 _FEWEST_KEYS = 2
@@ -58,6 +59,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
     """
     defaults = {path: root for path, values in charts.items() if (root := values_root(values)) is not None}
     counts = dict.fromkeys(defaults, 0)
+    beyond: dict[str, str] = {}
     for source in sources:
         path = os.path.abspath(source.path)
         if path in charts or source.may_be_template or not path.endswith((".yaml", ".yml")):
@@ -74,9 +76,15 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
                 if _fits(source, defaults[default_path]) and _one_repository(default_path, path)
             ]
         root = values_root(source) if len(fitting) == 1 else None
-        if root is not None and counts[fitting[0]] < MOST:
-            counts[fitting[0]] += 1
+        if root is None:
+            continue
+        counts[fitting[0]] += 1
+        if counts[fitting[0]] <= MOST:
             yield fitting[0], source, root
+        else:
+            beyond.setdefault(fitting[0], source.path)
+    for chart, path in beyond.items():
+        note_more(path, counts[chart], MOST, "files of values of one chart")
 
 
 def merged(base: Node, over: Node) -> Node:

@@ -302,7 +302,8 @@ def _tell(
 def _end(run: _Run, report: Report) -> NoReturn:
     """End with the exit code that a report asks for, after what has to be said on standard error."""
     unreadable(run.found)
-    for fault in report.faults:
+    broken = [gap.fault for gap in report.gaps if gap.fault]
+    for fault in (*report.faults, *broken):
         say(fault)
     missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []
     if missing:
@@ -310,7 +311,7 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
         for line in missing_lines(missing):
             say(line)
-    if report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT"):
+    if broken or (report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT")):
         sys.exit(FAULT)
     if run.found.unreadable:
         sys.exit(UNUSABLE)

@@ -15,11 +15,13 @@ from nodelint.build.kustomize.values import YamlTree, new_text, read_json
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.limits import note_more
 
 _SAME = ("patches", "namePrefix", "nameSuffix")
 _OLDER = ("patchesStrategicMerge", "patchesJson6902")
 """Fields of v1beta2 that hold whole objects where kustomize has texts; they are not built."""
-_MOST_FILES = 500
+_MOST_FILES = 5000
+"""Files of one folder that a controller applies."""
 
 
 def changes_objects(root: Node) -> bool:
@@ -121,6 +123,7 @@ class AppliedFolder(Overlay):
                 count += 1
                 if name.endswith((".yaml", ".yml")) and not name.startswith(".") and count <= _MOST_FILES:
                     yield os.path.join(around, name)
+        note_more(self.below, count, _MOST_FILES, "files in this folder, which a controller applies", 0)
 
     def _has_kustomization(self, folder: str) -> bool:
         return any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS)

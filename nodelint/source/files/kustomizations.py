@@ -17,9 +17,9 @@ _ALTERING = ("patch", "transformers", "components")
 _WHOLES = ("resources", "bases", "components")
 
 # Folders. A guard against a file that stands in no repository.
-_HIGHEST = 12
+_HIGHEST = 64
 
-_MOST_FOLDERS = 64
+_MOST_FOLDERS = 2000
 
 _Named = tuple[frozenset[str], frozenset[str], bool, str]
 """The files that the kustomization of a folder names: patches, wholes; whether it alters any, and the folder."""

@@ -10,6 +10,7 @@ from nodelint.source import Node, Source, SourceText
 from nodelint.source.files import safe_read
 from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
+from nodelint.source.limits import note_limit, note_more
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.expression_eval import Definitions, NamedTemplate
 from nodelint.source.templates.gotemplate import Action, BadTemplate, Definition, Part, Verbatim, parse
@@ -19,8 +20,8 @@ from nodelint.tuples import NamedTuple
 _FOLDER = "templates"
 _VALUES = "values.yaml"
 _LARGEST = 4 << 20
-_MOST_FILES = 500
-_MOST_VALUES = 50
+_MOST_FILES = 5000
+_MOST_VALUES = 1000
 
 OTHER_VALUES = r"\A(?:values[-._][^/]*|[^/]+[-._]values)\.ya?ml"
 TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
@@ -111,6 +112,7 @@ def more_values(path: str) -> list[Node]:
     for folder, pattern in ((chart, OTHER_VALUES), (os.path.join(chart, "ci"), TRIAL_VALUES)):
         names = gate.names(folder or os.curdir)
         found += [os.path.join(folder, name) for name in names if re.fullmatch(pattern, name)]
+    note_more(chart, len(found), _MOST_VALUES, "files of values of this chart", 0)
     roots = (_root(path) for path in found[:_MOST_VALUES])
     return [root for root in roots if root is not None]
 
@@ -312,6 +314,7 @@ def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, st
                 continue
             count += 1
             if count > _MOST_FILES:
+                note_limit(folder, _MOST_FILES, "files of this chart", 0)
                 return
             try:
                 yield path, gate.read(path, _LARGEST).decode()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_limit, note_more
 from nodelint.source.nodes import Node
 from nodelint.source.terraform.hcl import Text
 from nodelint.source.terraform.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from nodelint.source.text import Source
 
 NAME = "terragrunt.hcl"
-_MOST_FOLDERS = 2000
+_MOST_FOLDERS = 20_000
 """Folders of a repository that are looked through."""
-_MOST_CALLS = 20
-_DEEPEST = 3
+_MOST_CALLS = 1000
+"""Files of Terragrunt that call one module."""
+_DEEPEST = 10
 """Files that include or read each other."""
 
 Reader = Callable[[str], "Source | None"]
@@ -41,14 +43,21 @@ class TerragruntCall(NamedTuple):
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
     """The calls in a repository by the folder of the module, in order of path. Raises `EvaluationLimit`."""
     found: dict[str, list[TerragruntCall]] = {}
+    beyond: dict[str, list[str]] = {}
     for path in sorted(_find_files(home)):
         source = read(path)
         if source is None:
             continue
         file = _TerragruntFile(source, os.path.dirname(path), home, read, budget)
         module = file.module()
-        if module is not None and len(found.get(module, ())) < _MOST_CALLS:
-            found.setdefault(module, []).append(TerragruntCall(source, file.folder, file.inputs()))
+        if module is None:
+            continue
+        if len(found.setdefault(module, [])) < _MOST_CALLS:
+            found[module].append(TerragruntCall(source, file.folder, file.inputs()))
+        else:
+            beyond.setdefault(module, []).append(path)
+    for paths in beyond.values():
+        note_more(paths[0], _MOST_CALLS + len(paths), _MOST_CALLS, "Terragrunt units of one module")
     return found
 
 
@@ -57,6 +66,7 @@ def _find_files(home: str) -> Iterator[str]:
     for folder, folders, names in gate.walk(home):
         left -= 1
         if left < 0:
+            note_limit(home, _MOST_FOLDERS, "folders in this repository, which may hold Terragrunt units", 0)
             return
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
         if NAME in names:
@@ -123,8 +133,11 @@ class _TerragruntFile:
                 yield file
 
     def _open(self, path: str, start: int) -> _TerragruntFile | None:
+        if self.depth >= _DEEPEST:
+            note_limit(self.source.path, _DEEPEST, "files of Terragrunt that include or read each other")
+            return None
         whole = os.path.normpath(os.path.join(self.folder, path))
-        source = self.read(whole) if self.depth < _DEEPEST else None
+        source = self.read(whole)
         if source is None:
             gate.notes_refusal(whole, path, self.source, start)
             return None

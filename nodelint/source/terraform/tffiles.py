@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_left_out
 
-_MOST_ENTRIES = 5000
+_MOST_ENTRIES = 20_000
 """Entries of folders that one pattern is held against."""
 _MOST_CHOICES = 16
 
@@ -24,7 +25,10 @@ def match_files(folder: str, pattern: str) -> list[str] | None:
     left = [_MOST_ENTRIES]
     for choice in choices or ():
         found.update(_walk(folder, choice.split("/"), "", left))
-    return sorted(found) if choices is not None and left[0] > 0 else None
+    if choices is None or left[0] <= 0:
+        note_left_out(folder, f"the pattern `{pattern[:60]}` stands for too many files: they are not judged", 0)
+        return None
+    return sorted(found)
 
 
 def names_file(pattern: str, path: str) -> bool:

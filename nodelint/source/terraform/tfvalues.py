@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from nodelint.source.files import safe_read
 from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_limit
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.hclexpr import read_template
 from nodelint.source.terraform.hcltree import BadExpression, HclExpression
@@ -36,10 +38,10 @@ from nodelint.source.terraform.tfvars import environment_files, read_variables
 if TYPE_CHECKING:
     from nodelint.source.text import Source
 
-_MOST_CALLS = 20
-"""Instances of a module that are built."""
+_MOST_CALLS = 1000
+"""Calls of a module, or of a template, that are built."""
 _DOCUMENTS = "kubectl_path_documents"
-_DEEPEST = 4
+_DEEPEST = 10
 """Modules that call each other, as far as their arguments are followed."""
 
 
@@ -261,7 +263,11 @@ class Modules(ModuleFiles):
         """A module as each of its callers calls it; one that nobody calls, by itself."""
         if (folder, depth) not in self._variants:
             self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
-            called = list(self._called(folder, depth)) if depth < _DEEPEST else []
+            called = list(islice(self._called(folder, depth), _MOST_CALLS + 1)) if depth < _DEEPEST else []
+            if len(called) > _MOST_CALLS:
+                note_limit(folder, _MOST_CALLS, "calls of this module", 0)
+            if depth >= _DEEPEST and any(self._list_calls(folder)):
+                note_limit(folder, _DEEPEST, "modules that call each other down to this one", 0)
             self._variants[folder, depth] = called[:_MOST_CALLS] or self._roots(folder)
         return self._variants[folder, depth]
 
@@ -294,13 +300,18 @@ class Modules(ModuleFiles):
         return self._given[source.path]
 
     def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
+        for file, block in self._list_calls(folder):
+            given = file.attributes(block)
+            del given["source"]
+            yield from self._instances(file, block, given, folder, depth)
+
+    def _list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+        """The blocks that call a module."""
         for path in self.callers(folder):
             around = os.path.dirname(path)
             for called, file, block in self.local_calls(path) if around != folder else ():
                 if called == folder:
-                    given = file.attributes(block)
-                    del given["source"]
-                    yield from self._instances(file, block, given, folder, depth)
+                    yield file, block
 
     def _instances(
         self, file: TerraformFile, block: TerraformBlock, given: dict[str, HclExpression], folder: str, depth: int
@@ -345,9 +356,10 @@ class Modules(ModuleFiles):
                 module.budget = self.budget
                 for values in _calls(file, module, whole):
                     names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
-                    found.append((module.template(source, names), module))
                     if len(found) >= _MOST_CALLS:
+                        note_limit(path, _MOST_CALLS, "calls of this template")
                         return found
+                    found.append((module.template(source, names), module))
         return found
 
 
