@@ -32,8 +32,8 @@ _FILLED = POOL.replace("amd64", "{{ .Values.arch }}")
 _CHART = "apiVersion: v2\nname: pools\nversion: 1.0.0\n"
 _TEMPLATE = POOL.replace("amd64", "{{ %s }}")
 _AT = "spec.template.spec.requirements.0.values.0"
-_REPLACED = "  targets: [{select: {kind: NodePool}, fieldPaths: [%s]}]\n" % _AT
-_OPERATION = "[{op: replace, path: /%s, value: %s}]\n" % (_AT.replace(".", "/"), WORD)
+_REPLACED = f"  targets: [{{select: {{kind: NodePool}}, fieldPaths: [{_AT}]}}]\n"
+_OPERATION = f"[{{op: replace, path: /{_AT.replace('.', '/')}, value: {WORD}}}]\n"
 
 CANARY = {
     "pool.yaml": _SECRET,
@@ -129,7 +129,8 @@ def _of_terraform(out: str) -> Iterator[tuple[str, dict[str, str]]]:
     )
     given = f'terraform {{ source = "../m" }}\ninputs = {{ arch = file("{_deeper(out)}/secret.txt") }}\n'
     yield "inputs", {**body, "live/terragrunt.hcl": given}
-    release = f'resource "helm_release" "h" {{\n name = "a"\n chart = "./chart"\n values = [file("{out}/values.yaml")]\n}}\n'
+    given = f'chart = "./chart"\n values = [file("{out}/values.yaml")]'
+    release = f'resource "helm_release" "h" {{\n name = "a"\n {given}\n}}\n'
     yield "release", _installed("main.tf", release)
 
 
@@ -137,54 +138,65 @@ def _deeper(out: str) -> str:
     return out if out.startswith("/") else f"../{out}"
 
 
+_APPLICATION = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: a}
+spec:
+  source:
+    repoURL: https://example.com/y
+"""
+_RELEASE = """apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: a}
+spec:
+  chart: {spec: {chart: ./HERE/chart, sourceRef: {kind: GitRepository, name: x}, valuesFiles: [%s]}}
+  values: {name: q}
+"""
+_SYNC = """apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: a}
+spec:
+  sourceRef: {kind: GitRepository, name: x}
+"""
+_SET = """apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: a}
+spec:
+  goTemplate: true
+  generators:
+  - git:
+      repoURL: https://example.com/y
+      files: [{path: "%s"}]
+      directories: [{path: "../*"}]
+  template:
+    metadata: {name: a}
+    spec:
+      source: {repoURL: "https://example.com/y", path: HERE/chart, helm: {values: "arch: {{.arch}}"}}
+"""
+_HELMFILE = """releases:
+- {name: a, chart: ./chart, values: [OUT/values.yaml]}
+- {name: b, chart: OUT/chart}
+"""
+
+
 def _of_charts(out: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Charts, and what names them; Argo CD and Flux count from the top of the repository, two folders above."""
     yield "get", _chart(_TEMPLATE % f'.Files.Get "{out}/secret.txt"')
     yield "lines", _chart(_TEMPLATE % f'.Files.Lines "{out}/secret.txt" | first')
-    yield (
-        "dependency",
-        _chart(_FILLED, f'dependencies: [{{name: c, version: 1.0.0, repository: "file://{out}/chart"}}]\n'),
-    )
-    values = f"{out.replace('../../', '../', 1)}/values.yaml"
-    head = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    repoURL: https://example.com/y\n"
-    yield (
-        "argo",
-        _installed(
-            "app.yaml", f"{head}    path: HERE/chart\n    helm: {{valueFiles: [{_deeper(_deeper(values))}]}}\n"
-        ),
-    )
-    overlay = f"{head}    path: {values.removesuffix('/values.yaml')}\n    kustomize: {{namePrefix: z, components: [{out}/component]}}\n"
-    yield "argo-path", {"app.yaml": overlay, "pool.yaml": POOL}
-    head = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n  chart: {spec: {chart: ./HERE/chart, sourceRef: {kind: GitRepository, name: x}, "
-    yield "flux", _installed("app.yaml", f"{head}valuesFiles: [{values}]}}}}\n  values: {{name: q}}\n")
-    head = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  sourceRef: {kind: GitRepository, name: x}\n"
-    yield (
-        "flux-path",
-        {
-            "app.yaml": f"{head}  path: {values.removesuffix('/values.yaml')}\n  postBuild: {{substitute: {{a: b}}}}\n",
-            "pool.yaml": POOL,
-        },
-    )
-    yield (
-        "flux-component",
-        {"app.yaml": f"{head}  path: ./HERE\n  components: [{out}/component]\n", "pool.yaml": POOL},
-    )
-    yield (
-        "helmfile",
-        _installed(
-            "helmfile.yaml",
-            f"releases:\n- {{name: a, chart: ./chart, values: [{out}/values.yaml]}}\n- {{name: b, chart: {out}/chart}}\n",
-        ),
-    )
-    generator = f'git: {{repoURL: "https://example.com/y", revision: HEAD, files: [{{path: "{values}"}}], directories: [{{path: "../*"}}]}}'
-    head = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a}\nspec:\n  goTemplate: true\n  generators:\n  - "
-    source = 'source: {repoURL: "https://example.com/y", path: HERE/chart, helm: {values: "arch: {{.arch}}"}}'
-    yield (
-        "set",
-        _installed(
-            "app.yaml", f"{head}{generator}\n  template:\n    metadata: {{name: a}}\n    spec:\n      {source}\n"
-        ),
-    )
+    needed = f'dependencies: [{{name: c, version: 1.0.0, repository: "file://{out}/chart"}}]\n'
+    yield "dependency", _chart(_FILLED, needed)
+    top = out.replace("../../", "../", 1)
+    given = f"    path: HERE/chart\n    helm: {{valueFiles: [{_deeper(_deeper(top))}/values.yaml]}}\n"
+    yield "argo", _installed("app.yaml", _APPLICATION + given)
+    overlay = f"    path: {top}\n    kustomize: {{namePrefix: z, components: [{out}/component]}}\n"
+    yield "argo-path", {"app.yaml": _APPLICATION + overlay, "pool.yaml": POOL}
+    yield "flux", _installed("app.yaml", _RELEASE % f"{top}/values.yaml")
+    filled = f"  path: {top}\n  postBuild: {{substitute: {{a: b}}}}\n"
+    yield "flux-path", {"app.yaml": _SYNC + filled, "pool.yaml": POOL}
+    taken = f"  path: ./HERE\n  components: [{out}/component]\n"
+    yield "flux-component", {"app.yaml": _SYNC + taken, "pool.yaml": POOL}
+    yield "helmfile", _installed("helmfile.yaml", _HELMFILE.replace("OUT", out))
+    yield "set", _installed("app.yaml", _SET % f"{top}/values.yaml")
 
 
 def _odd() -> Iterator[tuple[str, dict[str, str]]]:
@@ -226,7 +238,8 @@ def _odd() -> Iterator[tuple[str, dict[str, str]]]:
     yield "variable-go", _chart(_TEMPLATE % f'env "{variable}"')
     yield "variable-expanded", _chart(_TEMPLATE % f'expandenv "${variable}"')
     yield "variable-env", _generated("envs: [own.env]", variable) | {"own.env": f"{variable}\n"}
-    release = f"releases:\n- {{name: a, chart: ./chart, set: [{{name: arch, value: '{{{{ requiredEnv \"{variable}\" }}}}'}}]}}\n"
+    setting = f"[{{name: arch, value: '{{{{ requiredEnv \"{variable}\" }}}}'}}]"
+    release = f"releases:\n- {{name: a, chart: ./chart, set: {setting}}}\n"
     yield "variable-helmfile", _installed("helmfile.yaml", release)
 
 
@@ -303,7 +316,6 @@ COMMANDS = (
     ["hash", "."],
     ["fit", "."],
     ["plan", "--old", "../before", "--format", "markdown", "."],
-    ["upgrade", "."],
 )
 _GIT_READS = ("/.git/HEAD", "/.git/index", "/.git/info/exclude")
 """What nodelint reads of git to know what is ignored and tracked."""

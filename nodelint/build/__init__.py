@@ -250,6 +250,10 @@ def _read_and_build(found: Discovery, rendering: Rendering | None) -> Inventory:
 def _note_unread(found: Discovery, inventory: Inventory) -> None:
     """Name the files that were asked for and of which nothing can be built."""
     has_terraform = any(source.path.endswith((".tf", ".tofu", ".tf.json")) for source in found.sources)
+    if has_terraform:
+        from nodelint.build.outside_files import note_outside_files
+
+        note_outside_files(found.sources)
     if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
         from nodelint.build.unread_inputs import find_unread_inputs
 

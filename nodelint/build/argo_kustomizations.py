@@ -51,6 +51,8 @@ def _apply(
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
         return None
     folder = os.path.normpath(os.path.join(home, path.value.lstrip("/")))
+    if gate.notes_refusal(folder, path.value, path.source, path.start):
+        return None
     if not is_inside(folder, home) or not any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
         return None
     fields = argo_fields(kustomize)

@@ -180,6 +180,9 @@ def _find_folder(root: Node) -> str | None:
         folder = os.path.normpath(os.path.join(top, path))
         if gate.is_folder(folder) and safe_read.is_inside(folder, top):
             return folder
+    named = root.find("spec", "path")
+    if named is not None and home is not None:
+        gate.notes_refusal(os.path.join(home, path), text_of(named), named.source, named.start)
     return None
 
 

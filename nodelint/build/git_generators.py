@@ -31,6 +31,11 @@ def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, No
     home = repository(os.path.dirname(os.path.abspath(git.source.path)))
     if home is None or git.get("pathParamPrefix") is not None:
         return
+    for item in (*items_of(git.get("files")), *items_of(git.get("directories"))):
+        named = text_of(item.get("path"))
+        gate.notes_refusal(
+            os.path.join(home, re.split(r"[*?{\[]", named.lstrip("/"))[0]), named, item.source, item.start
+        )
     for item in items_of(git.get("files")):
         for name in match_files(home, text_of(item.get("path")).lstrip("/")) or ():
             source = read_file(os.path.join(home, name))

@@ -285,8 +285,11 @@ def _local_charts(chart: str) -> list[str]:
     for node in listed.items if listed is not None else ():
         address = _name(node, "repository")
         folder = os.path.normpath(os.path.join(chart, address.removeprefix("file://")))
+        is_local = address.startswith("file://")
+        if is_local and gate.notes_refusal(folder, address, node.source, node.start):
+            continue
         inside = home is None or safe_read.is_inside(folder, home)
-        if address.startswith("file://") and inside and gate.is_file(os.path.join(folder, CHART)):
+        if is_local and inside and gate.is_file(os.path.join(folder, CHART)):
             found.append(folder)
     return found
 
