@@ -27,8 +27,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the commands print over the tricks, and which paths they open outside of the repository."""
     folder = tmp_path_factory.mktemp("tricks")
     hostile_trees.write(folder)
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "NODELINT_"))}
-    environment = {**kept, "NODELINT_CACHE_DIR": str(folder / "cache"), "COLUMNS": "400"}
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "NODELINT_"))}
+    environment = {**inherited, "NODELINT_CACHE_DIR": str(folder / "cache"), "COLUMNS": "400"}
     environment[hostile_trees.VARIABLE] = hostile_trees.WORD
     child = [sys.executable, "-m", "tests.hostile_trees", str(folder)]
     done = subprocess.run(child, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
@@ -103,7 +103,9 @@ def test_the_data_of_a_repository_is_closed_where_a_file_names_it(tmp_path: Path
     write_files(tmp_path, {".git": "gitdir: ./.bare\n", ".bare/config": "token", "sub/.git": "gitdir: ../x\n"})
     gate = Gate(str(tmp_path))
     assert gate.refusal(str(tmp_path / ".bare" / "config")) == OF_GIT
-    assert gate.refusal(str(tmp_path / "sub" / ".GIT")) == OF_GIT
+    for name in (".GIT", ".git ", ".git.", "GIT~1", ".g\u200cit", ".git::$INDEX_ALLOCATION"):
+        assert gate.refusal(str(tmp_path / "sub" / name / "config")) == OF_GIT
+    assert gate.refusal(str(tmp_path / ".github" / "config")) is None
 
 
 @pytest.mark.parametrize("kind", ["link", "chain", "pipe", "large", "folder", "null"])

@@ -105,8 +105,8 @@ def test_a_configuration_that_is_a_link_out_of_the_repository_is_not_found(name:
     if name == "pyproject.toml":
         assert find(str(project)) is None, "nor is it opened to see whether it has settings"
     else:
-        said = f"{name}: a link to what is outside of the repository; to use it, name it by --config"
-        with pytest.raises(ConfigError, match=said):
+        message = f"{name}: a link to what is outside of the repository; to use it, name it by --config"
+        with pytest.raises(ConfigError, match=message):
             find(str(project))
     assert load(str(project / name), {}).root == str(project)
 

@@ -207,6 +207,7 @@ def _follow(folder: str, parts: dict[str, None], missing: list[str], outside: li
         for root in nodes_of(source):
             for patch in patch_files(root):
                 parts.setdefault(os.path.normpath(os.path.join(folder, patch)))
+            outside += [n for n in _loaded(root) if not gate.holds(os.path.join(folder, n))]
             missing += [n for n in _loaded(root) if not gate.exists(os.path.join(folder, n))]
             for field in ("components", "resources", "bases"):
                 for named in _texts(root.get(field)):
@@ -281,8 +282,10 @@ def _chart(folder: str, files: list[str]) -> Root | None:
 
 
 def _astray(folder: str) -> Iterator[str]:
-    """What helm would read with a chart and is not one of it: it follows every link."""
+    """What helm would read with a chart and is not one of it: it follows every link, and takes each file it finds."""
     for where, folders, names in gate.walk(folder):
+        if os.path.lexists(os.path.join(where, ".git")) and not _ignores_git(folder):
+            yield "`.git` is among the chart's files; exclude it by a line `.git/` in its .helmignore"
         for name in sorted((*folders, *names)):
             path = os.path.join(where, name)
             shown = os.path.relpath(path, folder).replace(os.sep, "/")
@@ -291,6 +294,17 @@ def _astray(folder: str) -> Iterator[str]:
                     yield f"`{shown}` is a link out of the chart"
             elif name in names and not gate.is_file(path):
                 yield f"`{shown}` is neither a file nor a folder"
+
+
+def _ignores_git(chart: str) -> bool:
+    """Whether helm leaves out what is of git, by the chart's .helmignore."""
+    try:
+        lines = gate.read(os.path.join(chart, ".helmignore"), 1 << 16).decode(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(line.strip() in (".git", ".git/") for line in lines) and not any(
+        line.startswith("!") for line in lines
+    )
 
 
 # -- what both ask

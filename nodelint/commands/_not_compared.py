@@ -10,6 +10,7 @@ from nodelint.plan.uncompared import Uncompared
 from nodelint.report.coverage import list_unjudged
 from nodelint.source import Source
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 
 TYPE_CHECKING = False
 
@@ -73,7 +74,7 @@ def _differ(sides: tuple[Read, Read]) -> bool:
         found: dict[str, bytes | str] = {}
         for path in side.found.seen:
             try:
-                found[path_below(path, side.root)] = safe_read.read(path)
+                found[path_below(path, side.root)] = gate.read(path)
             except OSError as error:
                 found[path_below(path, side.root)] = safe_read.error_reason(error)
         contents.append(found)

@@ -236,8 +236,14 @@ def _find_default() -> str:
 
 
 def _is_git(name: str) -> bool:
-    """Return whether a file system may take a name for `.git`: some pass over case, dots and blanks at the end."""
-    return name.rstrip(" .").casefold() == _GIT or name.casefold() == "git~1"
+    """Return whether a file system may take a name for `.git`.
+
+    Some pass over case, over dots and blanks at the end, over what follows a colon, and over characters without width.
+    """
+    if not name[:1] == "." and "~" not in name and name.isascii():
+        return False
+    seen = "".join(filter(str.isprintable, name)).partition(":")[0].rstrip(" .").casefold()
+    return seen in (_GIT, "git~1")
 
 
 def _is_below(path: str, folder: str) -> bool:
