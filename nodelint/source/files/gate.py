@@ -51,12 +51,21 @@ class Gate:
     def admit(self, named: str) -> None:
         """Take the root of a path that the command line names: its repository, else the folder itself.
 
-        A file that is a link is at home where it is named, not where it leads.
+        Outside of a repository, the root of a file is the working folder around it, but for the user's home or the
+        whole disk; else its own folder. A file that is a link is at home where it is named, not where it leads.
         """
         self._folders.clear()
         is_folder = os.path.isdir(named)
         folder = os.path.realpath(named if is_folder else os.path.dirname(named) or os.curdir)
-        self._add(repository(folder) or folder)
+        root = repository(folder)
+        if root is None and not is_folder:
+            here = os.path.realpath(os.curdir)
+            if _is_below(folder, here) and here not in (
+                os.path.dirname(here),
+                os.path.realpath(os.path.expanduser("~")),
+            ):
+                root = here
+        self._add(root or folder)
 
     def reset(self) -> None:
         """Forget all roots, before another run in the same process."""
