@@ -247,9 +247,9 @@ def _find_default() -> str:
 def _is_git(name: str) -> bool:
     """Return whether a file system may take a name for `.git`.
 
-    Some pass over case, over dots and blanks at the end, over what follows a colon, and over characters without width.
+    Some pass over case, dots and blanks at the end, what follows a colon, and characters without width.
     """
-    if not name[:1] == "." and "~" not in name and name.isascii():
+    if name[:1] != "." and "~" not in name and name.isascii():
         return False
     seen = "".join(filter(str.isprintable, name)).partition(":")[0].rstrip(" .").casefold()
     return seen in (_GIT, "git~1")
