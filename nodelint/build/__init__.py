@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from nodelint.model.gap import Gap
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.safe_read import read
 from nodelint.source.limits import LeftOutNotes
 from nodelint.tuples import NamedTuple
 
@@ -250,6 +250,10 @@ def _read_and_build(found: Discovery, rendering: Rendering | None) -> Inventory:
 def _note_unread(found: Discovery, inventory: Inventory) -> None:
     """Name the files that were asked for and of which nothing can be built."""
     has_terraform = any(source.path.endswith((".tf", ".tofu", ".tf.json")) for source in found.sources)
+    if has_terraform:
+        from nodelint.build.outside_files import note_outside_files
+
+        note_outside_files(found.sources)
     if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
         from nodelint.build.unread_inputs import find_unread_inputs
 
@@ -266,7 +270,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
 def _leads_out(path: str) -> bool:
     """Whether a kustomization takes something from beside or above its folder."""
     try:
-        return b"../" in read(path, _LARGEST)
+        return b"../" in gate.read(path, _LARGEST)
     except (OSError, ValueError):
         return False
 
@@ -281,5 +285,5 @@ def kustomizations_of(found: Discovery) -> list[str]:
     for path in found.seen if not found.folders else ():
         folder = os.path.dirname(path)
         candidates = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
-        paths += [path for path in candidates if path not in found.seen and os.path.isfile(path)]
+        paths += [path for path in candidates if path not in found.seen and gate.is_file(path)]
     return sorted(dict.fromkeys(paths))

@@ -11,6 +11,7 @@ from typing import Literal
 from nodelint.build.roots import nodes_of, read
 from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.source.limits import note_more
@@ -39,13 +40,16 @@ class _Tree(NamedTuple):
     def read_file(self, path: str) -> Source | None:
         """A file of the repository, by its absolute path; None where it is outside, or missing."""
         source = self.sources.get(path)
-        if source is None and os.path.isfile(path) and is_inside(path, self.home):
+        if source is None and gate.is_file(path) and is_inside(path, self.home):
             source = read(path if self.absolute else os.path.relpath(path))
         return source
 
-    def read_values(self, *path: str) -> Node | None:
-        """The values in a file of the repository; None where it is outside, missing, or no file of values."""
-        source = self.read_file(os.path.normpath(os.path.join(*path)))
+    def read_values(self, folder: str, path: str, at: Node) -> Node | None:
+        """The values in a file that is named at a node; None where it is outside, missing, or no file of values."""
+        whole = os.path.normpath(os.path.join(folder, path))
+        source = self.read_file(whole)
+        if source is None:
+            gate.notes_refusal(whole, path, at.source, at.start)
         return values_root(source) if source is not None else None
 
 
@@ -147,9 +151,9 @@ def _releases_of_kustomization(root: Node, tree: _Tree) -> Iterator[tuple[str, l
     for chart in charts.items if charts is not None else ():
         own, inline = text_of(chart.get("valuesFile")), chart.get("valuesInline")
         more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
-        base = tree.read_values(around, own) if own else None
+        base = tree.read_values(around, own, chart) if own else None
         given = [base, inline] if merge == "override" else [inline, base] if merge == "merge" else [inline]
-        given += [tree.read_values(around, text_of(item)) for item in (more.items if more is not None else ())]
+        given += [tree.read_values(around, text_of(item), item) for item in (more.items if more is not None else ())]
         layers = [_merging(node) for node in given if node is not None and node.kind == "mapping"]
         yield os.path.normpath(os.path.join(around, home, text_of(chart.get("name")))), layers
 
@@ -179,7 +183,11 @@ def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[V
         layers = []
         for item in values.items if values is not None else ():
             given = (
-                item if item.kind == "mapping" else tree.read_values(folder, text_of(item)) if text_of(item) else None
+                item
+                if item.kind == "mapping"
+                else tree.read_values(folder, text_of(item), item)
+                if text_of(item)
+                else None
             )
             layers += [_merging(given)] if given is not None else []
         for item in settings.items if settings is not None else ():
@@ -211,7 +219,7 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
         of_another = re.match(r"\$[\w-]+/", name)
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
         above = tree.home if of_another is not None or name.startswith("/") else folder
-        root = tree.read_values(above, within) if name and "://" not in name else None
+        root = tree.read_values(above, within, node) if name and "://" not in name else None
         if root is not None and os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml"):
             yield _merging(root)
     text, values = helm.get("values"), helm.get("valuesObject")
@@ -240,7 +248,7 @@ def _flux_layers(root: Node, tree: _Tree) -> list[ValuesLayer] | None:
     layers: list[ValuesLayer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
     for number, item in enumerate(files.items if files is not None else ()):
-        found = tree.read_values(tree.home, text_of(item))
+        found = tree.read_values(tree.home, text_of(item), item)
         if found is None:
             return None
         # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
@@ -305,7 +313,7 @@ def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tre
             files = node.get("files")
             for item in files.items if files is not None and text_of(node.get("name")) == name else ():
                 own, _, path = text_of(item).rpartition("=")
-                found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path)
+                found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path, item)
                 if found is not None and (own or os.path.basename(path)) == key:
                     yield found
 

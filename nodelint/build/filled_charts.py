@@ -13,7 +13,7 @@ from nodelint.build.template_source_map import Back, Uses, fill_template, make_b
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.build.vendored_values import find_vendored_values, vendored_files
 from nodelint.source import Node, Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
 from nodelint.source.limits import guarded
 from nodelint.source.templates.charts import ChartFiles, values_of, values_place
@@ -107,7 +107,7 @@ def _charts(sources: Sequence[Source]) -> _Charts:
         path = values_place(source.path) if source.may_be_template else None
         whole = os.path.abspath(path) if path is not None else ""
         values = by_path.get(whole) or (read(path) if path is not None else None)
-        if values is None and path is not None and not os.path.exists(path):
+        if values is None and path is not None and not gate.exists(path):
             values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
         if values is not None:
             by_path[whole] = values
@@ -173,7 +173,7 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 def _read_values(path: str) -> str:
     """The text of a file without an object, which may hold values; else nothing."""
     try:
-        data = safe_read.read_in_place(path, _LARGEST)
+        data = gate.read_listed(path, _LARGEST)
     except OSError:
         return ""
     return "" if b"apiVersion" in data else data.decode(errors="replace")
@@ -185,4 +185,4 @@ def _list_keys(text: str) -> set[str]:
 
 
 def _is_of_chart(path: str) -> bool:
-    return os.path.isfile(os.path.join(os.path.dirname(path), CHART))
+    return gate.is_file(os.path.join(os.path.dirname(path), CHART))

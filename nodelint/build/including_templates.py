@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.source import Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.limits import note_more
 from nodelint.source.templates.charts import chart_of, find_users
 
@@ -55,7 +55,7 @@ def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[t
     note_more(chart, len(paths), _MOST_FILES, "templates of this chart", 0)
     for path in paths[:_MOST_FILES]:
         try:
-            texts[path] = safe_read.read(path, _LARGEST, within=chart).decode()
+            texts[path] = gate.read(path, _LARGEST, within=chart).decode()
         except (OSError, ValueError):
             continue
     known = set(names)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.roots import own_roots
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
 from nodelint.source.limits import note_more
@@ -39,10 +40,7 @@ def beside(values: str) -> list[str]:
 
 
 def _list(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder or os.curdir))
-    except OSError:
-        return []
+    return gate.names(folder or os.curdir)
 
 
 def _find_own_values(path: str) -> str | None:
@@ -69,7 +67,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
         own = _find_own_values(path)
         if own in defaults:
             fitting = [own]
-        elif os.path.isfile(os.path.join(os.path.dirname(path), CHART)):
+        elif gate.is_file(os.path.join(os.path.dirname(path), CHART)):
             continue  # of a chart of its own
         else:
             fitting = [

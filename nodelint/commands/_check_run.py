@@ -81,7 +81,7 @@ def check(
     wanted = outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     found = discovered(paths or (".",), settings)
     writing = (fixing or unsafe_fixes) and not diff
     words = _read_words(quiet, verbose)._replace(karpenter_named=settings.karpenter_named, statistics=statistics)
@@ -339,7 +339,7 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
     style = look().style
     for old, new in zip(sources, fixed.sources, strict=True):
         lines = "".join(unified(old, new))
-        echo(coloured(screened(lines), style), nl=False)
+        echo(coloured(screened(lines, commands=True), style), nl=False, commands=True)
         if has_codes(lines):
             say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
     echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)

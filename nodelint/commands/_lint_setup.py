@@ -112,6 +112,12 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
             help="A folder of rules of your own. Rules are code: they run.",
         ),
         click.option(
+            "--repository-rules/--no-repository-rules",
+            default=None,
+            help="Run rules that stand in the repository under test, because its configuration or --rules names them."
+            " Default: those that --rules names.",
+        ),
+        click.option(
             "--profile",
             type=click.Choice(["minimal", "default", "strict"]),
             help="The groups of rules that run: minimal is correctness, default adds hazard, strict adds practice.",

@@ -10,6 +10,7 @@ from nodelint.plan.uncompared import Uncompared
 from nodelint.report.coverage import list_unjudged
 from nodelint.source import Source
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 
 TYPE_CHECKING = False
 
@@ -79,7 +80,7 @@ def _differ(sides: tuple[Read, Read]) -> bool:
                 if not may_hold_objects(path):
                     continue
                 try:
-                    found[os.path.relpath(path, side.root)] = safe_read.read_in_place(path)
+                    found[os.path.relpath(path, side.root)] = gate.read(path)
                 except OSError as error:
                     found[os.path.relpath(path, side.root)] = safe_read.error_reason(error)
         contents.append(found)

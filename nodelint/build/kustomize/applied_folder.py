@@ -13,6 +13,7 @@ from nodelint.build.kustomize.files import Files
 from nodelint.build.kustomize.overlay import Overlay
 from nodelint.build.kustomize.values import YamlTree, new_text, read_json
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.limits import note_more
 
@@ -114,7 +115,7 @@ class AppliedFolder(Overlay):
             yield self.below
             return
         count = 0
-        for around, folders, names in os.walk(self.below):
+        for around, folders, names in gate.walk(self.below):
             below = [name for name in sorted(folders) if self._has_kustomization(os.path.join(around, name))]
             yield from (os.path.join(around, name) for name in below)
             folders[:] = [name for name in sorted(folders) if name not in below and not name.startswith(".")]
@@ -125,4 +126,4 @@ class AppliedFolder(Overlay):
         note_more(self.below, count, _MOST_FILES, "files in this folder, which a controller applies", 0)
 
     def _has_kustomization(self, folder: str) -> bool:
-        return any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+        return any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS)

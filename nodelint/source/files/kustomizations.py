@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from nodelint.caching import cache
-from nodelint.source.files.safe_read import read
+from nodelint.source.files.gate import gate
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = ("patches", "patchesStrategicMerge")
@@ -118,15 +118,15 @@ def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
         return frozenset(), ()
     named = _listed(text, _WHOLES, r"""[^\s"'\[\]{},:]+""")
     folders = (os.path.normpath(os.path.join(folder, name)) for name in named if name != "-")
-    return _files(text, folder, _WHOLES), tuple(folder for folder in folders if os.path.isdir(folder))
+    return _files(text, folder, _WHOLES), tuple(folder for folder in folders if gate.is_folder(folder))
 
 
 def _text(folder: str) -> str | None:
     for name in KUSTOMIZATIONS:
         path = os.path.join(folder, name)
-        if os.path.isfile(path):
+        if gate.is_file(path):
             try:
-                return read(path, 1 << 20).decode(errors="replace")
+                return gate.read(path, 1 << 20).decode(errors="replace")
             except OSError:
                 return None
     return None

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from nodelint.source.files.gate import gate
 from nodelint.source.limits import note_limit, note_more
 from nodelint.source.nodes import Node
 from nodelint.source.terraform.hcl import Text
@@ -62,7 +63,7 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
 
 def _find_files(home: str) -> Iterator[str]:
     left = _MOST_FOLDERS
-    for folder, folders, names in os.walk(home):
+    for folder, folders, names in gate.walk(home):
         left -= 1
         if left < 0:
             note_limit(home, _MOST_FOLDERS, "folders in this repository, which may hold Terragrunt units", 0)
@@ -127,16 +128,18 @@ class _TerragruntFile:
     def _included(self) -> Iterator[_TerragruntFile]:
         for block in self.blocks:
             path = self._text(self._body(block).get("path")) if block.kind == "include" else None
-            file = self._open(path) if path is not None else None
+            file = self._open(path, block.start) if path is not None else None
             if file is not None:
                 yield file
 
-    def _open(self, path: str) -> _TerragruntFile | None:
+    def _open(self, path: str, start: int) -> _TerragruntFile | None:
         if self.depth >= _DEEPEST:
             note_limit(self.source.path, _DEEPEST, "files of Terragrunt that include or read each other")
             return None
-        source = self.read(os.path.normpath(os.path.join(self.folder, path)))
+        whole = os.path.normpath(os.path.join(self.folder, path))
+        source = self.read(whole)
         if source is None:
+            gate.notes_refusal(whole, path, self.source, start)
             return None
         return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
 
@@ -163,7 +166,7 @@ class _TerragruntFile:
         if name == "dirname" and isinstance(given, str):
             return scalar(at, os.path.dirname(given))
         if name == "read_terragrunt_config" and isinstance(given, str):
-            file = self._open(given)
+            file = self._open(given, at.start)
             return unknown(at) if file is None else file.values(at)
         return call_function(name, args, at)
 
@@ -171,7 +174,7 @@ class _TerragruntFile:
         folder = os.path.dirname(self.folder)
         while folder.startswith(self.home):
             path = os.path.join(folder, name)
-            if os.path.isfile(path):
+            if gate.is_file(path):
                 return path
             if folder == os.path.dirname(folder):
                 break

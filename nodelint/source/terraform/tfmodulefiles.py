@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.limits import note_more
 from nodelint.source.terraform.tffill import ENDS, TerraformBlock, TerraformFile
 from nodelint.source.terraform.tfjson import read_file
@@ -99,11 +99,11 @@ class ModuleFiles:
         if folder not in self._listed:
             folders, files = [], []
             try:
-                for entry in os.scandir(folder):
-                    if entry.name.endswith(ENDS):
-                        files.append(entry.path)
-                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                        folders.append(entry.path)
+                for name, is_folder in gate.entries(folder):
+                    if name.endswith(ENDS):
+                        files.append(os.path.join(folder, name))
+                    elif is_folder and not name.startswith("."):
+                        folders.append(os.path.join(folder, name))
             except OSError:
                 pass
             files += (path for path in self._handed_in.get(folder, ()) if path.endswith(ENDS))
@@ -151,8 +151,7 @@ class ModuleFiles:
             from nodelint.source.text import Source  # here, because the text's module reads Terraform, too
 
             try:
-                home = safe_read.repository(os.path.dirname(path))
-                self._sources[path] = Source(os.path.relpath(path), safe_read.read(path, _LARGEST, home).decode())
+                self._sources[path] = Source(os.path.relpath(path), gate.read(path, _LARGEST).decode())
             except (OSError, ValueError):
                 self._sources[path] = None
         return self._sources[path]

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.limits import note_limit
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.hclexpr import read_template
@@ -121,6 +122,7 @@ class TerraformModule:
                 if isinstance(path, str) and path.startswith(".") and not {"count", "for_each"} & given.keys():
                     args = {name: self.evaluator(file.source).value(value) for name, value in given.items()}
                     folder = os.path.normpath(os.path.join(self.folder, path))
+                    gate.notes_refusal(folder, path, file.source, block.start)
                     return TerraformModule(self.modules, folder, args, self.root, self.label, self.own)
         return None
 
@@ -205,7 +207,10 @@ class TerraformModule:
         path = args[0].value if args else None
         if not isinstance(path, str):
             return unknown(at)
-        source = self.modules.source(os.path.normpath(os.path.join(self.folder, path)))
+        whole_path = os.path.normpath(os.path.join(self.folder, path))
+        source = self.modules.source(whole_path)
+        if source is None:
+            gate.notes_refusal(whole_path, path, at.source, at.start)
         if name == "file" or len(args) < 2:
             if source is None:
                 return unknown(at)
@@ -227,6 +232,10 @@ class TerraformModule:
     def _file_set(self, args: list[Node], at: Node) -> Node:
         folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)
         if not isinstance(folder, str) or not isinstance(pattern, str):
+            return unknown(at)
+        steps = pattern.split("/")
+        led = "/".join(steps[: len(steps) - steps[::-1].index("..")]) if ".." in steps else ""
+        if gate.notes_refusal(os.path.join(self.folder, folder, led), f"{folder}/{led}", at.source, at.start) or led:
             return unknown(at)
         found = match_files(os.path.join(self.folder, folder), pattern)
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
@@ -320,11 +329,7 @@ class Modules(ModuleFiles):
     def variable_files(self, folder: str) -> dict[str, Node]:
         """The values of the files that Terraform reads by itself."""
         if folder not in self._given:
-            try:
-                listed = os.listdir(folder)
-            except OSError:
-                listed = []
-            names = sorted({*listed, *map(os.path.basename, self._handed_in.get(folder, ()))})
+            names = sorted({*gate.names(folder), *map(os.path.basename, self._handed_in.get(folder, ()))})
             auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
             found: dict[str, Node] = {}
             for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):

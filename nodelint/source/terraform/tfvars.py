@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from nodelint.source.files.gate import gate
 from nodelint.source.limits import note_limit, note_more
 from nodelint.source.nodes import Node
 from nodelint.source.syntax_errors import Unreadable
@@ -55,10 +56,7 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
     pending = [(folder, 0)]
     while pending and left > 0:
         around, depth = pending.pop()
-        try:
-            names = sorted(os.listdir(around))
-        except OSError:
-            names = []
+        names = gate.names(around)
         left -= len(names)
         if depth and any(name.endswith(_MODULE_ENDS) for name in names):
             continue  # a module of its own, with variables of its own
@@ -68,7 +66,7 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
                 by_itself = name in _BY_ITSELF or name.endswith((".auto.tfvars", ".auto.tfvars.json"))
                 if depth or not by_itself:
                     found.append(path)
-            elif depth < _DEEPEST and not name.startswith(".") and "." not in name and os.path.isdir(path):
+            elif depth < _DEEPEST and not name.startswith(".") and "." not in name and gate.is_folder(path):
                 pending.append((path, depth + 1))
     if left <= 0:
         note_limit(
