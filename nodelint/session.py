@@ -236,10 +236,11 @@ class Session:
         return Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
 
     def _stated(self, found: Discovery) -> StatedSettings:
+        from nodelint.build.controller_charts import find_installs
         from nodelint.release_evidence.settings import StatedSettings
         from nodelint.source.files.discover import stating
 
-        return StatedSettings(stating(found, self.exclude))
+        return StatedSettings(find_installs(stating(found, self.exclude)))
 
 
 def _bundled() -> dict[str, Rule]:

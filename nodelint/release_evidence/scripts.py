@@ -35,7 +35,7 @@ _CONTINUED = r"\\\r?\n"
 
 def evidence(path: str, text: str) -> Iterator[Evidence]:
     """What the lines of a text state; comments are passed over."""
-    joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text) if "helm" in text else text
+    joined = join_lines(text) if "helm" in text else text
     for pattern, by, weight, of_image in (
         (_VARIABLE, "a variable", DEFAULT, False),
         (_DEFAULTED, "a variable", DEFAULT, False),
@@ -45,7 +45,7 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
         for match in re.finditer(pattern, text):
             if found := _make_evidence("karpenter", path, text, match, by, weight):
                 yield found._replace(of_image=of_image)
-    for command in _helm_commands(joined):
+    for command in helm_commands(joined):
         version = re.compile(_HELM_VERSION).search(joined, *command.span())
         if version is not None and (
             found := _make_evidence("karpenter", path, text, version, "a helm command", DEFAULT)
@@ -62,8 +62,8 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
 
 def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
     """What the helm commands of a README install, by a version or by a variable: the weakest evidence."""
-    joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
-    for command in _helm_commands(joined):
+    joined = join_lines(text)
+    for command in helm_commands(joined):
         version = re.compile(_HELM_VERSION).search(joined, *command.span())
         variable = re.compile(_HELM_VARIABLE).search(joined, *command.span())
         if version is None and variable is not None:
@@ -74,7 +74,12 @@ def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
             yield found
 
 
-def _helm_commands(text: str) -> Iterator[re.Match[str]]:
+def join_lines(text: str) -> str:
+    """Return a text with each command on one line; all characters stay in their places."""
+    return re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
+
+
+def helm_commands(text: str) -> Iterator[re.Match[str]]:
     """The commands of helm that are about Karpenter's own chart, and not one whose name begins like it."""
     for command in re.finditer(_HELM, text):
         words = [word.strip("\"'`") for word in command[0].split()]
