@@ -240,7 +240,9 @@ class Session:
         from nodelint.release_evidence.settings import StatedSettings
         from nodelint.source.files.discover import stating
 
-        return StatedSettings(find_installs(stating(found, self.exclude)))
+        # A kustomization that generates a ConfigMap of values states no release itself.
+        sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
+        return StatedSettings(find_installs([source for path, source in sources.items() if path != "-"]))
 
 
 def _bundled() -> dict[str, Rule]:

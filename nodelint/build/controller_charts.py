@@ -23,6 +23,7 @@ from nodelint.build.chart_values import (
     list_sources,
 )
 from nodelint.build.roots import nodes_of
+from nodelint.build.values_files import beside
 from nodelint.model.finding import Span
 from nodelint.release_evidence.settings import (
     TERRAFORM,
@@ -45,7 +46,8 @@ _CHART = "karpenter"
 _ADDRESS = r"(?:oci://|https?://)?(?:[\w.:@-]+/)+karpenter"
 _TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
 """Keys of `settings` by which a file of values is known for that of Karpenter's chart."""
-_PATCHED = ("HelmRelease", "Application")
+_PATCHED = ("HelmRelease", "Application", "Deployment")
+_INSTALLS = r"\b(?:Application|ApplicationSet|HelmRelease|helm_release)\b|\bhelm (?:upgrade|install)\b|(?m:^releases:)"
 
 
 def find_installs(sources: Sequence[Source]) -> list[ControllerInstall]:
@@ -120,7 +122,7 @@ class _Reader:
             yield from self._of_flux(root, tree)
         elif kind in ("Application", "ApplicationSet"):
             yield from self._of_argo(root, kind, tree)
-        elif os.path.basename(root.source.path) in KUSTOMIZATIONS:
+        elif root.get("helmCharts") is not None:
             for node in _items(root.get("helmCharts")):
                 if text_of(node.get("name")) == _CHART:
                     layers = inflation_layers(node, around, tree)
@@ -172,10 +174,23 @@ class _Reader:
                 if values is None or settings is None or not any(settings.get(key) for key in _TELLTALE):
                     continue
                 version = self._dependency(source) if values is not root else None
+                is_complete = version is not None and self._is_alone(source)
                 written = tuple(settings_of_values(values, None))
                 yield ControllerInstall(
-                    _place(settings), "a file of values", version, written, False, values, (source,)
+                    _place(settings), "the values of a chart", version, written, is_complete, values, (source,)
                 )
+
+    def _is_alone(self, values: Source) -> bool:
+        """Whether a chart has no values but its own: none beside them, and nothing that installs it names others."""
+        folder, name = os.path.split(os.path.abspath(values.path))
+        if name != "values.yaml" or beside(os.path.join(folder, name)):
+            return False
+        chart = os.path.basename(folder)
+        return not any(
+            chart in source.text and re.search(_INSTALLS, source.text)
+            for source in self._sources
+            if os.path.dirname(os.path.abspath(source.path)) != folder
+        )
 
     def _dependency(self, values: Source) -> str | None:
         """The version of Karpenter's chart on which the chart beside a file of values depends; None where none is."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.releases import Version
     from nodelint.release_evidence.release_choice import Chosen
-    from nodelint.release_evidence.settings import ControllerFacts
+    from nodelint.release_evidence.settings import ControllerFacts, ControllerInstall
     from nodelint.source import Node, Source
 
 
@@ -189,6 +189,15 @@ class Context(ObjectRelations):
         return (
             ControllerFacts((), self.karpenter) if found is None else found.for_path(obj.source.path, self.karpenter)
         )
+
+    @cached_property
+    def installs(self) -> Sequence[ControllerInstall]:
+        """How the files of the repository install the controller, in every form, with the values of its chart."""
+        if self._target.stated is not None:
+            return self._target.stated().installs
+        from nodelint.build.controller_charts import find_installs
+
+        return find_installs(self.files)
 
     @property
     def recording(self) -> bool:
