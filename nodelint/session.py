@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nodelint.lint.rule import Rule
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.release_evidence.settings import StatedSettings
+    from nodelint.release_evidence.settings import ControllerInstall, StatedSettings
     from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
 
@@ -236,13 +236,18 @@ class Session:
         return Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
 
     def _stated(self, found: Discovery) -> StatedSettings:
-        from nodelint.build.controller_charts import find_installs
         from nodelint.release_evidence.settings import StatedSettings
-        from nodelint.source.files.discover import stating
 
-        # A kustomization that generates a ConfigMap of values states no release itself.
-        sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
-        return StatedSettings(find_installs([source for path, source in sources.items() if path != "-"]))
+        def find() -> Sequence[ControllerInstall]:
+            from nodelint.build.controller_charts import find_installs
+            from nodelint.source.files.discover import stating
+
+            # A kustomization that generates a ConfigMap of values states no release itself.
+            sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
+            return find_installs([source for path, source in sources.items() if path != "-"])
+
+        judged = {source.path for source in found.sources}
+        return StatedSettings(find, [source for source in found.stating if source.path not in judged])
 
 
 def _bundled() -> dict[str, Rule]:

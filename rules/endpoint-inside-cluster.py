@@ -60,7 +60,7 @@ _INSIDE = re.compile(
     mentions=controller_settings.MENTIONS,
 )
 def check(source: Source, context: Context) -> Findings:
-    known = {file.path for file in context.files}
+    known = {source.path, *(file.path for file in context.files)}
     places = set()
     for install in context.installs:
         for setting in install.find("CLUSTER_ENDPOINT"):

@@ -55,7 +55,7 @@ from nodelint.api import Context, Finding, Findings, Source, Span, controller_se
     mentions=controller_settings.MENTIONS,
 )
 def check(source: Source, context: Context) -> Findings:
-    known = {file.path for file in context.files}
+    known = {source.path, *(file.path for file in context.files)}
     places = set()
     for install in context.installs:
         release = install.release

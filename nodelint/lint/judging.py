@@ -240,9 +240,11 @@ class ReleaseRun:
         """What the rules about files say of them."""
         output = RuleOutput([], [], [])
         self.context.files = sources
+        stated = self.target.stated
+        scripts = stated().scripts if stated is not None and sources else ()
         for rule in running:
             if rule.on is Source:
-                for source in sources:
+                for source in (*sources, *scripts):
                     if not rule.mentions or any(map(source.holds, rule.mentions)):
                         self._run_rule(rule, source, None, source.path, output)
         return output._replace(raw=drop_superseded(output.raw))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from nodelint.data import table
 from nodelint.model.manifest import text
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from nodelint.model.finding import Span
 
     Kind = Literal["value", "variable", "flag", "gate"]
+
+_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install)\b[^;|&]{0,2000}karpenter")
 
 TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
 
@@ -115,11 +118,24 @@ class ControllerFacts:
 
 
 class StatedSettings:
-    """All settings that the files of a run state, asked by the path of an object's file."""
+    """All settings that the files of a run state, asked by the path of an object's file.
 
-    def __init__(self, installs: Sequence[ControllerInstall]) -> None:
-        self.installs = installs
-        self._all = [setting for install in installs for setting in stated_settings(install)]
+    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest.
+    """
+
+    def __init__(self, find: Callable[[], Sequence[ControllerInstall]], others: Sequence[Source] = ()) -> None:
+        self._find = find
+        self.scripts = [source for source in others if _COMMAND.search(source.text)]
+        """Files without a manifest that install the controller by a command."""
+
+    @cached_property
+    def installs(self) -> Sequence[ControllerInstall]:
+        """All installations of the controller."""
+        return self._find()
+
+    @cached_property
+    def _all(self) -> list[StatedSetting]:
+        return [setting for install in self.installs for setting in stated_settings(install)]
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Those of the files that share the deepest folder with a path."""
