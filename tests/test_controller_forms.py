@@ -9,6 +9,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+
 from nodelint.model.releases import NEWEST
 
 from .manifests import nodepool
@@ -83,8 +84,12 @@ def argo(helm: str, kind: str = "Application") -> Files:
     source = f"source:\n  repoURL: public.ecr.aws/karpenter\n  chart: karpenter\n  targetRevision: {NEWEST}\n  helm:\n{helm}"
     spec = indented(source, 2)
     if kind == "ApplicationSet":
-        spec = f"  generators:\n    - list: {{elements: [{{name: a}}]}}\n  template:\n    spec:\n{indented(source, 6)}"
-    return {"app.yaml": f"apiVersion: argoproj.io/v1alpha1\nkind: {kind}\nmetadata: {{name: karpenter}}\nspec:\n{spec}"}
+        spec = (
+            f"  generators:\n    - list: {{elements: [{{name: a}}]}}\n  template:\n    spec:\n{indented(source, 6)}"
+        )
+    return {
+        "app.yaml": f"apiVersion: argoproj.io/v1alpha1\nkind: {kind}\nmetadata: {{name: karpenter}}\nspec:\n{spec}"
+    }
 
 
 def argo_of_sources() -> Files:
@@ -97,7 +102,7 @@ def argo_of_sources() -> Files:
 
 
 def terraform(given: str, more: str = "") -> Files:
-    block = f'  name = "karpenter"\n  repository = "oci://public.ecr.aws/karpenter"\n  chart = "karpenter"\n'
+    block = '  name = "karpenter"\n  repository = "oci://public.ecr.aws/karpenter"\n  chart = "karpenter"\n'
     text = f'resource "helm_release" "karpenter" {{\n{block}  version = "{NEWEST}"\n{given}\n}}\n{more}'
     return {"main.tf": text}
 
@@ -107,7 +112,9 @@ def set_blocks(values: Files) -> str:
 
 
 def set_list(values: Files) -> str:
-    return "  set = [" + ", ".join(f'{{ name = "{name}", value = "{value}" }}' for name, value in values.items()) + "]"
+    return (
+        "  set = [" + ", ".join(f'{{ name = "{name}", value = "{value}" }}' for name, value in values.items()) + "]"
+    )
 
 
 def dynamic_set(values: Files) -> Files:

@@ -47,7 +47,9 @@ _ADDRESS = r"(?:oci://|https?://)?(?:[\w.:@-]+/)+karpenter"
 _TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
 """Keys of `settings` by which a file of values is known for that of Karpenter's chart."""
 _PATCHED = ("HelmRelease", "Application", "Deployment")
-_INSTALLS = r"\b(?:Application|ApplicationSet|HelmRelease|helm_release)\b|\bhelm (?:upgrade|install)\b|(?m:^releases:)"
+_INSTALLS = (
+    r"\b(?:Application|ApplicationSet|HelmRelease|helm_release)\b|\bhelm (?:upgrade|install)\b|(?m:^releases:)"
+)
 
 
 def find_installs(sources: Sequence[Source]) -> list[ControllerInstall]:
@@ -227,7 +229,9 @@ def _install(
     return install
 
 
-def make_install(at: Node, by: str, version: str, layers: Sequence[ValuesLayer], is_complete: bool) -> ControllerInstall:
+def make_install(
+    at: Node, by: str, version: str, layers: Sequence[ValuesLayer], is_complete: bool
+) -> ControllerInstall:
     """Return an installation with the values that layers make, the weakest first."""
     values = Node(at.source, at.start, at.end, "mapping", "flow")
     for layer in layers:

@@ -76,7 +76,7 @@ class _Command:
 
     def _read_pairs(self, word: str, at: int, typed: bool) -> Iterator[ValuesLayer]:
         """The values of one `--set a=b,c=d`."""
-        quoted = word[:1] in ("\"", "'") and word[-1:] == word[:1]
+        quoted = word[:1] in ('"', "'") and word[-1:] == word[:1]
         inner = word[1:-1] if quoted else word
         start, position = at + quoted, 0
         while position < len(inner):
@@ -88,7 +88,12 @@ class _Command:
             text = pair[2].strip("\"'")
             known = "$" not in text and "`" not in text and "{{" not in text
             value = Node(
-                self._source, start + pair.start(2), start + pair.end(2), "scalar", "plain", text if known else UNKNOWN
+                self._source,
+                start + pair.start(2),
+                start + pair.end(2),
+                "scalar",
+                "plain",
+                text if known else UNKNOWN,
             )
             layer = read_setting(pair[1].strip("\"'"), name, value, typed)
             if layer is None:

@@ -12,7 +12,6 @@ from nodelint.model.finding import Span
 from nodelint.release_evidence.helm_releases import controller_releases
 from nodelint.release_evidence.settings import ControllerInstall, WrittenSetting
 from nodelint.source import Node, Source
-from nodelint.source.nodes import MappingEntry
 from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tfvalues import Modules
 
@@ -42,7 +41,13 @@ def read_terraform(source: Source, modules: Modules) -> Iterator[ControllerInsta
             settings.append(WrittenSetting("value", match[1], match[2], key))
     if settings:
         yield ControllerInstall(
-            _first_line(source, settings[0].node.start), "settings in Terraform", None, tuple(settings), False, None, ()
+            _first_line(source, settings[0].node.start),
+            "settings in Terraform",
+            None,
+            tuple(settings),
+            False,
+            None,
+            (),
         )
 
 
