@@ -233,7 +233,8 @@ class Session:
         known = NOTHING if facts is None else facts
         # Who names the releases in a flag does not ask how long they are supported.
         today = None if choose is None else self.today
-        return Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
+        target = Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
+        return target._replace(assumed=not settings.karpenter_named)
 
     def _stated(self, found: Discovery) -> StatedSettings:
         from nodelint.release_evidence.settings import StatedSettings

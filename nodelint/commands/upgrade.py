@@ -141,9 +141,7 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
     kubernetes = next(iter(clusters)) if len(clusters) == 1 else settings.kubernetes
     if settings.karpenter_named:
         return settings.karpenter, kubernetes
-    evidence_of = {
-        choice.karpenter.last: choice.karpenter_from for choice in chosen if not (choice.assumed or choice.later)
-    }
+    evidence_of = {choice.karpenter.last: choice.karpenter_from for choice in chosen if choice.is_stated}
     if not evidence_of:
         stop("the release to upgrade from is not known: name it by --from or by `karpenter-version` in nodelint.yaml")
     if len(evidence_of) > 1:

@@ -88,6 +88,11 @@ class Context(ObjectRelations):
         """The releases that files state for the object, and where; None where no file does."""
         return self._target.chosen
 
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nothing names or states the release: it is the newest known."""
+        return self._target.assumed
+
     def stated_releases(self, obj: Object) -> tuple[Version, ...]:
         """The releases of Karpenter that a flag or files state for an object; none where the newest is assumed."""
         return tuple(

@@ -66,8 +66,15 @@ class _Targets:
         least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
         by = [k_from for _, k_from in karpenter if k_from is not None]
         passed_over = () if named_too or foreign else self._evidence(path).passed_over(path, least, by)
+        evidence = self._evidence(path)
+        unclear = None if named_too or foreign else evidence.find_not_known(path, by)
+        if unclear is not None:
+            served = least is not None and least <= OLDEST
+            both = (OLDEST, self.settings.karpenter) if served else (self.settings.karpenter,)
+            karpenter = [(only(release), None) for release in both]
+        assumed = not named_too and unclear is None
         found = [
-            Chosen(k, v, k_from, v_from, not named_too and k_from is None, passed_over)
+            Chosen(k, v, k_from, v_from, assumed and k_from is None, passed_over, unclear)
             for k, k_from in karpenter
             for v, v_from in self._kubernetes(path, named, k_from, roots)
         ]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.release_evidence.charts import CHART
-from nodelint.source import Node
+from nodelint.release_evidence.evidence import Evidence, not_known, stated
+from nodelint.source import Node, Source
 from nodelint.source.terraform.tffill import (
     BlockAttribute,
     TerraformBlock,
@@ -75,3 +76,43 @@ def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator) -> boo
         return values.get("name") == "karpenter"
     found = re.fullmatch(CHART, chart)
     return found is not None and found[1] is None
+
+
+def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[Evidence]:
+    """What `helm_release` blocks state whose version only the values of Terraform tell, as far as these are known."""
+    from nodelint.source.terraform.tfeval import EvaluationLimit
+    from nodelint.source.terraform.tfvalues import Modules
+
+    modules: Modules | None = None
+    for source in sources:
+        if "helm_release" not in source.text or not source.path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")):
+            continue
+        modules = modules or Modules(sources)
+        file = modules.file(os.path.abspath(source.path))
+        try:
+            for release in controller_releases(file, modules) if file is not None else ():
+                yield from _of_release(release, source, known)
+        except EvaluationLimit:
+            continue
+
+
+def _of_release(release: ControllerRelease, source: Source, known: Sequence[Evidence]) -> Iterator[Evidence]:
+    """What one block states, by the line that its value stands in."""
+    written = next((a.value for a in release.given if a.name == "version" and not a.depth), None)
+    if written is None or release.version is None or written.kind == "literal":
+        return
+    text = source.text[written.start : written.end]
+    line = source.position(written.start).line
+    value, at = release.version.value, release.version.source
+    if isinstance(value, str):
+        place = at.position(release.version.start).line
+        if any((item.path, item.line) == (at.path, place) for item in known):
+            return
+        found = stated("karpenter", value, at.path, place, f"the version of {source.path}:{line}")
+        if found is not None:
+            yield found
+            return
+    variable = re.fullmatch(r"\"?(?:\$\{)?(?:var|local)\.([\w-]+)\}?\"?", text)
+    by = (f"the default of var.{variable[1]}", f"var.{variable[1]}", f"local.{variable[1]}") if variable else ()
+    if not any(item.by in by and os.path.dirname(item.path) == os.path.dirname(source.path) for item in known):
+        yield not_known(source.path, line, "a helm_release", text)
