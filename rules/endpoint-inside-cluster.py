@@ -70,6 +70,6 @@ def check(source: Source, context: Context) -> Findings:
             places.add(at.start)
             yield Finding(
                 at=Span(source, at.start, at.end),
-                message=f"`{messages.short(setting.value, 60)}` resolves inside of the cluster only: nodes never join",
+                message=f"`{messages.short(setting.value, 60)}` resolves only in the cluster: nodes never join",
                 help="write the endpoint of the EKS API server, or leave the setting out: Karpenter asks EKS for it",
             )

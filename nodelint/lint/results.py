@@ -276,7 +276,8 @@ def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence
     if max(releases) not in held and len(releases) > 1:
         return None
     finding = result.finding
-    note = f"it depends on the release: {stating.place} ({stating.by}) cannot be worked out; name it by --karpenter-version"
+    unclear = f"{stating.place} ({stating.by}) cannot be worked out"
+    note = f"it depends on the release: {unclear}; name it by --karpenter-version"
     if result.severity == "error":
         finding = finding._replace(severity="warning")
     if result.object is not None and finding.at is result.object.node.get("apiVersion"):
@@ -285,6 +286,17 @@ def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence
         finding = finding._replace(safety="unsafe")
     finding = finding._replace(note=f"{finding.note}; {note}" if finding.note else note)
     return result._replace(finding=finding, on="")
+
+
+def _without_newer(finding: Finding, stating: Evidence) -> Finding:
+    """A finding without the edits that write what a release before 1.0.0 refuses."""
+    release = stating.karpenter
+    offers = [offer for offer in finding.suggestions if not any(lacks(release, edit.text) for edit in offer.edits)]
+    if any(lacks(release, edit.text) for edit in finding.edits):
+        note = f"no fix: Karpenter {stating.version}, which {stating.place} states, refuses what it would write"
+        note = f"{finding.note}; {note}" if finding.note else note
+        finding = finding._replace(edits=(), safety=None, note=note)
+    return finding._replace(suggestions=offers)
 
 
 _BY_CONTROLLER = ("controller-check", "no-image", "refused-combination", "unsupported-alias")
@@ -302,14 +314,8 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
         return result
     if result.severity == "error" and (retired or result.rule.name in _BY_CONTROLLER):
         finding = finding._replace(severity="warning")
-    if any(lacks(old.karpenter, edit.text) for edit in finding.edits):
-        note = f"no fix: Karpenter {old.version}, which {old.place} states, refuses what it would write"
-        finding = finding._replace(edits=(), safety=None, note=f"{finding.note}; {note}" if finding.note else note)
-    finding = finding._replace(
-        suggestions=[s for s in finding.suggestions if not any(lacks(old.karpenter, edit.text) for edit in s.edits)]
-    )
     if finding.at is not obj.node.get("apiVersion"):
-        return result._replace(finding=finding)
+        return result._replace(finding=_without_newer(finding, old))
     note = f"Karpenter {old.version}, which {old.place} states, still serves it"
     if finding.edits:
         note += f"; `--fix --karpenter-version {NEWEST}` converts it"

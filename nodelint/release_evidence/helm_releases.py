@@ -105,10 +105,11 @@ def _of_release(release: ControllerRelease, source: Source, known: Sequence[Evid
     line = source.position(written.start).line
     value, at = release.version.value, release.version.source
     if isinstance(value, str):
-        place = at.position(release.version.start).line
-        if any((item.path, item.line) == (at.path, place) for item in known):
+        place, path = at.position(release.version.start).line, os.path.abspath(at.path)
+        if any((os.path.abspath(item.path), item.line) == (path, place) for item in known):
             return
-        found = stated("karpenter", value, at.path, place, f"the version of {source.path}:{line}")
+        shown = at.path if os.path.isabs(source.path) or not at.path.startswith("..") else path
+        found = stated("karpenter", value, shown, place, f"the version of {source.path}:{line}")
         if found is not None:
             yield found
             return
