@@ -10,11 +10,10 @@ from operator import itemgetter
 
 from nodelint.lint.rule import Rule
 from nodelint.model import messages
-from nodelint.model.early_releases import lacks
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
-from nodelint.model.manifest import Object, Retired
-from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
+from nodelint.model.manifest import Object
+from nodelint.model.releases import NEWEST, Version, is_newer
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -23,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.release_evidence.evidence import Evidence
     from nodelint.release_evidence.release_choice import Chosen
 
 
@@ -251,77 +249,6 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
         if mark not in seen:
             seen.add(mark)
             yield r
-
-
-def downgrade_severity(results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
-    """The results, no error among those about objects of which a file states that an older release serves them.
-
-    Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is
-    a choice. `chosen` are the releases of each object, by its id.
-    """
-    milder = (_milder(result, chosen.get(id(result.object), ())) for result in results)
-    return [result for result in milder if result is not None]
-
-
-def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence) -> Result | None:
-    """A result about an object whose release is not known: what depends on it is no error, and converts nothing.
-
-    The object is judged for the oldest and the newest release. None for what the oldest alone would find.
-    """
-    held = {choice.karpenter for choice in result.holds}
-    releases = {choice.karpenter for choice in chosen}
-    depends = bool(result.holds) and held != releases if len(releases) > 1 else isinstance(result.object, Retired)
-    if not depends:
-        return result
-    if max(releases) not in held and len(releases) > 1:
-        return None
-    finding = result.finding
-    unclear = f"{stating.place} ({stating.by}) cannot be worked out"
-    note = f"it depends on the release: {unclear}; name it by --karpenter-version"
-    if result.severity == "error":
-        finding = finding._replace(severity="warning")
-    if result.object is not None and finding.at is result.object.node.get("apiVersion"):
-        finding = finding._replace(edits=(), safety=None, suggestions=())
-    elif finding.edits:
-        finding = finding._replace(safety="unsafe")
-    finding = finding._replace(note=f"{finding.note}; {note}" if finding.note else note)
-    return result._replace(finding=finding, on="")
-
-
-def _without_newer(finding: Finding, stating: Evidence) -> Finding:
-    """A finding without the edits that write what a release before 1.0.0 refuses."""
-    release = stating.karpenter
-    offers = [offer for offer in finding.suggestions if not any(lacks(release, edit.text) for edit in offer.edits)]
-    if any(lacks(release, edit.text) for edit in finding.edits):
-        note = f"no fix: Karpenter {stating.version}, which {stating.place} states, refuses what it would write"
-        note = f"{finding.note}; {note}" if finding.note else note
-        finding = finding._replace(edits=(), safety=None, note=note)
-    return finding._replace(suggestions=offers)
-
-
-_BY_CONTROLLER = ("controller-check", "no-image", "refused-combination", "unsupported-alias")
-"""Rules about what the controller does; of one before 1.0.0 nodelint does not know it."""
-
-
-def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
-    stating = next((choice.not_known for choice in chosen if choice.not_known is not None), None)
-    if stating is not None and result.object is not None:
-        return _without_release(result, chosen, stating)
-    obj, finding = result.object, result.finding
-    old = next((c.karpenter_from for c in chosen if c.karpenter_from), None)
-    retired = isinstance(obj, Retired)
-    if obj is None or old is None or old.karpenter >= (RETIRING if retired else OLDEST):
-        return result
-    if result.severity == "error" and (retired or result.rule.name in _BY_CONTROLLER):
-        finding = finding._replace(severity="warning")
-    if finding.at is not obj.node.get("apiVersion"):
-        return result._replace(finding=_without_newer(finding, old))
-    note = f"Karpenter {old.version}, which {old.place} states, still serves it"
-    if finding.edits:
-        note += f"; `--fix --karpenter-version {NEWEST}` converts it"
-    # One upgrade converts all of them: of what is gone, what is to be done differs by what hinders it alone.
-    once = f"{finding.message} {finding.help}" if retired else finding.once
-    return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note, once=once))
 
 
 class SpanIndex:
