@@ -45,8 +45,9 @@ def check(pool: NodePool, context: Context) -> Findings:
             help="raise the limit above `replicas`, so that a node can be replaced as well",
         )
     elif not context.settings(pool).gate("TerminateFirstDrift"):
-        by_gate = "turn on the feature gate TerminateFirstDrift"
-        way = by_gate if context.karpenter >= releases.Version(1, 15, 0) else f"upgrade to Karpenter 1.15 and {by_gate}"
+        way = "turn on the feature gate TerminateFirstDrift"
+        if context.karpenter < releases.Version(1, 15, 0):
+            way = f"upgrade to Karpenter 1.15 and {way}"
         yield Finding(
             at=limit,
             message=f"a limit of {most} nodes is all that `replicas` asks for: no node that drifts can be replaced",

@@ -247,13 +247,7 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
             folder is None or os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml")
         ):
             yield _merging(root)
-    text, values = helm.get("values"), helm.get("valuesObject")
-    if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
-        yield _merging(inner, helm.source)
-    elif text is not None and text.value not in (None, ""):
-        tree.gaps.append(text)
-    if values is not None and values.kind == "mapping":
-        yield _merging(values)
+    yield from _argo_inline(helm, tree)
     parameters = helm.get("parameters")
     for node in parameters.items if parameters is not None else ():
         key, value, forced = node.get("name"), node.get("value"), node.get("forceString")
@@ -270,6 +264,17 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
             content = Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
             if (layer := read_setting(text_of(key), key, content, typed=False)) is not None:
                 yield layer
+
+
+def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+    """The values that stand in an Application itself."""
+    text, values = helm.get("values"), helm.get("valuesObject")
+    if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
+        yield _merging(inner, helm.source)
+    elif text is not None and text.value not in (None, ""):
+        tree.gaps.append(text)
+    if values is not None and values.kind == "mapping":
+        yield _merging(values)
 
 
 def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:

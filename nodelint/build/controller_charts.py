@@ -1,8 +1,8 @@
 """How a repository installs Karpenter's controller, and with which values, in every form in which it can say so.
 
-Read are HelmReleases of Flux, Applications and ApplicationSets of Argo CD, `helmCharts` of a kustomization, helmfiles,
-`helm_release` of Terraform, `helm` commands, Deployments, the values of a chart that depends on Karpenter's, and files
-of values that nothing names.
+Read are HelmReleases of Flux, Applications and ApplicationSets of Argo CD, `helmCharts` of a kustomization,
+helmfiles, `helm_release` of Terraform, `helm` commands, Deployments, the values of a chart that depends on
+Karpenter's, and files of values that nothing names.
 """
 
 from __future__ import annotations
@@ -242,6 +242,6 @@ def make_install(
 
 
 def _place(node: Node) -> Span:
-    """Where an installation is pointed to: the kind of an object, the name of a chart, else its first character on."""
+    """Where an installation is pointed to: the kind of an object, the name of a chart, else all of it."""
     named = node.get("kind") or node.get("chart") or node.get("name") or node
     return Span(named.source, named.start, named.end)

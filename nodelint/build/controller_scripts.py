@@ -43,7 +43,7 @@ class _Command:
         self._is_complete = True
 
     def read(self) -> ControllerInstall:
-        """Return the installation with the values of all files and settings, in the order in which helm takes them."""
+        """Return the installation with the values of all files, and then of all settings, as helm takes them."""
         files: list[ValuesLayer] = []
         settings: list[ValuesLayer] = []
         version = ""

@@ -134,7 +134,7 @@ def known_layers(
 def _list_settings(
     outer: Mapping[str, HclExpression], given: Sequence[BlockAttribute], evaluator: Evaluator
 ) -> Iterator[tuple[Node | None, Node | None, Node | None]]:
-    """Yield the name, value and type of each setting, in lists and in blocks; nothing but None for an unknown list."""
+    """Yield the name, value and type of each setting, in lists and in blocks; three None for an unknown list."""
     for setting in (evaluator.value(outer[name]) for name in _SETTERS if name in outer):
         if is_unknown(setting):
             yield None, None, None

@@ -70,10 +70,12 @@ def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) ->
     name = re.search(r"([A-Za-z_]\w*)(?:\b|\})[^\w]*$", written[1].split(":-")[0])
     own = re.escape(name[1]) if name is not None else None
     value = re.search(rf"\b{own}[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?{_RELEASE}", text) if own else None
+    found = None
     if value is not None and not written[1].startswith("$("):
-        if found := _make_evidence("karpenter", path, text, value, "a helm command", DEFAULT):
-            yield found
-            return
+        found = _make_evidence("karpenter", path, text, value, "a helm command", DEFAULT)
+    if found is not None:
+        yield found
+        return
     line = text.count("\n", 0, written.start(1)) + 1
     yield not_known(path, line, "a helm command", written[1])
 

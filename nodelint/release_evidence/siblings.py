@@ -50,4 +50,7 @@ def objects_in(folder: str) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-_OBJECT = r"\bkind[\"']?\s*[:=]\s*[\"']?(NodePool|EC2NodeClass)\b(?:(?!\bkind\b)[\s\S]){0,400}?\bname[\"']?\s*[:=]\s*[\"']?([\w.-]+)"
+_OBJECT = (
+    r"\bkind[\"']?\s*[:=]\s*[\"']?(NodePool|EC2NodeClass)\b(?:(?!\bkind\b)[\s\S]){0,400}?"
+    r"\bname[\"']?\s*[:=]\s*[\"']?([\w.-]+)"
+)

@@ -86,10 +86,11 @@ def target_lines(report: Report) -> list[str]:
     for group in found:
         unclear = next((choice.not_known for choice in group.chosen if choice.not_known is not None), None)
         if unclear is not None:
+            count = counted(len(group.objects), "object")
             lines.append(
-                f"Target of {counted(len(group.objects), 'object')}: not known. {unclear.place} ({unclear.by}) states a "
-                f"release that nodelint cannot work out. Judged for {karpenter_text(group.chosen)}: what depends on the "
-                "release is no error. Name it with --karpenter-version."
+                f"Target of {count}: not known. {unclear.place} ({unclear.by}) states a release that nodelint cannot "
+                f"work out. Judged for {karpenter_text(group.chosen)}: what depends on the release is no error. Name it "
+                "with --karpenter-version."
             )
             continue
         text = karpenter_text(group.chosen)
