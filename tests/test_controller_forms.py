@@ -68,11 +68,11 @@ def indented(text: str, by: int) -> str:
 
 
 def flux(rest: str, name: str = "release.yaml") -> Files:
-    head = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter, namespace: karpenter}\n"
+    head = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter, namespace: a}\n"
     return {name: f"{head}spec:\n  chart: {{spec: {{chart: karpenter, version: {NEWEST}}}}}\n{rest}"}
 
 
-CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: karpenter-values, namespace: karpenter}\ndata:\n"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: karpenter-values, namespace: a}\ndata:\n"
 FROM = "  valuesFrom:\n    - {kind: ConfigMap, name: karpenter-values}\n"
 GENERATOR = (
     "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [release.yaml]\n"
@@ -81,7 +81,8 @@ GENERATOR = (
 
 
 def argo(helm: str, kind: str = "Application") -> Files:
-    source = f"source:\n  repoURL: public.ecr.aws/karpenter\n  chart: karpenter\n  targetRevision: {NEWEST}\n  helm:\n{helm}"
+    chart = f"  repoURL: public.ecr.aws/karpenter\n  chart: karpenter\n  targetRevision: {NEWEST}\n"
+    source = f"source:\n{chart}  helm:\n{helm}"
     spec = indented(source, 2)
     if kind == "ApplicationSet":
         spec = (
@@ -94,7 +95,8 @@ def argo(helm: str, kind: str = "Application") -> Files:
 
 def argo_of_sources() -> Files:
     return {
-        "app.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: karpenter}\nspec:\n  sources:\n"
+        "app.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: karpenter}\n"
+        "spec:\n  sources:\n"
         f"    - repoURL: public.ecr.aws/karpenter\n      chart: karpenter\n      targetRevision: {NEWEST}\n"
         "      helm: {valueFiles: [$values/values/main.yaml]}\n"
         "    - {repoURL: https://example.com/acme/repo.git, ref: values}\n"
@@ -167,6 +169,11 @@ FORMS: dict[str, Callable[[Files], Files]] = {
     "Argo CD valuesObject": lambda v: argo(f"    valuesObject:\n{indented(as_yaml(v), 6)}"),
     "Argo CD parameters": lambda v: argo(parameters(v)),
     "Argo CD sources": lambda v: {**argo_of_sources(), "values/main.yaml": as_yaml(v)},
+    "Argo CD in a heredoc of Terraform": lambda v: {
+        "main.tf": 'resource "kubectl_manifest" "karpenter" {\n  yaml_body = <<-YAML\n'
+        + indented(argo(f"    valuesObject:\n{indented(as_yaml(v), 6)}")["app.yaml"], 4)
+        + "  YAML\n}\n"
+    },
     "ApplicationSet": lambda v: argo(f"    valuesObject:\n{indented(as_yaml(v), 6)}", "ApplicationSet"),
     "helm_release heredoc": lambda v: terraform(f"  values = [<<-EOT\n{indented(as_yaml(v), 4)}    EOT\n  ]"),
     "helm_release yamlencode": lambda v: terraform(f"  values = [yamlencode({as_hcl(v)})]"),
@@ -224,7 +231,7 @@ def findings(nodelint: Run, tmp_path: Path, files: Files) -> dict[str, str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_setting_is_read_in_each_form(nodelint: Run, tmp_path: Path, form: str) -> None:
-    wrong = {name: severity for name, severity in FOUND_WRONG.items()}
+    wrong = dict(FOUND_WRONG)
     if form == "Deployment":  # which has no values of a chart
         del wrong["unread-chart-value"]
     assert findings(nodelint, tmp_path, FORMS[form](WRONG)) == wrong

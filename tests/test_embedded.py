@@ -38,7 +38,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 LAWS = Laws()
 
 # Whether a value is left to be replaced depends on whether the host is a text for readers, or fills it in.
-HOST_RULES = {"placeholder-left", "terraform-reference", "unset-variable"}
+# What installs the controller is read in files of its own form, and not in scripts and texts for readers.
+HOST_RULES = {
+    *("placeholder-left", "terraform-reference", "unset-variable"),
+    *("endpoint-inside-cluster", "unread-chart-value"),
+}
 
 # Behind `<<-` the shell takes the tabs away, so that places within user data are told as the field's, without a fix.
 USER_DATA_RULES = {

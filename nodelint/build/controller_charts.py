@@ -93,10 +93,11 @@ class _Reader:
         if _CHART not in source.text:
             return
         if source.path.endswith(TERRAFORM):
-            from nodelint.build.controller_terraform import read_terraform
+            from nodelint.build.controller_terraform import heredoc_roots, read_terraform
 
             yield from read_terraform(source, self._modules)
-        if source.path.endswith((".yaml", ".yml", ".json")) and not source.may_be_template:
+            roots = heredoc_roots(source)
+        elif source.path.endswith((".yaml", ".yml", ".json")) and not source.may_be_template:
             roots = nodes_of(source)
         else:
             roots = [document.root for document in source.documents if document.root is not None]

@@ -12,8 +12,12 @@ from nodelint.model.finding import Span
 from nodelint.release_evidence.helm_releases import controller_releases
 from nodelint.release_evidence.settings import ControllerInstall, WrittenSetting
 from nodelint.source import Node, Source
+from nodelint.source.placeholders import holds_code, mask
+from nodelint.source.syntax_errors import Unreadable
+from nodelint.source.terraform.hcl import Text
 from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tfvalues import Modules
+from nodelint.source.yaml.compose import compose
 
 _SET = re.compile(r'\bname"?\s*+[=:]\s*+"(settings\.[\w.]+)"\s*+,?\s*+"?value"?\s*+[=:]\s*+"?([\w.=,%-]+)"?')
 """One of the settings that a module is given: the path of a value of the chart, and the value."""
@@ -49,6 +53,24 @@ def read_terraform(source: Source, modules: Modules) -> Iterator[ControllerInsta
             None,
             (),
         )
+
+
+def heredoc_roots(source: Source) -> list[Node]:
+    """The manifests in heredocs that make Karpenter's chart be installed: what Terraform fills in is not known."""
+    if not re.search(r"\bkind:\s*(?:Application|ApplicationSet|HelmRelease)\b", source.text):
+        return []
+    found: list[Node] = []
+    for heredoc in Text(source.text, 0, len(source.text)).heredocs:
+        body = source.text[heredoc.start : heredoc.end]
+        if "karpenter" not in body or "kind:" not in body:
+            continue
+        shown = mask(body, hcl=True)[0] if holds_code(body) else body
+        try:
+            roots = compose(source, shown, heredoc.start, masked=shown is not body)
+        except Unreadable:
+            continue
+        found += [root for root in roots if root is not None]
+    return found
 
 
 def _first_line(source: Source, start: int) -> Span:
