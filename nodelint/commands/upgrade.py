@@ -96,6 +96,8 @@ def command(
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
+    if old is not None and start is None:
+        _release("--from", old)
     settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)})
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
@@ -163,7 +165,8 @@ def _release(option: str, text: str | None) -> Version:
     try:
         return target(text)
     except ValueError as error:
-        stop(f"{option}: {error}")
+        oldest = "; upgrade takes 0.32 and newer" if option == "--from" and text.startswith("0.") else ""
+        stop(f"{option}: {error}{oldest}")
 
 
 def _print(result: Upgrade, form: str, everything: bool) -> None:
