@@ -25,7 +25,7 @@ from typing import Any
 
 from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, parse_alias, requirement_line, text
-from nodelint.source import Node, Source
+from nodelint.source import UNKNOWN, Node, Source
 from nodelint.upgrade import resources
 from nodelint.upgrade.resources import ClusterResource, Location
 from nodelint.upgrade.settings import ControllerSettings
@@ -186,7 +186,7 @@ def _may_lack(thing: ClusterResource, path: str, found: Sequence[tuple[Node, Nod
     A template that prints whole mappings may print anything: what it lacks is not known.
     """
     if not thing.partial:
-        return all(value.kind == "sequence" and not value.items for _, value in found)
+        return all(value.value is UNKNOWN or (value.kind == "sequence" and not value.items) for _, value in found)
     text_ = thing.node.source.text
     if found:
         return any(_depth_of_conditions(text_[thing.node.start : key.start]) > 0 for key, _ in found)
