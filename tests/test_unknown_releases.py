@@ -153,9 +153,8 @@ def test_no_fix_writes_what_an_early_release_refuses(
 
 def test_a_finding_about_a_release_stands_where_it_is_stated(nodelint: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {"pool.yaml": POOL_V1, "release.yaml": flux("1.6.2")})
-    found = {
-        (f["rule"], f["path"], f["start"]["line"]) for f in check(nodelint, "--select", "out-of-support")["findings"]
-    }
+    findings = check(nodelint, "--select", "out-of-support")["findings"]
+    found = {(finding["rule"], finding["path"], finding["start"]["line"]) for finding in findings}
     assert found == {("out-of-support", "release.yaml", 5)}
 
 

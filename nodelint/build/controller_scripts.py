@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from nodelint.build.chart_values import RepositoryTree, ValuesLayer, read_setting
 from nodelint.build.controller_charts import make_install
@@ -113,4 +114,8 @@ class _Command:
         if root is None:
             self._is_complete = False
             return
-        yield ValuesLayer(root.source, lambda whole, root=root: merged(whole, root))
+        yield ValuesLayer(root.source, partial(_merge_into, root))
+
+
+def _merge_into(given: Node, whole: Node) -> Node:
+    return merged(whole, given)
