@@ -22,9 +22,9 @@ from nodelint.build.chart_values import (
     inflation_layers,
     list_sources,
 )
+from nodelint.build.controller_values import make_install, place_of
 from nodelint.build.roots import nodes_of
 from nodelint.build.values_files import beside
-from nodelint.model.finding import Span
 from nodelint.release_evidence.settings import (
     TERRAFORM,
     ControllerInstall,
@@ -111,7 +111,7 @@ class _Reader:
             reads_more = container.get("envFrom") is not None or bool(self._patched & {"Deployment"})
             image = text_of(container.get("image")).rpartition(":")[2]
             yield ControllerInstall(
-                _place(document), "the Deployment", image, settings, not reads_more, None, (source,)
+                place_of(document), "the Deployment", image, settings, not reads_more, None, (source,)
             )
         if "helm" in source.text:
             from nodelint.build.controller_scripts import read_commands
@@ -180,7 +180,7 @@ class _Reader:
                 is_complete = version is not None and self._is_alone(source)
                 written = tuple(settings_of_values(values, None))
                 yield ControllerInstall(
-                    _place(settings), "the values of a chart", version, written, is_complete, values, (source,)
+                    place_of(settings), "the values of a chart", version, written, is_complete, values, (source,)
                 )
 
     def _is_alone(self, values: Source) -> bool:
@@ -228,21 +228,3 @@ def _install(
     install = make_install((root or at), by, version, layers, not (unread or tree.gaps))
     tree.gaps.clear()
     return install
-
-
-def make_install(
-    at: Node, by: str, version: str, layers: Sequence[ValuesLayer], is_complete: bool
-) -> ControllerInstall:
-    """Return an installation with the values that layers make, the weakest first."""
-    values = Node(at.source, at.start, at.end, "mapping", "flow")
-    for layer in layers:
-        values = layer.apply(values)
-    files = tuple({id(layer.given): layer.given for layer in layers}.values())
-    settings = tuple(settings_of_values(values, None))
-    return ControllerInstall(_place(at), by, version or None, settings, is_complete, values, files)
-
-
-def _place(node: Node) -> Span:
-    """Where an installation is pointed to: the kind of an object, the name of a chart, else all of it."""
-    named = node.get("kind") or node.get("chart") or node.get("name") or node
-    return Span(named.source, named.start, named.end)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from nodelint.build.chart_values import RepositoryTree, ValuesLayer, read_setting
-from nodelint.build.controller_charts import make_install
+from nodelint.build.controller_values import make_install
 from nodelint.build.values_files import merged
 from nodelint.model.finding import Span
 from nodelint.release_evidence.scripts import helm_commands, join_lines

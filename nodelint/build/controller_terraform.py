@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from nodelint.build.controller_charts import make_install
+from nodelint.build.controller_values import make_install
 from nodelint.build.terraform_releases import known_layers
 from nodelint.model.finding import Span
 from nodelint.release_evidence.helm_releases import controller_releases

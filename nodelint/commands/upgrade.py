@@ -96,9 +96,8 @@ def command(
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    if old is not None and start is None:
-        _release("--from", old)
-    settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)})
+    named = _name_start(old) if start is None else str(OLDEST)
+    settings = settings_of({**flags, "karpenter_version": named})
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)
@@ -155,6 +154,13 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
     if evidence is not None:
         say(f"Karpenter {release} as {evidence.place} states it ({evidence.by})")
     return release, kubernetes
+
+
+def _name_start(old: str | None) -> str | None:
+    """Return the text of --from, which has to be a release that is known."""
+    if old is not None:
+        _release("--from", old)
+    return old
 
 
 def _release(option: str, text: str | None) -> Version:

@@ -33,12 +33,14 @@ def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence
 
     The object is judged for the oldest and the newest release. None for what the oldest alone would find.
     """
-    held = {choice.karpenter for choice in result.holds}
+    found_for = {choice.karpenter for choice in result.holds}
     releases = {choice.karpenter for choice in chosen}
-    depends = bool(result.holds) and held != releases if len(releases) > 1 else isinstance(result.object, Retired)
+    depends = (
+        bool(result.holds) and found_for != releases if len(releases) > 1 else isinstance(result.object, Retired)
+    )
     if not depends:
         return result
-    if max(releases) not in held and len(releases) > 1:
+    if max(releases) not in found_for and len(releases) > 1:
         return None
     finding = result.finding
     unclear = f"{stating.place} ({stating.by}) cannot be worked out"

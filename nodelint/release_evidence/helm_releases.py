@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nodelint.release_evidence.charts import CHART
 from nodelint.release_evidence.evidence import Evidence, not_known, stated
 from nodelint.source import Node, Source
+from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import (
     BlockAttribute,
     TerraformBlock,
@@ -80,7 +81,6 @@ def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator) -> boo
 
 def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[Evidence]:
     """What `helm_release` blocks state whose version only the values of Terraform tell, as far as these are known."""
-    from nodelint.source.terraform.tfeval import EvaluationLimit
     from nodelint.source.terraform.tfvalues import Modules
 
     modules: Modules | None = None

@@ -134,14 +134,14 @@ class StatedSettings:
         return self._find()
 
     @cached_property
-    def _all(self) -> list[StatedSetting]:
+    def _stated_settings(self) -> list[StatedSetting]:
         return [setting for install in self.installs for setting in stated_settings(install)]
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Those of the files that share the deepest folder with a path."""
         folders = _folders(path)
         near: dict[int, list[StatedSetting]] = {}
-        for setting in self._all:
+        for setting in self._stated_settings:
             near.setdefault(_shared(folders, setting.folders), []).append(setting)
         return ControllerFacts(near[max(near)] if near else (), release)
 
