@@ -237,14 +237,17 @@ class Session:
         return target._replace(assumed=not settings.karpenter_named)
 
     def _stated(self, found: Discovery) -> StatedSettings:
-        from nodelint.release_evidence.settings import StatedSettings
+        from nodelint.release_evidence.settings import INSTALLING, StatedSettings
 
         def find() -> Sequence[ControllerInstall]:
-            from nodelint.build.controller_charts import find_installs
             from nodelint.source.files.discover import stating
 
             # A kustomization that generates a ConfigMap of values states no release itself.
             sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
+            if not any(word in source.text for source in sources.values() for word in INSTALLING):
+                return ()
+            from nodelint.build.controller_charts import find_installs
+
             return find_installs([source for path, source in sources.items() if path != "-"])
 
         judged = {source.path for source in found.sources}

@@ -7,16 +7,13 @@ from collections.abc import Iterator
 from nodelint.data import table
 from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.release_evidence.settings import ControllerInstall
+from nodelint.release_evidence.settings import INSTALLING, ControllerInstall
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 __all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "unread_values"]
 
-MENTIONS = (
-    *("HelmRelease", "Application", "helmCharts", "helm_release", "releases:", "helm upgrade", "helm install"),
-    *("karpenter/controller", "settings:"),
-)
+MENTIONS = INSTALLING
 """Texts of which a file that installs the controller holds one."""
 
 _OF_CONTAINER = ("env", "envFrom", "extraVolumeMounts", "image", "resources", "sidecarContainer")

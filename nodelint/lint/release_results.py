@@ -35,10 +35,8 @@ def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence
     """
     found_for = {choice.karpenter for choice in result.holds}
     releases = {choice.karpenter for choice in chosen}
-    depends = (
-        bool(result.holds) and found_for != releases if len(releases) > 1 else isinstance(result.object, Retired)
-    )
-    if not depends:
+    depends = bool(result.holds) and found_for != releases
+    if not (depends if len(releases) > 1 else isinstance(result.object, Retired)):
         return result
     if max(releases) not in found_for and len(releases) > 1:
         return None

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install)\b[^;|&]{0,2000}karpenter")
 
+INSTALLING = (
+    *("HelmRelease", "Application", "helmCharts", "helm_release", "releases:", "helm upgrade", "helm install"),
+    *("karpenter/controller", "settings:", "settings."),
+)
+"""A file that installs the controller, or gives its chart values, holds one of these."""
+
 TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
 
 
