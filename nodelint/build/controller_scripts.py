@@ -65,7 +65,7 @@ class _Command:
             if name in _SETTERS:
                 settings += self._read_pairs(value, at, typed=name == "--set")
             elif name in _FILES:
-                files += self._read_file(value)
+                files += self._read_file(value, at)
             elif name == "--version":
                 version = value.strip("\"'")
             elif name in _UNREAD:
@@ -103,14 +103,15 @@ class _Command:
                 yield layer
             position = pair.end()
 
-    def _read_file(self, word: str) -> Iterator[ValuesLayer]:
+    def _read_file(self, word: str, at: int) -> Iterator[ValuesLayer]:
         """The values of a file, whose path is from the folder of the script or from the top of the repository."""
         path = word.strip("\"'")
         root = None
         if self._tree is not None and "$" not in path and "://" not in path:
             around = os.path.dirname(os.path.abspath(self._source.path))
             folders = (around, self._tree.home)
-            root = next((root for folder in folders if (root := self._tree.read_values(folder, path))), None)
+            name = Node(self._source, at, at + len(word), "scalar", "plain", path)
+            root = next((root for folder in folders if (root := self._tree.read_values(folder, path, name))), None)
         if root is None:
             self._is_complete = False
             return

@@ -6,8 +6,7 @@ import os
 import re
 from collections.abc import Callable
 
-from nodelint.source.files import safe_read
-from nodelint.source.files.safe_read import repository
+from nodelint.source.files.gate import gate
 
 _LARGEST = 1 << 20
 _MOST_FILES = 200
@@ -35,14 +34,13 @@ def is_about_sibling(
 def objects_in(folder: str) -> frozenset[tuple[str, str]]:
     """The kinds and names of the NodePools and EC2NodeClasses in the files of a folder."""
     found: set[tuple[str, str]] = set()
-    home = repository(folder)
     try:
-        listed = sorted(name for name in os.listdir(folder) if name.endswith(_MANIFESTS))[:_MOST_FILES]
+        listed = sorted(name for name in gate.names(folder) if name.endswith(_MANIFESTS))[:_MOST_FILES]
     except OSError:
         return frozenset()
     for name in listed:
         try:
-            text = safe_read.read(os.path.join(folder, name), _LARGEST, within=home).decode("utf-8", "replace")
+            text = gate.read(os.path.join(folder, name), _LARGEST).decode("utf-8", "replace")
         except OSError:
             continue
         for match in re.finditer(_OBJECT, text):
