@@ -92,12 +92,11 @@ def command(
       nodelint upgrade --from 1.6 --kubernetes-version 1.31 --format markdown
       nodelint upgrade --from 1.0.6 --fail-on warning charts/ values/prod.yaml
     """
-    from nodelint.model.releases import OLDEST, early
+    from nodelint.model.releases import early
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    flags["karpenter_version"] = _name_start(old) if start is None else str(OLDEST)
-    settings = settings_of(flags, paths)
+    settings = settings_of({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)
@@ -156,8 +155,12 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
     return release, kubernetes
 
 
-def _name_start(old: str | None) -> str | None:
-    """Return the text of --from, which has to be a release that is known."""
+def _name_start(old: str | None, start: Version | None) -> str | None:
+    """Return the release that `check` begins with: that of --from, which has to be known, or the oldest for `start`."""
+    from nodelint.model.releases import OLDEST
+
+    if start is not None:
+        return str(OLDEST)
     if old is not None:
         _release("--from", old)
     return old
