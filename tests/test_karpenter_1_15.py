@@ -166,7 +166,7 @@ status:
         ("KubeletExpressionEvaluationFailed", "kubelet-expression-failed"),
         ("UnsupportedKubeletConfiguration", "kubelet-field-unsupported"),
         ("UserDataSizeLimitExceeded", "user-data-size"),
-        ("CreateFleetAuthCheckFailed", "dry-run-refused"),
+        ("CreateFleetAuthCheckFailed", "permission-refused"),
     ],
 )
 def test_a_class_that_is_not_valid_is_told_by_its_reason(reason: str, cause: str) -> None:
