@@ -265,7 +265,11 @@ class _Tokens:
         if depth > _DEEPEST:
             raise BadTemplate
         found = self.command(depth, None)
+        count = 0
         while self.peek() == "|":
+            count += 1
+            if count > _DEEPEST:  # each of them stands in the next
+                raise BadTemplate
             self.tokens.pop()
             found = self.command(depth, found)
         return found

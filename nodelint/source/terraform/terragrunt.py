@@ -38,7 +38,7 @@ class TerragruntCall(NamedTuple):
 
 
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
-    """The calls in a repository by the folder of the module, in order of path. Raises `EvaluationLimit`."""
+    """The calls in a repository by the folder of the module, in order of path. Raises `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
     for path in sorted(_find_files(home)):
         source = read(path)

@@ -1,0 +1,108 @@
+"""What a run may use: steps, bytes and time. Whatever works out a text that a repository chooses draws from it.
+
+A part of a run, such as a chart's template, has a `Budget` of its own: one that asks for too much is not known, and
+the others are worked out. All of them together draw from `RUN`, which has the deadline as well.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+MOST_STEPS = 200_000
+"""Steps that one part of a run may take, loops and calls counted each time."""
+MOST_BYTES = 2_000_000
+"""Bytes that the values of one part of a run may come to."""
+_RUN_STEPS = 20_000_000
+_RUN_BYTES = 2_000_000_000
+_SLICE_STEPS = 1000
+_SLICE_BYTES = 100_000
+"""What a part draws from the run at once."""
+
+
+class BudgetSpent(Exception):
+    """A text asks for more than any that people write, or the time is up; the reason in words."""
+
+
+class Run:
+    """What is left for a whole run, and until when it may go on."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self, seconds: float | None = None) -> None:
+        """Start anew; with `seconds` until the deadline."""
+        self._steps = _RUN_STEPS
+        self._bytes = _RUN_BYTES
+        self.seconds = seconds
+        self._deadline = None if seconds is None else monotonic() + seconds
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self._deadline is not None and monotonic() >= self._deadline
+
+    @property
+    def late_reason(self) -> str:
+        """Why something was left out at the deadline, in words."""
+        return f"the time that `--timeout` gives ({self.seconds:g} seconds) was used up"
+
+    def draw(self, steps: int, size: int) -> None:
+        """Take steps and bytes for a part of the run. Raise `BudgetSpent`."""
+        if self.is_late:
+            raise BudgetSpent(self.late_reason)
+        self._steps -= steps
+        self._bytes -= size
+        if self._steps < 0 or self._bytes < 0:
+            raise BudgetSpent("the run has taken more steps than nodelint goes")
+
+
+RUN = Run()
+"""The run of this process."""
+
+
+class Budget:
+    """What is left for one part of a run. Its first slice is free, the others come from the run."""
+
+    __slots__ = ("_bytes", "_steps", "_what", "bytes", "steps")
+
+    def __init__(self, steps: int = MOST_STEPS, size: int = MOST_BYTES, what: str = "its expressions") -> None:
+        self.steps = min(steps, _SLICE_STEPS)
+        self.bytes = min(size, _SLICE_BYTES)
+        self._steps = steps - self.steps
+        self._bytes = size - self.bytes
+        self._what = what
+
+    def spend(self, steps: int = 1, size: int = 0) -> None:
+        """Take steps, and bytes that are about to be made. Raise `BudgetSpent` where there are not enough left."""
+        self.steps -= steps
+        self.bytes -= size
+        if self.steps < 0 or self.bytes < 0:
+            self._draw()
+
+    def _draw(self) -> None:
+        steps = _round_up(-self.steps, _SLICE_STEPS)
+        size = _round_up(-self.bytes, _SLICE_BYTES)
+        if self.steps < 0 and self.steps + self._steps < 0:
+            raise BudgetSpent(f"{self._what} take more steps than nodelint goes")
+        if self.bytes < 0 and self.bytes + self._bytes < 0:
+            raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
+        steps, size = min(steps, self._steps), min(size, self._bytes)
+        RUN.draw(steps, size)
+        self.steps += steps
+        self.bytes += size
+        self._steps -= steps
+        self._bytes -= size
+
+    def require(self, size: int) -> None:
+        """Raise `BudgetSpent` where bytes that are about to be made are more than what is left."""
+        if size > self.bytes and size > self.bytes + self._bytes:
+            raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
+
+    @property
+    def left(self) -> int:
+        """The steps that are left."""
+        return self.steps + self._steps
+
+
+def _round_up(number: int, slice_: int) -> int:
+    return -(-number // slice_) * slice_ if number > 0 else 0
