@@ -15,7 +15,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import short
-from nodelint.source import UNKNOWN, Node, reread
+from nodelint.source import UNKNOWN, Node, reread, reread_document
 from nodelint.source.yaml.scalars import resolve
 
 TYPE_CHECKING = False
@@ -115,7 +115,10 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
     source = obj.source
     if any(edit.source is not source for edit in changes):
         return False
-    new = list(objects(reread(source, apply(source.text, changes)), foreign=True, more=True))
+    document, text = obj.document, apply(source.text, changes)
+    inside = all(document.start <= edit.start and edit.end <= document.end for edit in changes)
+    after = reread_document(source, document.index, text) if inside and document.host is None else reread(source, text)
+    new = list(objects(after, foreign=True, more=True))
     old = list(objects(source, foreign=True, more=True))
     at = next((n for n, other in enumerate(old) if other.node is obj.node), None)
     if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.budget import Budget
 from nodelint.build.built import LostItems, UnmatchedPatch
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
@@ -11,6 +12,9 @@ from nodelint.build.kustomize.files import Files, PatchText, as_documents
 from nodelint.build.kustomize.resources import Resource
 from nodelint.source import Node
 from nodelint.source.files.safe_read import is_inside, repository
+
+_MOST_STEPS = 1_000_000
+"""Steps that one overlay may take: one for each object that something looks at."""
 
 
 class OverlayRun:
@@ -26,6 +30,7 @@ class OverlayRun:
         self.files = files
         self.folder = folder
         self.home = repository(folder) or root
+        self.budget = Budget(_MOST_STEPS, what="its kustomizations")
         self.parts: dict[str, None] = {}
         self.notes: list[tuple[Node, str]] = []
         self.lost: list[LostItems] = []
