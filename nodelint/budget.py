@@ -29,27 +29,31 @@ class Run:
     def __init__(self) -> None:
         self.begin()
 
-    def begin(self, seconds: float | None = None) -> None:
-        """Start anew; with `seconds` until the deadline."""
+    def begin(self, seconds: float | None = None, shown: str = "") -> None:
+        """Start anew; with `seconds` until the deadline, `shown` as the user wrote them."""
         self._steps = _RUN_STEPS
         self._bytes = _RUN_BYTES
-        self.seconds = seconds
         self._deadline = None if seconds is None else monotonic() + seconds
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the deadline has passed."""
-        return self._deadline is not None and monotonic() >= self._deadline
-
-    @property
-    def late_reason(self) -> str:
+        self.late_reason = f"the time that `--timeout {shown}` gives was used up"
         """Why something was left out at the deadline, in words."""
-        return f"the time that `--timeout` gives ({self.seconds:g} seconds) was used up"
+        self.has_left_out = False
+        """Whether something was left out at the deadline."""
+
+    def is_over(self) -> bool:
+        """Whether the deadline has passed; whoever asks leaves out what comes then."""
+        if self._deadline is None or monotonic() < self._deadline:
+            return False
+        self.has_left_out = True
+        return True
+
+    def check_time(self) -> None:
+        """Raise `BudgetSpent` where the deadline has passed."""
+        if self.is_over():
+            raise BudgetSpent(self.late_reason)
 
     def draw(self, steps: int, size: int) -> None:
         """Take steps and bytes for a part of the run. Raise `BudgetSpent`."""
-        if self.is_late:
-            raise BudgetSpent(self.late_reason)
+        self.check_time()
         self._steps -= steps
         self._bytes -= size
         if self._steps < 0 or self._bytes < 0:

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from nodelint.budget import BudgetSpent
+from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.given_up import give_up, is_given_up
 from nodelint.build.map_edits import change_value, find_changes
@@ -98,6 +98,7 @@ def _variants(
         return _read(template, values, filled, uses, files.sources)
 
     try:
+        RUN.check_time()
         back = attempt("keys") or attempt("code")
         if back is None or not back.holes:
             return () if back is None else (back,)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.budget import BudgetSpent
+from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.given_up import give_up
 from nodelint.source import Source
 from nodelint.source.syntax_errors import SetAside
@@ -96,6 +96,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
     modules.budget = EvaluationBudget()
     seen: set[tuple[str, str]] = set()
     try:
+        RUN.check_time()
         for evaluator, module in modules.template_calls(source.path):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
@@ -115,6 +116,7 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
 
     Raises `BudgetSpent`.
     """
+    RUN.check_time()
     used: Origins = set()
     for source in files:
         used |= _fill(module, source, used)[1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.budget import RUN
 from nodelint.caching import cache
 from nodelint.printable import escaped_json, printable, screened, without_commands
 
@@ -114,6 +115,9 @@ class ending:
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(UNHEARD)
+        if (error is None or (isinstance(error, SystemExit) and error.code in (None, CLEAN))) and RUN.has_left_out:
+            say(f"not all is judged: {RUN.late_reason}")
+            sys.exit(FOUND)
 
 
 def settings_of(flags: Mapping[str, object]) -> Settings:

@@ -33,6 +33,7 @@ class Syntax(NamedTuple):
 
 _PROFILES = ("minimal", "default", "strict")
 _FACTS = {
+    "--timeout": "timeout",
     "--config": "config",
     "--region": "region",
     "--snapshot": "snapshot",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from nodelint.budget import RUN
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -17,6 +18,7 @@ from nodelint.commands import (
     settings_of,
     stop,
 )
+from nodelint.commands._deadline import start_deadline
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._refused import say_refused
@@ -38,8 +40,15 @@ if TYPE_CHECKING:
     from nodelint.source.files.discover import Discovery
 
 
-def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+def fit_workloads(
+    paths: Sequence[str],
+    workload: str | None,
+    form: str,
+    timeout: str | None = None,
+    **flags: Unpack[ExplainFlags],
+) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
+    start_deadline(timeout)
     fact_flags = FactFlags.read(flags)
     settings = settings_of(flags)
     from nodelint.model.cluster_objects import PATTERN
@@ -49,7 +58,7 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     chosen = _chosen(tree, workload)
     from nodelint.report import fit as report
 
-    fits = [tree.fit(style) for style in chosen]
+    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
     if form == "json":
         echo_json(report.fit_json(fits))
     elif not fits:

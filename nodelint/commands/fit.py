@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import exclude, include, versions
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._fit_run import fit_workloads
 from nodelint.commands._help import GroupedCommand
@@ -41,7 +42,10 @@ Exit codes:
 @exclude
 @facts_options
 @versions
-def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
+@timeout_option
+def command(
+    paths: Sequence[str], workload: str | None, form: str, timeout: str | None, **flags: Unpack[ExplainFlags]
+) -> None:
     """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
 
     Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
@@ -54,4 +58,4 @@ def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpa
       nodelint fit clusters/prod --workload deployment/web
       kubectl get pod web-0 -o yaml | nodelint fit - pools/
     """
-    fit_workloads(paths, workload, form, **flags)
+    fit_workloads(paths, workload, form, timeout, **flags)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import versions
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import live_option
@@ -58,6 +59,7 @@ Exit codes:
 @click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one.")
 @colour_option
 @versions
+@timeout_option
 def command(
     paths: Sequence[str],
     against: str | None,
@@ -66,6 +68,7 @@ def command(
     outputs: Sequence[Output],
     output: str | None,
     gate: str,
+    timeout: str | None,
     **flags: Unpack[PlanSettingFlags],
 ) -> None:
     """Show what a change of manifests does to the fleet: which nodes are replaced, by which line, and why.
@@ -79,4 +82,4 @@ def command(
       nodelint plan clusters/prod --against origin/main
       nodelint plan --old before/ after/ --karpenter-version 1.15.1 --format json
     """
-    plan_change(paths, against, old, live, outputs, output, gate, **flags)
+    plan_change(paths, against, old, live, outputs, output, gate, timeout, **flags)

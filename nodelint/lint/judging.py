@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
+from nodelint.budget import RUN
 from nodelint.caching import cache
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
@@ -225,6 +226,9 @@ class ReleaseRun:
                 return self._cache.judge(obj, rules_for, self.context, self._run_on_object)
             output = RuleOutput([], [], [])
             for rule in rules_for(obj):
+                if RUN.is_over():
+                    output.skipped.append(Skipped(None, obj.source.path, obj, RUN.late_reason, False))
+                    break
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 
@@ -232,6 +236,8 @@ class ReleaseRun:
         for output in (*map_objects(judged, objects), of_files):
             self.results += [r for r in output.raw if r.rule.name in self.reporting]
             self.skipped += output.skipped
+            if any(skip.reason == RUN.late_reason for skip in output.skipped):
+                RUN.has_left_out = True  # another process may have said so
             self.faults += output.faults
         if self._cache is not None:
             self._cache.end()

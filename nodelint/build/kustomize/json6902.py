@@ -8,7 +8,6 @@ from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
-
 _DEEPEST = 100
 """Steps of a path: values stand in each other no more deeply."""
 _FOR_COPY = 4

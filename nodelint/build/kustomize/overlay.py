@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from nodelint.budget import BudgetSpent
+from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.kustomize import patches, replacements, transform
 from nodelint.build.kustomize.configuration import Kustomization, read_kustomization
 from nodelint.build.kustomize.errors import BuildError
@@ -40,6 +40,8 @@ class Overlay(OverlayRun):
 
     def build(self) -> None:
         """Make the objects. Raises `BuildError` where that is not possible."""
+        if RUN.is_over():
+            raise BuildError(None, RUN.late_reason, fails=False)
         kustomization = self._read(self.folder)
         if kustomization is None:
             raise BuildError(None, "there is no kustomization, or more than one")
