@@ -31,13 +31,17 @@ class Run:
 
     def begin(self, seconds: float | None = None, shown: str = "") -> None:
         """Start anew; with `seconds` until the deadline, `shown` as the user wrote them."""
-        self._steps = _RUN_STEPS
-        self._bytes = _RUN_BYTES
+        self.refill()
         self._deadline = None if seconds is None else monotonic() + seconds
         self.late_reason = f"the time that `--timeout {shown}` gives was used up"
         """Why something was left out at the deadline, in words."""
         self.has_left_out = False
         """Whether something was left out at the deadline."""
+
+    def refill(self) -> None:
+        """Let all that is built anew have as much as before; the deadline stays."""
+        self._steps = _RUN_STEPS
+        self._bytes = _RUN_BYTES
 
     def is_over(self) -> bool:
         """Whether the deadline has passed; whoever asks leaves out what comes then."""
@@ -65,11 +69,12 @@ RUN = Run()
 
 
 class Budget:
-    """What is left for one part of a run. Its first slice is free, the others come from the run."""
+    """What is left for one part of a run, by default the most that one may have. Its first slice is free."""
 
     __slots__ = ("_bytes", "_steps", "_what", "bytes", "steps")
 
-    def __init__(self, steps: int = MOST_STEPS, size: int = MOST_BYTES, what: str = "its expressions") -> None:
+    def __init__(self, steps: int = 0, size: int = 0, what: str = "its expressions") -> None:
+        steps, size = steps or MOST_STEPS, size or MOST_BYTES
         self.steps = min(steps, _SLICE_STEPS)
         self.bytes = min(size, _SLICE_BYTES)
         self._steps = steps - self.steps

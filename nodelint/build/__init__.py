@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.budget import RUN
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import read
 from nodelint.tuples import NamedTuple
@@ -97,6 +98,7 @@ def build(
     one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
     helm have come to, where they were run.
     """
+    RUN.refill()
     built, unbuilt, overlays = _build_overlays(files, rendering, kustomizations)
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts

@@ -106,7 +106,7 @@ class ending:
     """
 
     def __enter__(self) -> None:
-        pass
+        RUN.begin()
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KeyboardInterrupt):
@@ -115,9 +115,10 @@ class ending:
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(UNHEARD)
-        if (error is None or (isinstance(error, SystemExit) and error.code in (None, CLEAN))) and RUN.has_left_out:
+        if RUN.has_left_out and (error is None or isinstance(error, SystemExit)):
             say(f"not all is judged: {RUN.late_reason}")
-            sys.exit(FOUND)
+            if error is None or error.code in (None, CLEAN):
+                sys.exit(FOUND)
 
 
 def settings_of(flags: Mapping[str, object]) -> Settings:
