@@ -118,8 +118,8 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
         return False
     document, text = obj.document, apply(source.text, changes)
     inside = all(document.start <= edit.start and edit.end <= document.end for edit in changes)
-    after = reread_document(source, document.index, text) if inside else reread(source, text)
-    new = list(objects(after, foreign=True, more=True))
+    changed = reread_document(source, document.index, text) if inside else reread(source, text)
+    new = list(objects(changed, foreign=True, more=True))
     old = list(objects(source, foreign=True, more=True))
     at = next((n for n, other in enumerate(old) if other.node is obj.node), None)
     if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:
