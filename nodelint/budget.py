@@ -1,12 +1,17 @@
 """What a run may use: steps, bytes and time. Whatever works out a text that a repository chooses draws from it.
 
-A part of a run, such as a chart's template, has a `Budget` of its own: one that asks for too much is not known, and
-the others are worked out. All of them together draw from `RUN`, which has the deadline as well.
+A part of a run, such as a chart's template, has a `WorkBudget` of its own: one that asks for too much is not
+known, and the others are worked out. All of them together draw from `RUN`, which has the deadline as well.
 """
 
 from __future__ import annotations
 
 from time import monotonic
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MOST_STEPS = 200_000
 """Steps that one part of a run may take, loops and calls counted each time."""
@@ -23,7 +28,7 @@ class BudgetSpent(Exception):
     """A text asks for more than any that people write, or the time is up; the reason in words."""
 
 
-class Run:
+class RunBudget:
     """What is left for a whole run, and until when it may go on."""
 
     def __init__(self) -> None:
@@ -50,6 +55,11 @@ class Run:
         self.has_left_out = True
         return True
 
+    def note_reasons(self, reasons: Iterable[str]) -> None:
+        """Take note of what was left out, by the reasons that are given: another process may have done it."""
+        if self._deadline is not None and any(reason == self.late_reason for reason in reasons):
+            self.has_left_out = True
+
     def check_time(self) -> None:
         """Raise `BudgetSpent` where the deadline has passed."""
         if self.is_over():
@@ -64,11 +74,11 @@ class Run:
             raise BudgetSpent("the run has taken more steps than nodelint goes")
 
 
-RUN = Run()
+RUN = RunBudget()
 """The run of this process."""
 
 
-class Budget:
+class WorkBudget:
     """What is left for one part of a run, by default the most that one may have. Its first slice is free."""
 
     __slots__ = ("_bytes", "_steps", "_what", "bytes", "steps")

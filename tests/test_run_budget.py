@@ -53,11 +53,11 @@ def check(folder: Path, files: dict[str, str], *arguments: str) -> str:
     """What `check` says of a tree; never a fault of its own."""
     write(folder, files)
     done = in_process.run(["check", *arguments, "."], folder, {**os.environ, "NODELINT_JOBS": "1"})
-    said = done.stdout + done.stderr
-    assert done.returncode in (1, 2), said
-    assert "internal error" not in said
-    assert "x86" in said, "the rest of the tree is judged"
-    return said
+    output = done.stdout + done.stderr
+    assert done.returncode in (1, 2), output
+    assert "internal error" not in output
+    assert "x86" in output, "the rest of the tree is judged"
+    return output
 
 
 # -- Terraform
@@ -147,14 +147,14 @@ GROWING = [
     [*((LISTS, value) for value in OF_SHARED_LISTS), *((MAPS, value) for value in OF_SHARED_MAPS)],
 )
 def test_a_value_that_holds_another_twice_counts_twice(tmp_path: Path, locals_: str, value: str) -> None:
-    said = check(tmp_path, {**terraform(value, locals_), "wrong.yaml": WRONG})
-    assert "main.tf: values are not filled in: its " in said
+    output = check(tmp_path, {**terraform(value, locals_), "wrong.yaml": WRONG})
+    assert "main.tf: values are not filled in: its " in output
 
 
 @pytest.mark.parametrize(("first", "step", "value"), GROWING)
 def test_a_text_that_grows_counts_before_it_is_made(tmp_path: Path, first: str, step: str, value: str) -> None:
-    said = check(tmp_path, terraform(value, chain(first, step)))
-    assert "main.tf: values are not filled in: its " in said
+    output = check(tmp_path, terraform(value, chain(first, step)))
+    assert "main.tf: values are not filled in: its " in output
 
 
 @pytest.mark.parametrize(
@@ -179,18 +179,18 @@ def test_loops_and_patterns_end(tmp_path: Path, value: str) -> None:
 def test_one_module_that_takes_too_much_leaves_the_others(tmp_path: Path) -> None:
     good = {f"{n}/main.tf": terraform('"a"', arch="arm65")["main.tf"] for n in "ac"}
     bad = {"b/main.tf": terraform("jsonencode(local.s60)", LISTS)["main.tf"]}
-    said = check(tmp_path, {**good, **bad})
-    assert "no instance type has arch `arm65` (in 2 objects of 2 files)" in said
-    assert "b/main.tf: values are not filled in" in said
-    assert "a/main.tf: values" not in said
+    output = check(tmp_path, {**good, **bad})
+    assert "no instance type has arch `arm65` (in 2 objects of 2 files)" in output
+    assert "b/main.tf: values are not filled in" in output
+    assert "a/main.tf: values" not in output
 
 
 def test_what_people_write_is_within_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     names = 'locals {\n  all = [for n in range(300) : { name = "n${n}", tags = { team = "t${n}" } }]\n}\n'
     value = 'length(distinct(flatten([for n in local.all : [n.name, jsonencode(merge(n.tags, { a = "b" }))]])))'
-    said = check(tmp_path, terraform(value, names))
-    assert "not filled in" not in said
+    output = check(tmp_path, terraform(value, names))
+    assert "not filled in" not in output
 
 
 # -- Helm
@@ -246,8 +246,8 @@ def grown(first: str, step: str, last: str) -> str:
     ],
 )
 def test_a_template_that_makes_too_much_is_not_filled_in(tmp_path: Path, template: str) -> None:
-    said = check(tmp_path, {**chart(template), "wrong.yaml": WRONG})
-    assert "templates/pool.yaml: values are not filled in: its expressions" in said or "in full" in said
+    output = check(tmp_path, {**chart(template), "wrong.yaml": WRONG})
+    assert "templates/pool.yaml: values are not filled in: its expressions" in output or "in full" in output
 
 
 @pytest.mark.parametrize(
@@ -273,8 +273,10 @@ def test_a_chart_is_given_up_once_however_many_values_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[int] = []
-    draw = budget.Run.draw
-    monkeypatch.setattr(budget.Run, "draw", lambda self, steps, size: (drawn.append(steps), draw(self, steps, size)))
+    draw = budget.RunBudget.draw
+    monkeypatch.setattr(
+        budget.RunBudget, "draw", lambda self, steps, size: (drawn.append(steps), draw(self, steps, size))
+    )
     tree = chart(grown("list 1", "concat $x $x", "len $x"))
     check(tmp_path, tree)
     once = len(drawn)
@@ -326,15 +328,15 @@ def patched(patch: str) -> dict[str, str]:
     ids=["diamond", "components", "copies", "steps"],
 )
 def test_an_overlay_that_makes_too_much_is_not_built(tmp_path: Path, files: dict[str, str]) -> None:
-    said = check(tmp_path, {**files, "wrong.yaml": WRONG})
-    assert "is not built: " in said
-    assert "than nodelint goes" in said or "is not followed" in said
+    output = check(tmp_path, {**files, "wrong.yaml": WRONG})
+    assert "is not built: " in output
+    assert "than nodelint goes" in output or "is not followed" in output
 
 
 def test_what_overlays_of_usual_size_do_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    said = check(tmp_path, {**diamond(3), "wrong.yaml": WRONG})
-    assert "is not built" not in said
+    output = check(tmp_path, {**diamond(3), "wrong.yaml": WRONG})
+    assert "is not built" not in output
 
 
 # -- the deadline

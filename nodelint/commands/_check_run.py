@@ -21,7 +21,6 @@ from nodelint.commands import (
     stop,
     unreadable,
 )
-from nodelint.commands._deadline import start_deadline
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, rendered
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
@@ -75,11 +74,9 @@ def check(
     require_facts: bool,
     fail_on_unjudged: bool,
     show: str | None = None,
-    timeout: str | None = None,
     **flags: Unpack[CheckSettingFlags],
 ) -> None:
     """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
-    start_deadline(timeout)
     fact_flags = FactFlags.read(flags)
     wanted = outputs_of(outputs, output)
     if show == "settings":

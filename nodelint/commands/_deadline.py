@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    import click
-
     _F = TypeVar("_F", bound=Callable[..., Any])
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -29,22 +27,12 @@ def start_deadline(timeout: str | None) -> None:
 
 
 def timeout_option(command: _F) -> _F:
-    """The option that says how long a run may take, as a parameter of the command."""
-    return _option(expose_value=True)(command)
-
-
-def own_timeout_option(command: _F) -> _F:
-    """The same, for a command that has no other use of its arguments than settings."""
+    """The option that says how long a run may take."""
+    import click
 
     def take(context: click.Context, _: click.Parameter, value: str | None) -> None:
         if not context.resilient_parsing:
             start_deadline(value)
 
-    return _option(expose_value=False, callback=take)(command)
-
-
-def _option(**more: Any) -> Callable[[_F], _F]:
-    import click
-
     text = "End after this time, as 90s or 5m; what was not judged by then is said, and the exit code is 1."
-    return click.option("--timeout", metavar="TIME", help=text, **more)
+    return click.option("--timeout", metavar="TIME", help=text, expose_value=False, callback=take)(command)

@@ -33,7 +33,6 @@ class Syntax(NamedTuple):
 
 _PROFILES = ("minimal", "default", "strict")
 _FACTS = {
-    "--timeout": "timeout",
     "--config": "config",
     "--region": "region",
     "--snapshot": "snapshot",

@@ -18,7 +18,6 @@ from nodelint.commands import (
     settings_of,
     stop,
 )
-from nodelint.commands._deadline import start_deadline
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._refused import say_refused
@@ -40,15 +39,8 @@ if TYPE_CHECKING:
     from nodelint.source.files.discover import Discovery
 
 
-def fit_workloads(
-    paths: Sequence[str],
-    workload: str | None,
-    form: str,
-    timeout: str | None = None,
-    **flags: Unpack[ExplainFlags],
-) -> None:
+def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
-    start_deadline(timeout)
     fact_flags = FactFlags.read(flags)
     settings = settings_of(flags)
     from nodelint.model.cluster_objects import PATTERN

@@ -90,7 +90,6 @@ if TYPE_CHECKING:
         require_facts: bool
         fail_on_unjudged: bool
         show: str | None
-        timeout: str | None
 
     class BaselineFlags(JudgingFlags, AwsFlags, VersionFlags):
         """Of `nodelint baseline`."""

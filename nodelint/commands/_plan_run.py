@@ -18,7 +18,6 @@ from nodelint.commands import (
     stop,
     unreadable,
 )
-from nodelint.commands._deadline import start_deadline
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging
 from nodelint.commands._output import Output, outputs_of
@@ -55,11 +54,9 @@ def plan_change(
     outputs: Sequence[Output],
     output: str | None,
     gate: str,
-    timeout: str | None = None,
     **flags: Unpack[PlanSettingFlags],
 ) -> None:
     """Read both sides, compare them, and tell; ends the run. `flags` are settings, and which facts are used."""
-    start_deadline(timeout)
     if against is not None and old is not None:
         stop("--against and --old exclude each other: both name the old side")
     wanted = outputs_of(outputs, output)

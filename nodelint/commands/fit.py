@@ -43,9 +43,7 @@ Exit codes:
 @facts_options
 @versions
 @timeout_option
-def command(
-    paths: Sequence[str], workload: str | None, form: str, timeout: str | None, **flags: Unpack[ExplainFlags]
-) -> None:
+def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
 
     Each pod template is held against each NodePool as Karpenter does it for one pod and a pool without nodes: by
@@ -58,4 +56,4 @@ def command(
       nodelint fit clusters/prod --workload deployment/web
       kubectl get pod web-0 -o yaml | nodelint fit - pools/
     """
-    fit_workloads(paths, workload, form, timeout, **flags)
+    fit_workloads(paths, workload, form, **flags)

@@ -68,7 +68,6 @@ def command(
     outputs: Sequence[Output],
     output: str | None,
     gate: str,
-    timeout: str | None,
     **flags: Unpack[PlanSettingFlags],
 ) -> None:
     """Show what a change of manifests does to the fleet: which nodes are replaced, by which line, and why.
@@ -82,4 +81,4 @@ def command(
       nodelint plan clusters/prod --against origin/main
       nodelint plan --old before/ after/ --karpenter-version 1.15.1 --format json
     """
-    plan_change(paths, against, old, live, outputs, output, gate, timeout, **flags)
+    plan_change(paths, against, old, live, outputs, output, gate, **flags)

@@ -105,6 +105,7 @@ def judge_objects(
             by_release.append((release, runs[-1].results))
         results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
     skipped += [skip for made in runs for skip in made.skipped]
+    RUN.note_reasons(skip.reason for skip in skipped)
     return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
 
 
@@ -225,10 +226,7 @@ class ReleaseRun:
             if self._cache is not None:
                 return self._cache.judge(obj, rules_for, self.context, self._run_on_object)
             output = RuleOutput([], [], [])
-            for rule in rules_for(obj):
-                if RUN.is_over():
-                    output.skipped.append(Skipped(None, obj.source.path, obj, RUN.late_reason, False))
-                    break
+            for rule in _in_time(rules_for(obj), obj, output):
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 
@@ -236,8 +234,6 @@ class ReleaseRun:
         for output in (*map_objects(judged, objects), of_files):
             self.results += [r for r in output.raw if r.rule.name in self.reporting]
             self.skipped += output.skipped
-            if any(skip.reason == RUN.late_reason for skip in output.skipped):
-                RUN.has_left_out = True  # another process may have said so
             self.faults += output.faults
         if self._cache is not None:
             self._cache.end()
@@ -321,6 +317,15 @@ class ReleaseRun:
             place = _own_place(rule, error)
             into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
             into.skipped.append(Skipped(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN, False))
+
+
+def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
+    """The rules that look at an object before the deadline."""
+    for rule in rules:
+        if RUN.is_over():
+            into.skipped.append(Skipped(None, obj.source.path, obj, RUN.late_reason, False))
+            return
+        yield rule
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.budget import Budget
+from nodelint.budget import WorkBudget
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import Node
@@ -37,7 +37,7 @@ def read_operations(patch: YamlTree) -> list[Operation]:
     return operations
 
 
-def apply_operations(target: YamlTree, operations: list[Operation], budget: Budget) -> None:
+def apply_operations(target: YamlTree, operations: list[Operation], budget: WorkBudget) -> None:
     """Change an object that has become JSON. Raises `BuildError` where kustomize would stop, and `BudgetSpent`."""
     for operation in operations:
         budget.spend(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nodelint.budget import Budget
+from nodelint.budget import WorkBudget
 from nodelint.build.built import LostItems, UnmatchedPatch
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
@@ -30,7 +30,7 @@ class OverlayRun:
         self.files = files
         self.folder = folder
         self.home = repository(folder) or root
-        self.budget = Budget(_MOST_STEPS, what="its kustomizations")
+        self.budget = WorkBudget(_MOST_STEPS, what="its kustomizations")
         self.parts: dict[str, None] = {}
         self.notes: list[tuple[Node, str]] = []
         self.lost: list[LostItems] = []

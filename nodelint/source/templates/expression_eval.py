@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
-from nodelint.budget import Budget
+from nodelint.budget import WorkBudget
 from nodelint.source.nodes import UNKNOWN, Node, SourceText
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Definition, Part, Pipeline, parse
 from nodelint.source.templates.sprig import call
@@ -60,7 +60,7 @@ class TemplateEvaluator(ABC):
     `included` are the files that hold named templates alone of which one was included.
     """
 
-    def __init__(self, values: Node | None, definitions: Definitions, budget: Budget) -> None:
+    def __init__(self, values: Node | None, definitions: Definitions, budget: WorkBudget) -> None:
         self.values = values
         self.budget = budget
         self.definitions = definitions

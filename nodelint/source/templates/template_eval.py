@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from nodelint.budget import Budget
+from nodelint.budget import WorkBudget
 from nodelint.source.nodes import Node
 from nodelint.source.templates.expression_eval import OPEN, Definitions, OwnPiece, TemplateEvaluator
 from nodelint.source.templates.gotemplate import (
@@ -81,7 +81,7 @@ def fill(
     text: str, parts: Iterable[Part], values: Node | None, holes: Holes, definitions: Definitions | None = None
 ) -> Filled:
     """Fill a template that was parsed. Raises `BudgetSpent`."""
-    filler = _Filler(text, values, holes, definitions or {}, Budget(size=_MOST))
+    filler = _Filler(text, values, holes, definitions or {}, WorkBudget(size=_MOST))
     filler.fill_parts(parts)
     segments = tuple(filler.segments)
     return Filled(
@@ -96,12 +96,12 @@ def fill(
 
 def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
     """What a template prints of `dot` alone, in pieces. Raises `BudgetSpent` and `Unresolved`."""
-    return _Filler(text, None, "code", {}, Budget(size=_MOST)).rendered(text, parts, dot)[0]
+    return _Filler(text, None, "code", {}, WorkBudget(size=_MOST)).rendered(text, parts, dot)[0]
 
 
 class _Filler(TemplateEvaluator):
     def __init__(
-        self, text: str, values: Node | None, holes: Holes, definitions: Definitions, budget: Budget
+        self, text: str, values: Node | None, holes: Holes, definitions: Definitions, budget: WorkBudget
     ) -> None:
         super().__init__(values, definitions, budget)
         self.text = text

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from nodelint.budget import Budget
+from nodelint.budget import WorkBudget
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar, SourceText
 from nodelint.source.terraform.hcltree import ForLoop, HclExpression
 from nodelint.source.terraform.tfnodes import (
@@ -71,7 +71,7 @@ class DefaultFailure(EvaluationFailure):
     """Terraform stops here as long as nobody replaces a default that is empty."""
 
 
-class EvaluationBudget(Budget):
+class EvaluationBudget(WorkBudget):
     """What is left for a file, how deep an expression stands in others, and how many of these may fail."""
 
     __slots__ = ("attempts", "depth")
