@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.given_up import give_up
 from nodelint.source import Source
+from nodelint.source.limits import note_fault
 from nodelint.source.syntax_errors import SetAside
 from nodelint.source.terraform.tfeval import EvaluationBudget
 from nodelint.source.terraform.tffill import ENDS, FileFiller, Origins, TerraformBlock, fill_template
@@ -87,6 +88,9 @@ def filled_texts(
         except BudgetSpent as limit:
             for source in files:
                 give_up(source, limit)
+        except Exception as error:  # one module that breaks nodelint does not silence the others
+            for source in files:
+                note_fault(source.path, error)
     for source in sources:
         if not source.path.endswith(ENDS) and _may_fill(source, modules):
             yield from _of_template(source, modules)
@@ -109,6 +113,8 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
                 yield FilledText(source, result, filled, module.label, module.root, module.own)
     except BudgetSpent as limit:
         give_up(source, limit)
+    except Exception as error:
+        note_fault(source.path, error)
 
 
 def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[FilledText]:

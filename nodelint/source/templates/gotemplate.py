@@ -19,6 +19,8 @@ _BLOCKS = ("if", "with", "range")
 _DEEPEST = 30
 _DIGITS = 40
 """Longer than any number that a template prints."""
+_MOST_PIPES = 100
+"""Functions that one pipeline hands its value through: each holds the one before it."""
 _MOST_UNCLOSED = 8
 """Openers without an end behind which the rest of a text is no template; each has been followed to the end."""
 
@@ -265,10 +267,10 @@ class _Tokens:
         if depth > _DEEPEST:
             raise BadTemplate
         found = self.command(depth, None)
-        count = 0
+        pipes = 0
         while self.peek() == "|":
-            count += 1
-            if count > _DEEPEST:  # each of them stands in the next
+            pipes += 1
+            if pipes > _MOST_PIPES:
                 raise BadTemplate
             self.tokens.pop()
             found = self.command(depth, found)

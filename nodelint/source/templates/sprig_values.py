@@ -105,7 +105,7 @@ class Unordered(list[object]):
 
 
 def as_node(value: object) -> Node:
-    """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template."""
+    """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template, and without end."""
     if isinstance(value, Node):
         return value
     if isinstance(value, Rope) and len(value.pieces) == 1:
