@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.budget import RUN
 from nodelint.model.gap import Gap
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
@@ -102,6 +103,7 @@ def build(
     one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
     helm have come to, where they were run.
     """
+    RUN.refill()
     with LeftOutNotes() as notes:
         inventory = _build(files, rendering, kustomizations)
     return inventory._replace(gaps=_list_gaps(notes))

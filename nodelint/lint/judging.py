@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
+from nodelint.budget import RUN
 from nodelint.caching import cache
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
@@ -105,6 +106,7 @@ def judge_objects(
         results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
         results = point_to_statements(results, chosen, files)
     skipped += [skip for made in runs for skip in made.skipped]
+    RUN.note_reasons(skip.reason for skip in skipped)
     return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
 
 
@@ -225,7 +227,7 @@ class ReleaseRun:
             if self._cache is not None:
                 return self._cache.judge(obj, rules_for, self.context, self._run_on_object)
             output = RuleOutput([], [], [])
-            for rule in rules_for(obj):
+            for rule in _in_time(rules_for(obj), obj, output):
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 
@@ -318,6 +320,15 @@ class ReleaseRun:
             place = _own_place(rule, error)
             into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
             into.skipped.append(Skipped(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN, False))
+
+
+def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
+    """The rules that look at an object before the deadline."""
+    for rule in rules:
+        if RUN.is_over():
+            into.skipped.append(Skipped(None, obj.source.path, obj, RUN.late_reason, False))
+            return
+        yield rule
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:
