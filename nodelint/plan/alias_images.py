@@ -25,7 +25,7 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
             alias,
             alias.path,
             "all",
-            ValueChange(*(f"{alias.unquoted} on Kubernetes {version}" for version in moved)),
+            ValueChange(f"{alias.unquoted} on Kubernetes {moved[0]}", f"{alias.unquoted} on Kubernetes {moved[1]}"),
             of_cluster=True,
         )
         for alias in _aliases(new)

@@ -23,6 +23,7 @@ from nodelint.plan.sides import as_stored
 from nodelint.plan.stops import Stop, find_lacking_room, find_stop
 from nodelint.plan.uncompared import (
     foreign_pools,
+    is_known,
     is_unserved,
     name_of,
     nameless,
@@ -228,12 +229,12 @@ class Planner:
         after: Resolution | None = before
         found, stops, never_stored = UNTOUCHED, _NO_STOPS, None
         effects: list[Effect] = []
-        if new_pool is not pair.old or not same_class or moved:
+        is_gone = old_class is not None and new_class is None and _class_name(new_pool) == _class_name(pair.old)
+        if new_pool is not pair.old or not same_class or moved or is_gone:
             after = self._after(pair.new, pair.old if refused else pair.new, new_class)
             running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(pair.old.name)))
             found = verdict(sides, before, after if not same_class else None, self.options.schemas, running)
             effects = self._effects(pair.old, new_pool, found, before, after)
-            is_gone = old_class is not None and new_class is None and _class_name(new_pool) == _class_name(pair.old)
             stops = self._find_stop(old_class, before), self._find_stop(new_class, after, new_pool, is_gone)
             if found.replaced != "none" or effects:
                 never_stored = self._never_stored(pair.old, old_class)
@@ -278,7 +279,7 @@ class Planner:
             return (
                 Stop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True) if is_gone and ref is not None else None
             )
-        if node_class.version != "v1" or node_class.partial:
+        if node_class.version != "v1" or not is_known(node_class):
             return find_stop(resolution)
         if id(node_class) not in self.faults:
             release = self.options.release if pool is not None else self.options.old_release
@@ -304,7 +305,7 @@ class Planner:
         both = (
             why_never_stored(obj, self.options.old_release, self.options.schemas)
             for obj in old
-            if obj is not None and obj.version == "v1"
+            if obj is not None and obj.version == "v1" and is_known(obj)
         )
         return next((reason for reason in both if reason is not None), None)
 

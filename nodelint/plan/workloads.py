@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from nodelint.model.cluster_objects import Workload
 from nodelint.model.finding import label_of, span_of, written_place
 from nodelint.plan.matching import match_objects, written_name
 from nodelint.tuples import NamedTuple
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.fit.verdict import PoolVerdict
-    from nodelint.model.cluster_objects import Workload
     from nodelint.model.finding import Span
     from nodelint.model.manifest import NodePool, Object
     from nodelint.source import Node
@@ -70,7 +70,8 @@ def find_workload_changes(old: Tree, new: Tree, place: Callable[[Object], str]) 
     one name, and several workloads.
     """
     pools = [[pool.pool for pool in tree.pools] for tree in (old, new)]
-    became = {id(pair.old): id(pair.new) for pair in match_objects(*pools, place) if None not in (pair.old, pair.new)}
+    pairs = match_objects(pools[0], pools[1], place)
+    became = {id(pair.old): id(pair.new) for pair in pairs if pair.old is not None and pair.new is not None}
     names = [Counter(pool.name for pool in side) for side in pools]
     shared = frozenset(name for side in names for name, number in side.items() if number > 1)
     changes = []
@@ -90,7 +91,7 @@ def _pair_workloads(old: Tree, new: Tree, place: Callable[[Object], str]) -> Ite
             by_kind.setdefault((workload.kind, workload.namespace), []).append(workload)
     for kind, workloads in sides[1].items():
         for pair in match_objects(sides[0].get(kind, ()), workloads, place):
-            if pair.old is not None and pair.new is not None:
+            if isinstance(pair.old, Workload) and isinstance(pair.new, Workload):
                 yield pair.old, pair.new
 
 

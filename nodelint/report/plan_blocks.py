@@ -175,6 +175,8 @@ def class_headline(plan: ClassPlan) -> str:
 def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
     """What stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
     unknown = plan.why_unknown if isinstance(plan, PoolPlan) else plan.verdict.unknown
+    if unknown and isinstance(plan, PoolPlan) and plan.verdict.unknown is None and plan.uncompared is not None:
+        unknown += f" ({place_of(plan.uncompared.at)})"
     return [note for note in (unknown, plan.never_stored) if note]
 
 

@@ -78,7 +78,7 @@ def _block(block: PoolBlock, look: TextStyle) -> Iterator[str]:
         yield f"{SIGNS[first.change]} {counted(len(block.pools), 'NodePool')}"
         rows = [f"{printable(pool.name)} ({pool_place(pool)})" for pool in block.pools]
         yield from wrap(", ".join(rows), look.width, "    ")
-    for row in (row for words in headline_rows(first) for row in wrap(words, look.width, "    ")):
+    for row in (row for part in headline_rows(first) for row in wrap(part, look.width, "    ")):
         yield look.style(row, fg=_COLOURS[tone_of(first)], bold=tone_of(first) != "none")
     for refusal in first.refused:
         at = place_of(refusal.at)
