@@ -192,7 +192,7 @@ def _planned(
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
     places = (*unread_now, *find_changes_elsewhere(was, new))
-    return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
+    return plan.with_places(places), _compared((before, after), (was, new), unread)
 
 
 def _judge_sides(

@@ -191,7 +191,7 @@ def _budgets(pools: Stored) -> Iterator[Effect]:
     closed = [bool(week) and all(stretch.closed for stretch in week or ()) for week in (was, now)]
     what = "decides how many nodes may go at a time, from now on"
     if closed[0] and now and not closed[1]:
-        what = f"nodes that have drifted before begin to go: {describe_budget(now)} at a time"
+        what = f"nodes that have drifted before begin to go, at most {describe_budget(now)} at a time"
     elif closed[1]:
         what = "no drifted node goes any more"
     yield _effect(pools, (*_DISRUPTION, "budgets"), what)

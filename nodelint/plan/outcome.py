@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.ec2.facts import NOTHING
+from nodelint.model.finding import span_of
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion
 from nodelint.tuples import NamedTuple
@@ -10,6 +11,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from nodelint.apiserver import Schemas
@@ -237,6 +239,18 @@ class Plan(NamedTuple):
     uncompared: tuple[Uncompared, ...] = ()
     moves: tuple[ReleaseMove, ...] = ()
     workloads: tuple[WorkloadChange, ...] = ()
+
+    def with_places(self, places: Sequence[Uncompared]) -> Plan:
+        """Return the plan with more places that were not compared: a pool that changes at one is not known."""
+        changed = {(place.what, span_of(place.at).source.path): place for place in places if place.changed}
+
+        def attach(pool: PoolPlan) -> PoolPlan:
+            place = changed.get((f"NodePool {pool.name}", span_of(pool.at).source.path))
+            is_open = place is not None and pool.uncompared is None and pool.replaced == "none"
+            return pool._replace(uncompared=place) if is_open else pool
+
+        pools = sorted(map(attach, self.pools), key=lambda pool: pool.rank)
+        return self._replace(pools=tuple(pools), uncompared=(*self.uncompared, *places))
 
     @property
     def endangers_nodes(self) -> bool:

@@ -243,6 +243,7 @@ class Planner:
             if stops[1] is not None and stops[1].of_class:
                 after = None
                 found = keep_static(found) if stops[1].of_images else found
+        no_room = find_lacking_room(new_pool, self.options.release)
         plan = PoolPlan(
             pair,
             _name_node(pair),
@@ -251,7 +252,7 @@ class Planner:
             launch(before, after, self.options.region),
             before,
             after,
-            pace=self._pace(new_pool, found),
+            pace=self._pace(new_pool, found) if stops[1] is None and no_room is None else None,
             nodes=self._nodes(sides, found),
             release=self.options.release,
             effects=tuple(effects),
@@ -261,7 +262,7 @@ class Planner:
             never_stored=never_stored,
             stopped_before=stops[0],
             stopped=stops[1],
-            no_room=find_lacking_room(new_pool, self.options.release),
+            no_room=no_room,
         )
         return self._rolled(plan, (pair.old, new_pool))
 

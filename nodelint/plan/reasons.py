@@ -68,8 +68,8 @@ def why_absorbed(upgraded: tuple[Version, Version]) -> str:
     """Why it is not known whether a change of a class reaches the nodes."""
     return (
         f"Karpenter {upgraded[1]} hashes classes in another way than {upgraded[0]} and writes its own hash on nodes"
-        " that have not drifted yet: the change of the class may never reach the nodes that run. Change the class before or after"
-        " the upgrade"
+        " that have not drifted yet: the change of the class may never reach the nodes that run. Change the class"
+        " before or after the upgrade"
     )
 
 

@@ -211,7 +211,8 @@ def place_of(at: Node | Span) -> str:
 def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = ["some nodes"] if reason.covered == "some" else []
-    parts += ["only your AWS account knows"] if reason.covered == "unknown" else []
+    if reason.covered == "unknown":
+        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else "only your AWS account knows")
     parts += [] if reason.recorded else ["also a cause; Karpenter records the one above"]
     return ", ".join(parts)
 
