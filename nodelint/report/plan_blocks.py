@@ -55,7 +55,7 @@ def concerns(pool: PoolPlan) -> bool:
     """Whether there is anything to report of a pool."""
     launched = pool.launch
     moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
-    return pool.change != "unchanged" or pool.grade != "none" or bool(pool.refused or moved)
+    return pool.change != "unchanged" or pool.grade != "none" or bool(pool.refused or moved or pool.never_stored)
 
 
 def nothing_changed(plan: Plan, findings: Findings) -> bool:
@@ -137,6 +137,8 @@ def headline_rows(pool: PoolPlan) -> list[str]:
         parts.append(drift)
     elif pool.refused:
         parts.append("the update is refused: nothing changes")
+    elif pool.never_stored is not None:
+        parts.append("no node of it runs, so that none is replaced")
     elif not parts:
         parts.append("no node drifts; what changes acts at once" if pool.effects else "no node drifts")
     return parts
@@ -263,6 +265,12 @@ _TOTALS = (
         False,
     ),
     _Total(lambda pool: pool.change == "added", "new", "{n} new", False),
+    _Total(
+        lambda pool: pool.never_stored is not None and pool.replaced == "none",
+        "no node of it runs",
+        "{n} of which no node runs",
+        False,
+    ),
     _Total(
         lambda pool: pool.change in ("changed", "removed") and pool.replaced == "none",
         "changed, and no node drifts",
