@@ -1,4 +1,4 @@
-"""The headline says what happens first: what launches nothing, what is deleted, what is replaced, what is not known."""
+"""The headline says what happens first: what launches nothing, what is deleted, replaced, and not known."""
 
 from __future__ import annotations
 
@@ -68,10 +68,17 @@ kind: ClusterConfig
 metadata: {name: prod, region: us-east-1, version: '1.32'}
 """
 FAMILIES = [f"x{number}" for number in range(20)]
-LONG = BOTH.replace(
-    "  limits:",
-    f"        - {{key: karpenter.k8s.aws/instance-family, operator: NotIn, values: [t2, {', '.join(FAMILIES)}]}}\n  limits:",
+NOT_IN = (
+    f"        - {{key: karpenter.k8s.aws/instance-family, operator: NotIn, values: [t2, {', '.join(FAMILIES)}]}}\n"
 )
+LONG = BOTH.replace("  limits:", f"{NOT_IN}  limits:")
+CHART = {
+    "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+    "c/README.md": "# A chart\n",
+    "c/files/a.sh": "echo a\n",
+    "c/values.yaml": "cluster: a\n",
+    "c/templates/n.yaml": f'{BOTH}  userData: {{{{ .Files.Get (printf "files/%s.sh" .Values.cluster) | quote }}}}\n',
+}
 
 
 def edited(text: str, *edits: tuple[str, str]) -> str:
@@ -246,7 +253,7 @@ CASES = {
         ),
     ),
     "a budget that opens": Case(
-        BOTH + "",
+        BOTH,
         edited(BOTH, ("  limits:", "  disruption: {consolidateAfter: 0s, budgets: [{nodes: 20%}]}\n  limits:")),
         0,
         ("no node drifts; what changes acts at once", NONE),
@@ -307,26 +314,9 @@ CASES = {
         ("all nodes are replaced: NodeClassDrift, AMIDrift",),
         ("InstanceTypeNotFound",),
     ),
-    "a file that nothing refers to": Case(
-        {
-            "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
-            "c/README.md": "# A chart\n",
-            "c/files/a.sh": "echo a\n",
-            "c/values.yaml": "cluster: a\n",
-            "c/templates/n.yaml": BOTH
-            + '  userData: {{ .Files.Get (printf "files/%s.sh" .Values.cluster) | quote }}\n',
-        },
-        {
-            "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
-            "c/README.md": "# A chart\n",
-            "c/files/a.sh": "echo a\n",
-            "c/values.yaml": "cluster: a\n",
-            "c/templates/n.yaml": BOTH
-            + '  userData: {{ .Files.Get (printf "files/%s.sh" .Values.cluster) | quote }}\n',
-            "other.txt": "more\n",
-        },
-        0,
-        ("not changed",),
+    "a file that nothing refers to": Case(CHART, {**CHART, "other.txt": "more\n"}, 0, ("not changed",)),
+    "a file that a template takes in": Case(
+        CHART, {**CHART, "c/files/a.sh": "echo b\n"}, 1, ("nodes may be replaced", "`.Files`"), (NONE,)
     ),
 }
 

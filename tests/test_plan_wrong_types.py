@@ -133,13 +133,14 @@ FIELDS = [
 ]
 
 
+@pytest.mark.parametrize("part", ["pool", "static", "class"])
 @pytest.mark.parametrize("side", ["old", "new"])
-def test_any_value_in_any_field_is_compared(side: str) -> None:
+def test_any_value_in_any_field_is_compared(side: str, part: str) -> None:
     """Each field takes another of the wrong values on each side, so that each comes up in many kinds of fields."""
     shift = 0 if side == "old" else len(WRONG) // 2
     tried = [(which, path, WRONG[(number + shift) % len(WRONG)]) for number, (which, path) in enumerate(FIELDS)]
     tried += [("pool", ("spec", "weight"), "10"), ("static", ("spec", "replicas"), "3")]
-    for which, path, wrong in tried:
+    for which, path, wrong in (case for case in tried if case[0] == part):
         pool = STATIC if which == "static" else POOL
         right = _write(pool, CLASS)
         changed = _with(CLASS if which == "class" else pool, path, wrong)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.ec2.facts import NOTHING
-from nodelint.model.finding import span_of
+from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion
 from nodelint.tuples import NamedTuple
@@ -124,6 +124,16 @@ class PoolPlan(NamedTuple):
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
+    def labels(self) -> list[tuple[str, str]]:
+        """The pool and its class as reports name them, each with its file."""
+        found = [(f"NodePool {self.name}", span_of(self.at).source.path)]
+        for side in (self.after, self.before):
+            if side is not None and side.node_class is not None:
+                at = span_of(written_place(side.node_class.name_node))
+                found.append((f"EC2NodeClass {side.node_class.name}", at.source.path))
+        return found
+
+    @property
     def change(self) -> Change:
         return self.pair.change
 
@@ -164,10 +174,16 @@ class PoolPlan(NamedTuple):
     @property
     def why_unknown(self) -> str | None:
         """Why it is not known whether its nodes go; None where it is."""
-        if self.verdict.replaced == "none" and self.replaced == "unknown" and self.uncompared is not None:
-            place = self.uncompared
-            return place.reason if place.what == f"NodePool {self.name}" else f"{place.what}: {place.reason}"
-        return self.verdict.unknown
+        is_open = self.verdict.replaced == "none" and self.replaced == "unknown"
+        return self.why_uncompared if is_open else self.verdict.unknown
+
+    @property
+    def why_uncompared(self) -> str | None:
+        """Why a part of it, or its class, was not compared; None where all was."""
+        place = self.uncompared
+        if place is None:
+            return None
+        return place.reason if place.what == f"NodePool {self.name}" else f"{place.what}: {place.reason}"
 
     @property
     def grade(self) -> Covered:
@@ -245,9 +261,10 @@ class Plan(NamedTuple):
         changed = {(place.what, span_of(place.at).source.path): place for place in places if place.changed}
 
         def attach(pool: PoolPlan) -> PoolPlan:
-            place = changed.get((f"NodePool {pool.name}", span_of(pool.at).source.path))
-            is_open = place is not None and pool.uncompared is None and pool.replaced == "none"
-            return pool._replace(uncompared=place) if is_open else pool
+            if pool.uncompared is not None or pool.replaced != "none":
+                return pool
+            place = next((changed[label] for label in pool.labels if label in changed), None)
+            return pool._replace(uncompared=place) if place is not None else pool
 
         pools = sorted(map(attach, self.pools), key=lambda pool: pool.rank)
         return self._replace(pools=tuple(pools), uncompared=(*self.uncompared, *places))

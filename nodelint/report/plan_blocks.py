@@ -176,10 +176,10 @@ def class_headline(plan: ClassPlan) -> str:
 
 def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
     """What stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
-    unknown = plan.why_unknown if isinstance(plan, PoolPlan) else plan.verdict.unknown
-    if unknown and isinstance(plan, PoolPlan) and plan.verdict.unknown is None and plan.uncompared is not None:
-        unknown += f" ({place_of(plan.uncompared.at)})"
-    return [note for note in (unknown, plan.never_stored) if note]
+    gap = None
+    if isinstance(plan, PoolPlan) and plan.uncompared is not None:
+        gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
+    return [note for note in (plan.verdict.unknown, gap, plan.never_stored) if note]
 
 
 def tone_of(pool: PoolPlan) -> Covered:
