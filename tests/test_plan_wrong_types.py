@@ -102,7 +102,7 @@ def _paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
         yield from _paths(inner, (*path, step))
 
 
-def _with(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
+def replace_value(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
     made = copy.deepcopy(value)
     holder = made
     for step in path[:-1]:
@@ -143,6 +143,6 @@ def test_any_value_in_any_field_is_compared(side: str, part: str) -> None:
     for which, path, wrong in (case for case in tried if case[0] == part):
         pool = STATIC if which == "static" else POOL
         right = _write(pool, CLASS)
-        changed = _with(CLASS if which == "class" else pool, path, wrong)
+        changed = replace_value(CLASS if which == "class" else pool, path, wrong)
         broken = _write(pool, changed) if which == "class" else _write(changed, CLASS)
         assert _print_plan(*((broken, right) if side == "old" else (right, broken))), (path, wrong)

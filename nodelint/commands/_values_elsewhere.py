@@ -11,7 +11,6 @@ from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
 from nodelint.source import Node
 from nodelint.source.files import safe_read
-from nodelint.source.git.git_revision import OF_OTHERS
 
 TYPE_CHECKING = False
 
@@ -58,6 +57,8 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
     before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
     for chart, obj in _list_charts(new).items():
         old = before.get(os.path.relpath(chart, new.root))
+        from nodelint.source.git.git_revision import OF_OTHERS
+
         now = _read_files(chart)
         # Of a revision, such files are not there: they differ only where both sides have them.
         alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.roll import Roll
-    from nodelint.plan.stops import Stop
+    from nodelint.plan.stops import LaunchStop
     from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.source import Node
@@ -107,8 +107,8 @@ class PoolPlan(NamedTuple):
     uncompared: Uncompared | None = None
     roll: Roll | None = None
     never_stored: str | None = None
-    stopped_before: Stop | None = None
-    stopped: Stop | None = None
+    stopped_before: LaunchStop | None = None
+    stopped: LaunchStop | None = None
     no_room: str | None = None
 
     @property
@@ -143,7 +143,7 @@ class PoolPlan(NamedTuple):
         return self.change == "removed"
 
     @property
-    def held(self) -> str | None:
+    def hold_reason(self) -> str | None:
         """Why none of the nodes that drift is replaced; None where they are, and where none drifts."""
         if self.replaced not in ("all", "some") or self.deleted:
             return None
@@ -204,7 +204,7 @@ class PoolPlan(NamedTuple):
         if self.deleted_nodes:
             return 3
         if self.replaced in ("all", "some"):
-            return (4 if self.replaced == "all" else 5) if self.held is None else 6
+            return (4 if self.replaced == "all" else 5) if self.hold_reason is None else 6
         if self.replaced == "unknown":
             return 9
         if any(effect.removes for effect in self.effects):

@@ -83,11 +83,11 @@ def find_why_absorbed(
 
 def keep_static(found: Verdict) -> Verdict:
     """Return a verdict without what Karpenter compares with the status of a class, which is not ready."""
-    kept = tuple(reason for reason in found.reasons if reason.reason in _STATIC)
-    if kept == found.reasons:
+    static_reasons = tuple(reason for reason in found.reasons if reason.reason in _STATIC)
+    if static_reasons == found.reasons:
         return found
-    covered = "unknown" if found.unknown is not None else joined(reason.covered for reason in kept)
-    return Verdict(covered, kept, found.unknown)
+    covered = "unknown" if found.unknown is not None else joined(reason.covered for reason in static_reasons)
+    return Verdict(covered, static_reasons, found.unknown)
 
 
 _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")

@@ -19,7 +19,7 @@ _TERMINATES_FIRST = (1, 15, 0)
 """The release that brings the feature gate TerminateFirstDrift, which is off by default."""
 
 
-class Stop(NamedTuple):
+class LaunchStop(NamedTuple):
     """Why a pool can launch nothing, in words that follow a colon.
 
     `of_class` says that its class is gone, refused or not ready. `of_images` says that the class finds no image:
@@ -31,25 +31,25 @@ class Stop(NamedTuple):
     of_images: bool = False
 
 
-def find_stop(resolution: Resolution) -> Stop | None:
+def find_stop(resolution: Resolution) -> LaunchStop | None:
     """Return why a pool can launch nothing by its own lines, its limits and its images; None if it can."""
     image = _find_lacking_image(resolution)
     if image is not None:
-        return Stop(image, of_class=True, of_images=True)
+        return LaunchStop(image, of_class=True, of_images=True)
     pool = resolution.pool
     for limit in limits(pool):
         if limit.amount == 0 and switched_off((limit,), resolution):
-            return Stop(f"`limits.{short(limit.resource)}` is 0")
+            return LaunchStop(f"`limits.{short(limit.resource)}` is 0")
     if not resolution.candidates:
-        return Stop("no instance type meets its requirements")
+        return LaunchStop("no instance type meets its requirements")
     if not resolution.launchable:
         reason = (
             resolution.unlaunchable[0].reason if resolution.unlaunchable else "the class has no image for its types"
         )
-        return Stop(reason)
+        return LaunchStop(reason)
     if not pool.static and not within(resolution):
         names = ", ".join(f"`limits.{short(limit.resource)}`" for limit in limits(pool))
-        return Stop(f"every instance type is larger than {names}")
+        return LaunchStop(f"every instance type is larger than {names}")
     return None
 
 

@@ -156,9 +156,9 @@ def _drift_in_words(pool: PoolPlan) -> str | None:
     if pool.stopped is not None:
         end = "only empty nodes, and nodes whose pods fit elsewhere, go"
         why = "" if pool.launches_nothing else f" ({pool.stopped.reason})"
-        return f"{pool.replaced} nodes drift ({reasons}), and {pool.held}{why}: {end}"
-    if pool.held is not None:
-        return f"{pool.replaced} nodes drift ({reasons}), and none is replaced: {pool.held}"
+        return f"{pool.replaced} nodes drift ({reasons}), and {pool.hold_reason}{why}: {end}"
+    if pool.hold_reason is not None:
+        return f"{pool.replaced} nodes drift ({reasons}), and none is replaced: {pool.hold_reason}"
     return f"{pool.replaced} nodes are replaced: {reasons}"
 
 
@@ -252,7 +252,7 @@ _TOTALS = (
         "{nodes} deleted at once ({n} NodePools)",
     ),
     _Total(
-        lambda pool: pool.held is not None,
+        lambda pool: pool.hold_reason is not None,
         "nodes drift, and none is replaced",
         "nodes of {n} drift, and none is replaced",
     ),
@@ -337,8 +337,8 @@ def closing(findings: Findings) -> Iterator[str]:
 
 def other_places(plan: Plan) -> list[Uncompared]:
     """The places that were not compared, without those that a block of a pool tells of."""
-    told = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
-    return [place for place in plan.uncompared if _identity(place) not in told]
+    reported = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
+    return [place for place in plan.uncompared if _identity(place) not in reported]
 
 
 def _identity(place: Uncompared) -> tuple[str, str, str]:
