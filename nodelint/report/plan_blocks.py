@@ -135,8 +135,8 @@ def headline_rows(pool: PoolPlan) -> list[str]:
     drift = _drift_in_words(pool)
     if drift is not None:
         parts.append(drift)
-    elif pool.refused:
-        parts.append("the update is refused: nothing changes")
+    if pool.refused:
+        parts.append("an update is refused" if parts else "the update is refused: nothing changes")
     elif pool.never_stored is not None:
         parts.append("no node of it runs, so that none is replaced")
     elif not parts:

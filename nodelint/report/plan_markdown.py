@@ -110,8 +110,6 @@ class _Comment:
         nodes = [pool for pool in block.pools if pool.nodes is not None]
         if nodes:
             what += f" ({'; '.join(inline(nodes_in_words(pool)) for pool in nodes[:3])})"
-        if first.refused and first.replaced in ("all", "some"):
-            what += "; an update is refused"
         rows = [(self._cause(reason), self._place(reason.at)) for reason in first.verdict.reasons]
         rows += [
             (f"{_code(e.field)}{_changed(e.change)}: {inline(e.what)}", self._place(e.at)) for e in first.effects
