@@ -14,6 +14,7 @@ from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
+from nodelint.source.limits import note_left_out
 from nodelint.source.templates.charts import ChartFiles
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
 from nodelint.source.templates.sprig_values import CopiedText
@@ -100,6 +101,9 @@ def _variants(
         attempted = attempt("some keys") or back
         none = attempt("nothing")
     except TooLong:
+        note_left_out(
+            template.path, "with values filled in it is longer than nodelint reads: it is judged as it is written"
+        )
         return ()
     return () if none is None else (back, attempted, none)
 

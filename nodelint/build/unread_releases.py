@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from nodelint.build.terraform_releases import releases_in
 from nodelint.model.finding import Span
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import is_inside
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.tfeval import EvaluationLimit
@@ -100,7 +100,7 @@ def _list_texts(file: TerraformFile, block: TerraformBlock, chart: str, modules:
             if path not in seen:
                 seen.add(path)
                 try:
-                    yield safe_read.read(os.path.join(folder, path), _LARGEST).decode(errors="replace")
+                    yield gate.read(os.path.join(folder, path), _LARGEST).decode(errors="replace")
                 except OSError:
                     continue
 
