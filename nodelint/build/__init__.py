@@ -50,8 +50,8 @@ _ARGO = "argoproj.io/"
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
-    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere, `gaps`
-    what limits leave out of it.
+    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere, and
+    `gaps` what limits leave out.
     """
 
     files: Sequence[Source]

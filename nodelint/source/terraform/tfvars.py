@@ -27,8 +27,8 @@ _MOST_FILES = 1000
 """Files of variables that one root module is built with."""
 _MOST_ENTRIES = 20_000
 """Entries of folders that are looked through for them."""
-_DEEPEST = 2
-"""Folders below a root module, such as `environments/prod`."""
+_DEEPEST = 4
+"""Folders below a root module, such as `environments/prod/eu-west-1`."""
 
 
 def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
