@@ -74,6 +74,7 @@ variable "arches" { default = ["amd64"] }
 
 
 def module(folder: Path, **files: str) -> None:
+    (folder / ".git").mkdir(exist_ok=True)  # callers above what is named are read in the same repository alone
     for name, text in files.items():
         path = folder / (name.replace("__", "/").replace("_dot_", "."))
         path.parent.mkdir(parents=True, exist_ok=True)

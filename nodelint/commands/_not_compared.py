@@ -74,13 +74,12 @@ def _differ(sides: tuple[Read, Read]) -> bool:
     contents: list[dict[str, bytes | str]] = []
     for side in sides:
         found: dict[str, bytes | str] = {}
-        for folder, folders, names in os.walk(side.root):
-            folders[:] = [name for name in folders if name != ".git"]
+        for folder, _, names in gate.walk(side.root):
             for path in (os.path.join(folder, name) for name in names):
                 if not may_hold_objects(path):
                     continue
                 try:
-                    found[os.path.relpath(path, side.root)] = gate.read(path)
+                    found[os.path.relpath(path, side.root)] = gate.read_listed(path)
                 except OSError as error:
                     found[os.path.relpath(path, side.root)] = safe_read.error_reason(error)
         contents.append(found)

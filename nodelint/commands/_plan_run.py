@@ -236,7 +236,8 @@ def _own_options(
 
     moved = kubernetes_move(before, after) if before and after and not named[1] else None
     upgraded = None
-    if before and after and not (before.assumed or after.assumed) and not named[0]:
+    is_stated = not any(choice is None or choice.assumed or choice.not_known for choice in (before, after))
+    if before and after and is_stated and not named[0]:
         releases = before.karpenter.last, after.karpenter.last
         upgraded = releases if releases[0] < releases[1] else None
     return options._replace(

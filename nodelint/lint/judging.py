@@ -10,11 +10,11 @@ from nodelint.caching import cache
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
+from nodelint.lint.release_results import downgrade_severity, point_to_statements
 from nodelint.lint.results import (
     Result,
     RuleOutput,
     Skipped,
-    downgrade_severity,
     drop_superseded,
     hold_to_known,
     merge_releases,
@@ -103,6 +103,7 @@ def judge_objects(
             runs.append(run(target.for_choice(stating), release_objects))
             by_release.append((release, runs[-1].results))
         results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
+        results = point_to_statements(results, chosen, files)
     skipped += [skip for made in runs for skip in made.skipped]
     return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
 
@@ -240,9 +241,11 @@ class ReleaseRun:
         """What the rules about files say of them."""
         output = RuleOutput([], [], [])
         self.context.files = sources
+        stated = self.target.stated
+        scripts = stated().scripts if stated is not None and sources else ()
         for rule in running:
             if rule.on is Source:
-                for source in sources:
+                for source in (*sources, *scripts):
                     if not rule.mentions or any(map(source.holds, rule.mentions)):
                         self._run_rule(rule, source, None, source.path, output)
         return output._replace(raw=drop_superseded(output.raw))
