@@ -38,7 +38,14 @@ COMMANDS: dict[str, Sequence[str]] = {
     "hash": ("hash", "--format", "json", "."),
     "upgrade": ("upgrade", "--from", "1.0", "--format", "json", "."),
 }
-NEIGHBOURS = {"m5": "m6i", "spot": "on-demand", "al2023": "bottlerocket", "100Gi": "120Gi", "720h": "360h", "prod": "p"}
+NEIGHBOURS = {
+    "m5": "m6i",
+    "spot": "on-demand",
+    "al2023": "bottlerocket",
+    "100Gi": "120Gi",
+    "720h": "360h",
+    "prod": "p",
+}
 """Words of a tree, and those that its old side has in their place."""
 
 

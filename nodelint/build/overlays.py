@@ -9,7 +9,8 @@ from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays, make_outcome
 from nodelint.build.kustomize.applied_folder import AppliedFolder
 from nodelint.source import Node, Source
-from nodelint.source.files.safe_read import MARKS, read
+from nodelint.source.files.safe_read import read
+from nodelint.source.marks import MARKS
 
 _LARGEST = 16 << 20
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.build.roots import own_roots
+from nodelint.build.values import own_roots
 from nodelint.source import Node, Source
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from nodelint.build.roots import read
+from nodelint.build.values import read
 from nodelint.build.values_files import beside, merged, values_root
 from nodelint.source import Node, Source
 from nodelint.source.nodes import MappingEntry
