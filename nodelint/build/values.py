@@ -8,6 +8,7 @@ from nodelint.source import Document, Node, Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.safe_read import repository
 from nodelint.source.marks import MARKS
+from nodelint.source.nodes import MappingEntry
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.yaml.compose import compose
 
@@ -64,3 +65,28 @@ def read(path: str, also: str | None = None) -> Source | None:
 def content_of(path: str) -> bytes:
     """The bytes of a file that lies in its repository. Raises OSError, which says why there are none."""
     return safe_read.read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
+
+
+def merged(base: Node, over: Node) -> Node:
+    """Values with others in their place, as helm merges them: maps key by key, and a null takes a key away."""
+    if base.kind != "mapping" or over.kind != "mapping":
+        return over
+    made = Node(over.source, over.start, over.end, "mapping", over.style)
+    ours = {entry.name: entry for entry in over.entries}
+    for entry in base.entries:
+        own = ours.pop(entry.name, None) if entry.name is not None else None
+        if own is None:
+            made.entries.append(entry)
+        elif own.value.kind != "scalar" or own.value.value is not None:
+            made.entries.append(MappingEntry(own.key, merged(entry.value, own.value), own.name))
+    made.entries += [entry for entry in over.entries if entry.name in ours]
+    return made
+
+
+def values_root(values: Source) -> Node | None:
+    """The one document of a file of values; None where it is another kind of file."""
+    if values.problems or values.code_masked:
+        return None
+    found = own_roots(values)
+    root = found[0] if len(found) == 1 and found[0].kind == "mapping" else None
+    return None if root is None or root.get("apiVersion") is not None else root
