@@ -124,7 +124,6 @@ MODULES = {
     "session": "config.session",
     "rule_laws": "laws.rule_laws",
     "unknown_law": "laws.unknown_law",
-    "commands._workloads": "inventory.workloads",
 }
 """Where each module goes, by its name without `nodelint.`."""
 
