@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from nodelint.build import build
-from nodelint.build.values_files import merged
+from nodelint.build.values import merged
 from nodelint.lint.engine import LintRequest, Result, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.map_edits import change_value, find_changes
-from nodelint.build.roots import own_roots
+from nodelint.build.values import own_roots
 from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
