@@ -97,8 +97,9 @@ def find_unread_inputs(
             fault = _find_missing_path(source)
         is_template = "{{" in source.text and "}}" in source.text and chart_of(path) is None
         if fault is not None and (path.endswith(TERRAFORM) or not is_template):
-            line = source.text.count("\n", 0, fault.offset) + 1
-            yield f"{shown[path]}:{line}", f"cannot be read: {fault.message}"
+            place = source.position(fault.offset)
+            column = f":{place.column}" if path.endswith(TERRAFORM) else ""
+            yield f"{shown[path]}:{place.line}{column}", f"cannot be read: {fault.message}"
     yield from _find_lost_charts(found.sources)
 
 
