@@ -69,21 +69,21 @@ class _ExpressionChecker:
 
     def word(self) -> str:
         """The next word as it is written, if it is a name; else nothing."""
-        return self.written() if self.peek() == "id" else ""
+        return self.next_text() if self.peek() == "id" else ""
 
-    def written(self) -> str:
+    def next_text(self) -> str:
         token = self.tokens[self.at]
         return self.text[token.start : token.end]
 
     def place(self) -> int:
         return self.tokens[self.at].start if self.peek() != "end" else self.end
 
-    def shown(self) -> str:
+    def describe_next(self) -> str:
         """What stands here, for a message."""
         kind = self.peek()
         if kind in ("nl", "end"):
             return "the end of the line" if kind == "nl" else "the end" if self.end == len(self.text) else "`}`"
-        written = self.written()
+        written = self.next_text()
         if kind in ("str", "heredoc") or len(written) > 30:
             return f"a {_NAMES.get(kind, 'word')}"
         return f"`{written}`" if kind not in ("id", "num") else f"the {_NAMES[kind]} `{written}`"
@@ -139,7 +139,7 @@ class _ExpressionChecker:
         before = self.tokens[self.at - 1] if self.at else None
         is_sign = before is not None and before.kind in (*_OPERATORS, "=", "?", ":")
         behind = f" behind `{before.kind}`" if before is not None and is_sign else ""
-        raise self.fail(f"expected a value{behind}, found {self.shown()}")
+        raise self.fail(f"expected a value{behind}, found {self.describe_next()}")
 
     def bracketed(self, opened: Token) -> None:
         if opened.kind == "(":
@@ -167,18 +167,18 @@ class _ExpressionChecker:
                 break
             if self.peek() == "end":
                 raise self.unclosed(opened) or self.fail("expected a key here")
-            key = self.written()
+            key = self.next_text()
             self.expression()
             if self.peek() not in ("=", ":"):
                 named = f" behind the key `{key}`" if len(key) <= 40 and "\n" not in key else ""
-                raise self.unclosed(opened) or self.fail(f"expected `=`{named}, found {self.shown()}")
+                raise self.unclosed(opened) or self.fail(f"expected `=`{named}, found {self.describe_next()}")
             self.at += 1
             self.expression()
             if self.peek() in (",", "nl"):
                 self.at += 1
             elif self.peek() != "}":
                 raise self.unclosed(opened) or self.fail(
-                    f"expected `,` or the end of the line in front of the next key, found {self.shown()}"
+                    f"expected `,` or the end of the line in front of the next key, found {self.describe_next()}"
                 )
         self.at += 1
 
@@ -187,12 +187,12 @@ class _ExpressionChecker:
         self.loop_names()
         self.expression()
         if self.peek() != ":":
-            raise self.fail(f"expected `:` behind what the `for` runs over, found {self.shown()}")
+            raise self.fail(f"expected `:` behind what the `for` runs over, found {self.describe_next()}")
         self.at += 1
         self.expression()
         is_object = opened.kind == "{"
         if is_object and self.peek() != "=>":
-            raise self.fail(f"expected `=>` behind the key of the `for`, found {self.shown()}")
+            raise self.fail(f"expected `=>` behind the key of the `for`, found {self.describe_next()}")
         if is_object:
             self.at += 1
             self.expression()
@@ -205,13 +205,13 @@ class _ExpressionChecker:
     def loop_names(self) -> None:
         for _ in range(2):
             if self.peek() != "id":
-                raise self.fail(f"expected a name behind `for`, found {self.shown()}")
+                raise self.fail(f"expected a name behind `for`, found {self.describe_next()}")
             self.at += 1
             if self.peek() != ",":
                 break
             self.at += 1
         if self.word() != "in":
-            raise self.fail(f"expected `in` behind the names of the `for`, found {self.shown()}")
+            raise self.fail(f"expected `in` behind the names of the `for`, found {self.describe_next()}")
         self.at += 1
 
     def close(self, opened: Token, expected: str) -> None:
@@ -224,7 +224,7 @@ class _ExpressionChecker:
         line = self.text.count("\n", 0, opened.start) + 1
         is_above = "\n" in self.text[opened.start : self.place()]
         around = f" of the `{opened.kind}` in line {line}" if is_above else ""
-        return f"expected {expected}{around}, found {self.shown()}"
+        return f"expected {expected}{around}, found {self.describe_next()}"
 
     def unclosed(self, opened: Token) -> _Broken | None:
         """What to say where the text ends before a bracket is closed."""
@@ -238,7 +238,7 @@ class _ExpressionChecker:
             scoped = True
         if self.peek() != "(":
             if scoped:
-                raise self.fail(f"expected `(` behind the name of the function, found {self.shown()}")
+                raise self.fail(f"expected `(` behind the name of the function, found {self.describe_next()}")
             return
         opened = self.tokens[self.at]
         self.at += 1
@@ -263,8 +263,8 @@ class _ExpressionChecker:
             self.at += 1
             if opened.kind == ".":
                 if self.peek() not in ("id", "num", "*"):
-                    raise self.fail(f"expected a name behind `.`, found {self.shown()}")
-                if self.peek() == "num" and "." in self.written():
+                    raise self.fail(f"expected a name behind `.`, found {self.describe_next()}")
+                if self.peek() == "num" and "." in self.next_text():
                     raise self.fail("one index directly behind another is written as `[0][1]`")
                 self.at += 1
                 continue
@@ -323,7 +323,7 @@ class _ExpressionChecker:
         else:
             code.expression()
         if code.peek() != "end":
-            raise code.fail(f"expected `}}` here, found {code.shown()}")
+            raise code.fail(f"expected `}}` here, found {code.describe_next()}")
 
     def directive(self, start: int, blocks: list[tuple[str, int]]) -> None:
         word = self.word()
@@ -355,7 +355,7 @@ class _BodyChecker(_ExpressionChecker):
                 names = opened.pop()[1]
                 self.end_line("the block")
             elif kind != "id":
-                raise self.fail(f"expected a block or an attribute here, found {self.shown()}")
+                raise self.fail(f"expected a block or an attribute here, found {self.describe_next()}")
             elif (brace := self.item(names)) is not None:
                 opened.append((brace, names))
                 names = set()
@@ -365,7 +365,7 @@ class _BodyChecker(_ExpressionChecker):
     def item(self, names: set[str]) -> Token | None:
         """Pass over an attribute, a block of one line, or the head of a block; Return the `{` of the last."""
         head = self.tokens[self.at]
-        name = self.written()
+        name = self.next_text()
         self.at += 1
         if self.peek() == "=":
             self.attribute(name, names, head)
@@ -378,7 +378,7 @@ class _BodyChecker(_ExpressionChecker):
         if self.peek() != "{":
             behind = self.tokens[self.at - 1] is head
             expected = "`=` or `{`" if behind else "`{`"
-            raise self.fail(f"expected {expected} behind `{name}`, found {self.shown()}")
+            raise self.fail(f"expected {expected} behind `{name}`, found {self.describe_next()}")
         brace = self.tokens[self.at]
         self.at += 1
         if self.peek() in ("nl", "}", "end"):
@@ -400,21 +400,21 @@ class _BodyChecker(_ExpressionChecker):
 
     def one_line(self, brace: Token) -> None:
         """A block on a line of its own, which has one attribute."""
-        name = self.written()
+        name = self.next_text()
         head = self.tokens[self.at]
         if self.peek() != "id":
-            raise self.fail(f"expected an attribute here, found {self.shown()}")
+            raise self.fail(f"expected an attribute here, found {self.describe_next()}")
         self.at += 1
         if self.peek() != "=":
             raise self.fail(
-                f"expected `=` behind `{name}`, found {self.shown()}: a block on one line holds one attribute"
+                f"expected `=` behind `{name}`, found {self.describe_next()}: a block on one line holds one attribute"
             )
         self.attribute(name, set(), head)
         if self.peek() != "}":
-            raise self.fail(f"expected the `}}` of the block that begins on this line, found {self.shown()}")
+            raise self.fail(f"expected the `}}` of the block that begins on this line, found {self.describe_next()}")
         self.at += 1
         self.end_line("the block")
 
     def end_line(self, what: str) -> None:
         if self.peek() not in ("nl", "end"):
-            raise self.fail(f"expected the end of the line behind {what}, found {self.shown()}")
+            raise self.fail(f"expected the end of the line behind {what}, found {self.describe_next()}")
