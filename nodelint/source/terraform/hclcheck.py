@@ -14,6 +14,7 @@ from nodelint.source.terraform.hcl import DEEPEST, Text, Token
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPERATORS = frozenset(("||", "&&", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%"))
 _NAMES = {"id": "name", "num": "number", "str": "text", "heredoc": "heredoc"}
+_ENDS = {"endif": ("if", "else"), "endfor": ("for",)}
 _BLANKS = r"(?:[ \t\r\ufeff]|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 
 
@@ -286,6 +287,8 @@ class _ExpressionChecker:
     def check_heredoc(self, token: Token) -> None:
         heredoc = self.heredocs.get(token.start)
         if heredoc is not None:
+            if self.text[heredoc.mark : heredoc.start].rstrip("\r\n")[-1:] in " \t":
+                raise _Broken(token.start, "a blank stands behind the mark of the heredoc, which Terraform refuses")
             self.check_template(heredoc.start, heredoc.end)
 
     def check_template(self, start: int, end: int, quoted: bool = False) -> None:
@@ -305,6 +308,7 @@ class _ExpressionChecker:
             self.check_code(match.start(), at, blocks)
         if blocks:
             word, place = blocks[-1]
+            word = "for" if word == "for" else "if"
             raise _Broken(place, f"the `%{{ {word} }}` that stands here has no `%{{ end{word} }}`")
 
     def check_escape(self, at: int) -> None:
@@ -334,8 +338,8 @@ class _ExpressionChecker:
             self.expression()
             blocks.append((word, start))
         elif word == "else" and blocks and blocks[-1][0] == "if":
-            pass
-        elif word in ("endif", "endfor") and blocks and blocks[-1][0] == word[3:]:
+            blocks[-1] = ("else", blocks[-1][1])
+        elif word in _ENDS and blocks and blocks[-1][0] in _ENDS[word]:
             blocks.pop()
         else:
             raise _Broken(start, f"`%{{ {word} }}` has no block here" if word else "expected `if` or `for` here")
