@@ -9,6 +9,7 @@ from nodelint.edits import apply, reread_edited
 from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Report, Target, lint
 from nodelint.lint.fix_bisection import find_breaking_fixes
+from nodelint.lint.proven_fixes import Prove
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.documents import objects
@@ -47,18 +48,20 @@ def fix(
     unsafe: bool = False,
     judge: Judge | None = None,
     report: Report | None = None,
+    prove: Prove | None = None,
 ) -> Fixed:
     """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
 
     A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
     the schema where the old one did not. `judge` stands in for `lint`; `report` is what it said of `sources`,
-    where that has been asked already.
+    where that has been asked already. `prove` leaves of the fixes of a report those that hold.
     """
     judge = judge or lint
+    prove = prove or (lambda _, report: report)
     current = list(sources)
     applied: list[Result] = []
     refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    report = report or judge(current, request)
+    report = prove(current, report or judge(current, request))
     again = False  # whether what was refused may pass, for the text is another now
     for _ in range(_ROUNDS):
         chosen = _compatible(report.results, current, unsafe, refused)
@@ -85,7 +88,7 @@ def fix(
         done = {tuple(r.finding.edits) for r in chosen}
         taken = {id(r) for r in chosen}
         applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
-        current, report, again = new, then, bool(refused)
+        current, report, again = new, prove(new, then), bool(refused)
     return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import Object
+    from nodelint.model.withheld import Withheld
 
     Severity = Literal["error", "warning", "info"]
     Safety = Literal["safe", "unsafe"]
@@ -135,7 +136,7 @@ class Finding(NamedTuple):
     `suggestions` are offered by name; none is applied by itself. `strict` says that it is information which the
     strict profile shows, and no other, although the rule runs in others. `once` says that one line of a run is enough
     for all findings of the rule that say the same of other values, or that bear the same name: the first one counts
-    the others and names their places.
+    the others and names their places. `withheld` is why there is no fix where the rule has one.
     """
 
     at: Node | Span
@@ -150,11 +151,13 @@ class Finding(NamedTuple):
     suggestions: Sequence[Suggestion] = ()
     strict: bool = False
     once: bool | str = False
+    withheld: Withheld | None = None
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """The lines that follow the message wherever it is shown: `note: …` and `help: …`."""
-        notes = (("note", self.note), ("help", self.help))
+        """The lines that follow the message wherever it is shown: `note: …`, `help: …`, `fix withheld: …`."""
+        withheld = self.withheld.text if self.withheld is not None else None
+        notes = (("note", self.note), ("help", self.help), ("fix withheld", withheld))
         return tuple(f"{word}: {text}" for word, text in notes if text)
 
     @property
