@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from nodelint.build import Inventory
 from nodelint.edits import reread_edited
@@ -54,13 +54,15 @@ class Tried(NamedTuple):
     """What some edits come to: the objects that change, and those whose rules read them.
 
     `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
-    finding of each. `inventory` is what the clusters get. `unread` are the paths of files that can no longer be read.
+    finding of each, `messages` are all that is said. `inventory` is what the clusters get. `unread` are the paths of
+    files that can no longer be read.
     """
 
     inventory: Inventory
     changed: Sequence[ChangedObject]
     said: Counter[Mark]
     first: Mapping[Mark, Result]
+    messages: frozenset[tuple[Mark, str]]
     unread: Sequence[str] = ()
 
 
@@ -72,9 +74,10 @@ def name_of(obj: Object | None, path: str = "") -> Name:
     return obj.kind, str(name)
 
 
-def mark_of(result: Result) -> Mark:
-    """The rule of a finding and what it speaks of."""
-    return result.rule.name, name_of(result.built or result.object, result.span.source.path)
+def mark_of(result: Result, former: Mapping[Name, Name] = MappingProxyType({})) -> Mark:
+    """The rule of a finding and what it speaks of, by its `former` name where it has another one."""
+    name = name_of(result.built or result.object, result.span.source.path)
+    return result.rule.name, former.get(name, name)
 
 
 class Trials:
@@ -108,12 +111,12 @@ class Trials:
         only = frozenset([*map(id, requested), *(id(new) for _, new in renewed)])
         request = self.request._replace(context_sources=beside, only=only)
         report = lint(sources, request, built=inventory.built)
-        said, first = _count(_about(report, {new.path for _, new in renewed}), names)
-        return Tried(inventory, changed, said, first, unread)
+        found = [(mark_of(r, names), r) for r in _about(report, {new.path for _, new in renewed})]
+        said = Counter(mark for mark, _ in found)
+        messages = frozenset((mark, result.finding.message) for mark, result in found)
+        return Tried(inventory, changed, said, dict(reversed(found)), messages, unread)
 
-    def _find_changed(
-        self, inventory: Inventory, renewed: Sequence[tuple[Source, Source]]
-    ) -> list[ChangedObject]:
+    def _find_changed(self, inventory: Inventory, renewed: Sequence[tuple[Source, Source]]) -> list[ChangedObject]:
         """The objects that are others, each with what it was."""
         found: list[ChangedObject] = []
         known = dict(self._texts)
@@ -130,7 +133,11 @@ class Trials:
         return found
 
     def _readers(
-        self, inventory: Inventory, beside: Sequence[Source], changed: Sequence[ChangedObject], renewed: Sequence[Source]
+        self,
+        inventory: Inventory,
+        beside: Sequence[Source],
+        changed: Sequence[ChangedObject],
+        renewed: Sequence[Source],
     ) -> list[Object]:
         """The objects that are judged: those that change, and pools and classes that name each other.
 
@@ -171,17 +178,6 @@ def count_said(report: Report) -> Counter[Mark]:
 def _about(report: Report, paths: Collection[str]) -> Iterator[Result]:
     """What is found, less what is said of comments in other files, whose objects were not judged."""
     return (r for r in report.places if r.rule.on is not Suppression or r.span.source.path in paths)
-
-
-def _count(results: Iterable[Result], names: Mapping[Name, Name]) -> tuple[Counter[Mark], dict[Mark, Result]]:
-    said: Counter[Mark] = Counter()
-    first: dict[Mark, Result] = {}
-    for result in results:
-        rule, name = mark_of(result)
-        mark = rule, names.get(name, name)
-        said[mark] += 1
-        first.setdefault(mark, result)
-    return said, first
 
 
 def _numbered(texts: Iterable[Source]) -> Iterator[tuple[Source, int]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.build import Inventory, may_fill
 from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_bisection import document_number
-from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Tried, Trials, count_said, mark_of, name_of
+from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Trials, Tried, count_said, mark_of
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
 from nodelint.model.finding import Edit, Finding, Suggestion, written_place
 from nodelint.model.withheld import Withheld
@@ -19,7 +19,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.model.manifest import Object
+    pass
 
 Prove = Callable[[Sequence[Source], Report], Report]
 """What leaves of a report's fixes those that hold."""
@@ -34,14 +34,16 @@ _DETAIL = 160
 
 
 class _Offer(NamedTuple):
-    """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe`: they are to be proven.
+    """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
 
-    `wants` counts the findings that they put right, by rule and object.
+    `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
+    edits are suggestions alone: what settles one thing may let the same rule speak of the next.
     """
 
     edits: tuple[Edit, ...]
     safe: bool
     wants: Counter[Mark]
+    messages: frozenset[tuple[Mark, str]] | None
 
 
 class Prover:
@@ -114,13 +116,23 @@ class _Run:
     def _list_offers(self) -> list[_Offer]:
         wants: dict[tuple[Edit, ...], Counter[Mark]] = {}
         safe: dict[tuple[Edit, ...], bool] = {}
+        messages: dict[tuple[Edit, ...], set[tuple[Mark, str]] | None] = {}
         for result in self._places:
             for edits, is_fix in _edits_of(result):
                 if any(id(edit.source) not in self._sources or not edit.source.whole for edit in edits):
                     continue
-                wants.setdefault(edits, Counter())[mark_of(result)] += 1
+                mark = mark_of(result)
+                wants.setdefault(edits, Counter())[mark] += 1
                 safe[edits] = safe.get(edits, False) or (is_fix and result.safety == "safe")
-        return [_Offer(edits, safe[edits], marks) for edits, marks in wants.items()]
+                said = messages.setdefault(edits, set())
+                if is_fix:
+                    messages[edits] = None
+                elif said is not None:
+                    said.add((mark, result.finding.message))
+        return [
+            _Offer(edits, safe[edits], marks, None if messages[edits] is None else frozenset(messages[edits] or ()))
+            for edits, marks in wants.items()
+        ]
 
     def _try(self, batch: Sequence[_Offer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
@@ -149,12 +161,9 @@ class _Run:
         """What the rules say more often than they did, less what the offers put right."""
         wanted: Counter[Mark] = Counter()
         for offer in batch:
-            wanted.update(offer.wants)
-        bad = [
-            mark
-            for mark, count in tried.said.items()
-            if count > max(0, self._before[mark] - wanted[mark])
-        ]
+            if offer.messages is None or not offer.messages.isdisjoint(tried.messages):
+                wanted.update(offer.wants)
+        bad = [mark for mark, count in tried.said.items() if count > max(0, self._before[mark] - wanted[mark])]
         return bad
 
     def _proven(self, result: Result) -> Result:

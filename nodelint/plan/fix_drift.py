@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nodelint.apiserver import Schemas
 from nodelint.model.documents import objects
+from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.plan.each_release import make_each
 from nodelint.plan.matching import written_name
@@ -39,54 +40,55 @@ def find_moved(
 
     An object that the API server refuses has no nodes: what it becomes replaces none.
     """
-    kinds = [one for one in changed if isinstance(one.old or one.new, NodePool | EC2NodeClass)]
-    if not kinds:
-        return set()
-    names = {name for one in kinds for name in _names(one)}
-    classes = {name for kind, name in names if kind == "EC2NodeClass"}
-    beside = [obj for source in request.context_sources for obj in objects(source)]
-    sides = []
-    for inventory in (before, after):
-        every = [*inventory.objects(foreign=True), *beside]
-        own = [o for o in every if (o.kind, written_name(o)) in names or _class_name(o) in classes]
-        wanted = {_class_name(obj) for obj in own}
-        own += [o for o in every if isinstance(o, EC2NodeClass) and o.name in wanted and o not in own]
-        sides.append(Side(_Part(own)))
     target = request.target
     schemas = target.schemas or Schemas.bundled()
     options = PlanOptions(target.karpenter, target.kubernetes, schemas, target.facts, target.facts)
+    beside = [obj for source in request.context_sources for obj in objects(source)]
+    was = [*before.objects(foreign=True), *beside]
+    names = {name for one in changed for name in _names(one)}
+    refused = {_key(obj) for obj in was if _key(obj) in names and _is_refused(obj, options, target)}
+    names -= refused
+    if not names:
+        return set()
+    classes = {name for kind, name in names if kind == CLASS_KIND}
+    sides = []
+    for every in (was, [*after.objects(foreign=True), *beside]):
+        own = [obj for obj in every if _key(obj) not in refused or isinstance(obj, EC2NodeClass)]
+        own = [obj for obj in own if _key(obj) in names or _class_name(obj) in classes]
+        wanted, have = {_class_name(obj) for obj in own}, set(map(id, own))
+        own += [o for o in every if isinstance(o, EC2NodeClass) and o.name in wanted and id(o) not in have]
+        sides.append(Side(_Part(own)))
     plan = make_each(*sides, options, lambda old, new: _own_options(options, target, old, new))
+    found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
+    found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
+    if any(name is None for _, name in names) or any(place.changed for place in plan.uncompared):
+        found |= {one.name for one in changed if _key(one.old or one.new) in names}
+    return {(kind, str(name)) for kind, name in found}
 
-    def is_refused(obj: Object | None) -> bool:
-        own = _own_options(options, target, obj, obj)
-        return obj is not None and why_never_stored(obj, own.release, schemas) is not None
 
-    found = {
-        (part.pool.kind, written_name(part.pool) or "")
-        for part in plan.pools
-        if _loses_nodes(part) and not is_refused(part.pair.old)
-    }
-    found |= {
-        (part.node_class.kind, written_name(part.node_class) or "")
-        for part in plan.class_plans
-        if not is_refused(part.pair.old)
-    }
-    unclear = {obj.kind for one in kinds for obj in (one.old, one.new) if obj is not None and written_name(obj) is None}
-    if unclear or any(place.changed for place in plan.uncompared):
-        found |= {one.name for one in kinds}
-    return found
+def _is_refused(obj: Object, options: PlanOptions, target: Target) -> bool:
+    """Whether the API server cannot have taken an object; one that no release serves is there as what it becomes."""
+    if not isinstance(obj, NodePool | EC2NodeClass) or obj.version != "v1":
+        return False
+    release = _own_options(options, target, obj, obj).release
+    return why_never_stored(obj, release, options.schemas) is not None
 
 
 def _loses_nodes(part: PoolPlan) -> bool:
     if part.change == "added" or (part.never_stored is not None and not part.deleted):
         return False  # its class is refused
+    before = part.before
+    if before is not None and before.complete and not (before.launchable or before.candidates):
+        return False  # it has no node
     return part.grade != "none" or bool(part.refused)
 
 
+def _key(obj: Object | None) -> tuple[str, str | None]:
+    return ("", None) if obj is None else (obj.kind, written_name(obj))
+
+
 def _names(one: ChangedObject) -> Iterator[tuple[str, str | None]]:
-    for obj in (one.old, one.new):
-        if obj is not None:
-            yield obj.kind, written_name(obj)
+    yield from (_key(obj) for obj in (one.old, one.new) if isinstance(obj, NodePool | EC2NodeClass))
 
 
 def _class_name(obj: Object) -> object:

@@ -17,6 +17,7 @@ from nodelint.plan.matching import match_objects, written_name
 from nodelint.plan.nodes import Wanted, fates, requirements_of
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.refusals import refusals, why_never_stored
+from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored
 from nodelint.plan.uncompared import (
     foreign_pools,
@@ -395,14 +396,21 @@ class Planner:
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
-            found = class_verdict(
-                pair.old, pair.new, self.options.release, self.options.schemas, self.options.versions
-            )
+            options = self.options
+            same = self._selects_the_same(pair.old, pair.new)
+            found = class_verdict(pair.old, pair.new, options.release, options.schemas, options.versions, same)
         if found.replaced == "none" and not refused:
             return None
         at = self.written.find(_name_node(pair))
         led = self.written.lead_refusals(refused)
         return ClassPlan(pair, at, self.written.lead_verdict(found), led, self._never_stored(pair.old))
+
+    def _selects_the_same(self, old: EC2NodeClass, new: EC2NodeClass) -> bool:
+        """Whether two classes select the same images by the facts of the account."""
+        if not self.options.facts or self.options.facts is not self.options.old_facts:
+            return False
+        ids = list_image_ids(self.old.images(old))
+        return ids is not None and sorted(ids) == sorted(list_image_ids(self.new.images(new)) or [])
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:

@@ -9,6 +9,9 @@ Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188,
 
 from __future__ import annotations
 
+import re
+
+from nodelint.data import table
 from nodelint.ec2.type_set import NONE
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
@@ -71,7 +74,7 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
             types |= failing
             covered: Covered = "some" if failing else "none"
         else:
-            covered = _of_label(requirement, _label(key, old, before, release), old)
+            covered = _of_label(requirement, _exist(_label(key, old, before, release)), old)
             parts.append(covered)
         if covered != "none":
             blamed += [line.node for line in lines if line.requirement.key == key]
@@ -123,6 +126,14 @@ def _label(key: str, old: Resolution, before: Requirements, release: Version) ->
     if own is None or own.length == 0:
         return None
     return own
+
+
+def _exist(values: Values) -> Values:
+    """The values without those that are none in any account: no node is in a zone of a misspelt name."""
+    if values is None or values.complement or values.key not in table("vocabulary")["forms"]:
+        return values
+    form = table("vocabulary")["forms"][values.key]
+    return Requirement.parse(values.key, "In", [value for value in values.values if re.fullmatch(form, value)])
 
 
 def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:
