@@ -174,9 +174,7 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
     """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
     report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     if any(result.fixable or result.finding.suggestions for result in report.results):
-        from nodelint.lint.autofix import applicable
-
-        report = prover_of(ready, built)(run.found.sources, applicable(run.found.sources, report))
+        report = prover_of(ready, built).offered(run.found.sources, report)
     if built is None and not run.settings.karpenter_named:
         from nodelint.lint.older_release import older
 

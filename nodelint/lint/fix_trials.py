@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 
 from nodelint.build import Inventory
-from nodelint.edits import reread_edited
+from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.documents import objects
@@ -83,8 +83,16 @@ def mark_of(result: Result, former: Mapping[Name, Name] = MappingProxyType({})) 
 class Trials:
     """What edits of some files come to, each time tried on the very same files."""
 
-    def __init__(self, sources: Sequence[Source], request: LintRequest, inventory: Inventory, build: Build) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        request: LintRequest,
+        inventory: Inventory,
+        build: Build,
+        edited: EditedTexts,
+    ) -> None:
         self.sources = sources
+        self._edited = edited
         self.request = request
         self.inventory = inventory
         self._build = build
@@ -97,7 +105,7 @@ class Trials:
             groups.setdefault(id(edit.source), []).append(edit)
 
         def edited(source: Source) -> Source:
-            return reread_edited(source, groups[id(source)]) if id(source) in groups else source
+            return self._edited.read(source, groups[id(source)]) if id(source) in groups else source
 
         sources = [edited(source) for source in self.sources]
         beside = [edited(source) for source in self.request.context_sources]
@@ -115,6 +123,10 @@ class Trials:
         said = Counter(mark for mark, _ in found)
         messages = frozenset((mark, result.finding.message) for mark, result in found)
         return Tried(inventory, changed, said, dict(reversed(found)), messages, unread)
+
+    def compare(self, inventory: Inventory) -> list[ChangedObject]:
+        """The objects that are others in what the clusters get of changed files."""
+        return self._find_changed(inventory, ())
 
     def _find_changed(self, inventory: Inventory, renewed: Sequence[tuple[Source, Source]]) -> list[ChangedObject]:
         """The objects that are others, each with what it was."""
@@ -147,7 +159,13 @@ class Trials:
         ids, names = set(map(id, own)), set(map(name_of, own))
         both = [obj for one in changed for obj in (one.old, one.new)]
         classes = {str(obj.name) for obj in both if isinstance(obj, EC2NodeClass)}
-        refs = {str(obj.class_ref.name) for obj in both if isinstance(obj, NodePool) and obj.class_ref}
+        refs = {
+            str(obj.class_ref.name)
+            for one in changed
+            if _has_other_nodes(one)
+            for obj in (one.old, one.new)
+            if isinstance(obj, NodePool) and obj.class_ref
+        }
         commented = {id(source) for source in renewed if source.holds("nodelint:")}
         texts = [text for built in inventory.built for text in built.texts]
         variants = set(map(id, texts))
@@ -218,6 +236,12 @@ def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:
         paths = built.parts if built is not None else (os.path.abspath(obj.source.path),)
         plain = built is None and not obj.source.masked
         yield ChangedObject(was, now, frozenset(paths), obj.document.index if plain else -1)
+
+
+def _has_other_nodes(one: ChangedObject) -> bool:
+    """Whether a pool's nodes are others than before: no rule about a class reads anything else of its pools."""
+    templates = [obj.node.find("spec", "template") if obj is not None else None for obj in (one.old, one.new)]
+    return any(node is None for node in templates) or templates[0].plain() != templates[1].plain()  # type: ignore[union-attr]
 
 
 def _has_comment(obj: Object) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.build import Inventory, may_fill
+from nodelint.lint.broken_fixes import EditedTexts, applicable
 from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_bisection import document_number
 from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Trials, Tried, count_said, mark_of
@@ -20,9 +21,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     pass
-
-Prove = Callable[[Sequence[Source], Report], Report]
-"""What leaves of a report's fixes those that hold."""
 
 FindMoved = Callable[[Inventory, Inventory, Sequence[ChangedObject], LintRequest], "set[Name]"]
 """The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
@@ -59,11 +57,20 @@ class Prover:
         self._find_moved = find_moved
         self._first: Inventory | None = None
         self._inventory: Inventory | None = None
+        self._known: list[int] = []
+        self._edited = EditedTexts()
 
-    def begin(self, inventory: Inventory) -> Prover:
-        """Take what was built of the files already."""
+    def begin(self, inventory: Inventory, sources: Sequence[Source] | None = None) -> Prover:
+        """Take what was built of the files already, or of `sources` and the files around them."""
         self._inventory = inventory
+        self._known = [*map(id, inventory.files if sources is None else sources)]
         return self
+
+    def offered(self, sources: Sequence[Source], report: Report) -> Report:
+        """The report with what a run offers: fixes that break no file, and of these those that hold."""
+        if any(result.fixable for result in report.results):
+            report = applicable(sources, report, self._edited)
+        return self(sources, report)
 
     def __call__(self, sources: Sequence[Source], report: Report) -> Report:
         """The report with those fixes and suggestions alone that hold; the other findings say why not."""
@@ -71,17 +78,32 @@ class Prover:
         if not any(result.fixable or result.finding.suggestions for result in places):
             return report
         inventory = self._inventory
-        if inventory is None or [*map(id, inventory.files)] != [*map(id, sources)]:
+        if inventory is None or self._known != [*map(id, sources)]:
             inventory = self._build_changed(sources)
         self._first = self._first or inventory
-        run = _Run(self, Trials(sources, self._request, inventory, self._build_changed), report, places)
-        return run.prove()
+        trials = Trials(sources, self._request, inventory, self._build_changed, self._edited)
+        proven = _Run(self, trials, report, places).prove()
+        self._edited = EditedTexts()
+        return proven
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
         if known is not None and not known.built and not known.kustomizations and not may_fill(sources):
             return Inventory(sources)
         return self._build(sources)
+
+    def hold_together(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> bool:
+        """Whether fixes that hold by themselves do so beside each other, by what is said once all are made."""
+        known, now = count_said(before), count_said(after)
+        names = {name for _, name in known}
+        if any(count > known[mark] and mark[1] in names for mark, count in now.items()):
+            return False
+        if unsafe or self._find_moved is None or self._first is None:
+            return True
+        inventory = self._build_changed(sources)
+        first = Trials(self._first.files, self._request, self._first, self._build_changed, self._edited)
+        changed = first.compare(inventory)
+        return not self._find_moved(self._first, inventory, changed, self._request)
 
     def find_moved(self, tried: Tried, request: LintRequest) -> set[Name] | None:
         """The objects that lose nodes by what was tried, beside the files as they were at first; None: not known."""
@@ -163,8 +185,7 @@ class _Run:
         for offer in batch:
             if offer.messages is None or not offer.messages.isdisjoint(tried.messages):
                 wanted.update(offer.wants)
-        bad = [mark for mark, count in tried.said.items() if count > max(0, self._before[mark] - wanted[mark])]
-        return bad
+        return [mark for mark, count in tried.said.items() if count > max(0, self._before[mark] - wanted[mark])]
 
     def _proven(self, result: Result) -> Result:
         """A finding with what holds of its fix and suggestions."""
