@@ -282,7 +282,7 @@ def _withhold(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> Withheld:
         return Withheld("finding-stays")
     if mark[1] not in own and result.object is not None:
         label = f"{mark[1][0]} `{mark[1][1]}`"
-        changed = {one.name for one in tried.changed}
+        changed = {one.name for one in tried.changed if one.old is not None}
         verb = "reads the value too and would have" if mark[1] in changed else "would have"
         reader = next((one.old for one in tried.changed if one.name == mark[1]), None)
         place = written_place(reader.name_node) if reader is not None else None

@@ -214,7 +214,7 @@ class View:
 
     def offered(self, result: engine.Result) -> engine.Result:
         """A finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
-        return self._offered.get(_mark(result), result)
+        return self._offered.get(_offer_key(result), result)
 
     @cached_property
     def _offered(self) -> dict[tuple[object, ...], engine.Result]:
@@ -223,7 +223,7 @@ class View:
 
         sources = [buffer.source for buffer in self.buffers]
         prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)
-        return {_mark(result): result for result in prover(sources, self.report).places}
+        return {_offer_key(result): result for result in prover(sources, self.report).places}
 
     @cached_property
     def _objects(self) -> dict[int, list[Object]]:
@@ -260,7 +260,7 @@ class View:
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
 
 
-def _mark(result: engine.Result) -> tuple[object, ...]:
+def _offer_key(result: engine.Result) -> tuple[object, ...]:
     return result.rule.name, result.span, result.finding.message
 
 
