@@ -351,9 +351,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     assert (terms["fix"], role["fix"] is None, answer["summary"]["fixable"]) == (
         None,
         False,
-        {"safe": 1, "unsafe": 0},
+        {"safe": 0, "unsafe": 1},  # another role is another hash
     )
-    fixed = json.loads(nodelint(*words, "--fix").stdout)["summary"]
+    fixed = json.loads(nodelint(*words, "--unsafe-fixes").stdout)["summary"]
     assert (fixed["fixed"], len(fixed["refused"])) == (1, 1)
 
 

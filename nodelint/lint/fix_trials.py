@@ -55,7 +55,7 @@ class Tried(NamedTuple):
 
     `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
     finding of each, `messages` are all that is said. `inventory` is what the clusters get. `unread` are the paths of
-    files that can no longer be read.
+    files that can no longer be read, `beside` the files that are read for context.
     """
 
     inventory: Inventory
@@ -63,6 +63,7 @@ class Tried(NamedTuple):
     said: Counter[Mark]
     first: Mapping[Mark, Result]
     messages: frozenset[tuple[Mark, str]]
+    beside: Sequence[Source] = ()
     unread: Sequence[str] = ()
 
 
@@ -122,7 +123,7 @@ class Trials:
         found = [(mark_of(r, names), r) for r in _about(report, {new.path for _, new in renewed})]
         said = Counter(mark for mark, _ in found)
         messages = frozenset((mark, result.finding.message) for mark, result in found)
-        return Tried(inventory, changed, said, dict(reversed(found)), messages, unread)
+        return Tried(inventory, changed, said, dict(reversed(found)), messages, beside, unread)
 
     def compare(self, inventory: Inventory) -> list[ChangedObject]:
         """The objects that are others in what the clusters get of changed files."""

@@ -22,7 +22,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     pass
 
-FindMoved = Callable[[Inventory, Inventory, Sequence[ChangedObject], LintRequest], "set[Name]"]
+FindMoved = Callable[
+    [Inventory, Inventory, Sequence[ChangedObject], LintRequest, Sequence[Source]],
+    "set[Name]",
+]
 """The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
 
 _MOST_ALONE = 200
@@ -103,13 +106,13 @@ class Prover:
         inventory = self._build_changed(sources)
         first = Trials(self._first.files, self._request, self._first, self._build_changed, self._edited)
         changed = first.compare(inventory)
-        return not self._find_moved(self._first, inventory, changed, self._request)
+        return not self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
 
     def find_moved(self, tried: Tried, request: LintRequest) -> set[Name] | None:
         """The objects that lose nodes by what was tried, beside the files as they were at first; None: not known."""
         if self._find_moved is None or self._first is None:
             return None
-        return self._find_moved(self._first, tried.inventory, tried.changed, request)
+        return self._find_moved(self._first, tried.inventory, tried.changed, request, tried.beside)
 
 
 class _Run:

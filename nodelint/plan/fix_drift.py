@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import LintRequest, Target
     from nodelint.lint.fix_trials import ChangedObject, Name
     from nodelint.model.manifest import Object
+    from nodelint.source import Source
 
 
 class _Part:
@@ -34,17 +35,23 @@ class _Part:
 
 
 def find_moved(
-    before: Inventory, after: Inventory, changed: Sequence[ChangedObject], request: LintRequest
+    before: Inventory,
+    after: Inventory,
+    changed: Sequence[ChangedObject],
+    request: LintRequest,
+    beside: Sequence[Source] | None = None,
 ) -> set[Name]:
     """The objects of which a node is replaced, or may be, by what `changed` has become since `before`.
 
-    An object that the API server refuses has no nodes: what it becomes replaces none.
+    An object that the API server refuses has no nodes: what it becomes replaces none. `beside` are the files that are
+    read for context as they are after the change, where that makes them others.
     """
     target = request.target
     schemas = target.schemas or Schemas.bundled()
     options = PlanOptions(target.karpenter, target.kubernetes, schemas, target.facts, target.facts)
-    beside = [obj for source in request.context_sources for obj in objects(source)]
-    was = [*before.objects(foreign=True), *beside]
+    contexts = request.context_sources, request.context_sources if beside is None else beside
+    context_objects = [[obj for source in sources for obj in objects(source)] for sources in contexts]
+    was = [*before.objects(foreign=True), *context_objects[0]]
     names = {name for one in changed for name in _names(one)}
     refused = {_key(obj) for obj in was if _key(obj) in names and _is_refused(obj, options, target)}
     names -= refused
@@ -52,7 +59,7 @@ def find_moved(
         return set()
     classes = {name for kind, name in names if kind == CLASS_KIND}
     sides = []
-    for every in (was, [*after.objects(foreign=True), *beside]):
+    for every in (was, [*after.objects(foreign=True), *context_objects[1]]):
         own = [obj for obj in every if _key(obj) not in refused or isinstance(obj, EC2NodeClass)]
         own = [obj for obj in own if _key(obj) in names or _class_name(obj) in classes]
         wanted, have = {_class_name(obj) for obj in own}, set(map(id, own))
