@@ -45,14 +45,14 @@ def check(obj: Object, context: Context) -> Findings:
         message="`managedFields` is the API server's: server-side apply refuses an object with it"
         if name == "managedFields"
         else f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
-        edits=edits.if_editable(edits.restructure, metadata, _kept(metadata, found)),
+        edits=edits.if_editable(edits.restructure, metadata, _list_kept_fields(metadata, found)),
         covers=[node for _, node in found],
         note=_ignored(obj),
         help="take it out: it was copied from a cluster",
     )
 
 
-def _kept(metadata: Node, found: Sequence[tuple[str, Node]]) -> dict[str, object]:
+def _list_kept_fields(metadata: Node, found: Sequence[tuple[str, Node]]) -> dict[str, object]:
     names = {name for name, _ in found}
     return {name: value for name, value in edits.plain_fields(metadata).items() if name not in names}
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.edits import NotEditable, reread_edited
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Span, by_source, span_of
-from nodelint.model.withheld import Withheld
+from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, span_of
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
 

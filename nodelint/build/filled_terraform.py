@@ -13,8 +13,7 @@ from nodelint.build.terraform import FilledText, filled_texts
 from nodelint.caching import cached_property
 from nodelint.edits import NotEditable, apply
 from nodelint.edits.hcl import change_literal, is_literal
-from nodelint.model.finding import Edit, Span
-from nodelint.model.withheld import Withheld
+from nodelint.model.finding import Edit, Span, Withheld
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 

@@ -20,8 +20,7 @@ from nodelint.build.roots import nodes_of, read
 from nodelint.build.template_source_map import Back, Uses, make_built
 from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
-from nodelint.model.finding import Edit
-from nodelint.model.withheld import Withheld
+from nodelint.model.finding import Edit, Withheld
 from nodelint.source import UNKNOWN, Node, Source, SourceText
 from nodelint.source.files import safe_read
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS

@@ -11,9 +11,8 @@ from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.roots import own_roots
 from nodelint.edits import NotEditable, apply
-from nodelint.model.finding import Also, Edit, Span, span_of
+from nodelint.model.finding import Also, Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
-from nodelint.model.withheld import Withheld
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.templates.charts import ChartFiles
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse

@@ -52,55 +52,92 @@ def fix(
     where that has been asked already. `prove` leaves of the fixes of a report those that hold.
     """
     judge = judge or lint
-    current = list(sources)
-    applied: list[Result] = []
-    refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    report = report or judge(current, request)
-    report = prove(current, report) if prove is not None else report
-    again = False  # whether what was refused may pass, for the text is another now
-    undone: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    states: dict[tuple[str, ...], tuple[list[Source], Report, int]] = {}
-    most: int | None = None  # of fixes in a round: fewer, where all that hold do not do so together
+    report = report or judge(sources, request)
+    fixing = _Fixing(sources, prove(sources, report) if prove is not None else report, unsafe)
     for _ in range(_ROUNDS):
-        chosen = choose_compatible(report.results, current, unsafe, refused)
-        if not chosen and again:
-            again = False
-            refused = dict(undone)
-            chosen = choose_compatible(report.results, current, unsafe, refused)
+        chosen = fixing.choose()
         if not chosen:
             break
-        states[_texts(current)] = current, report, len(applied)
-        tried = make_edits(current, chosen)
-        harms = find_broken(current, chosen, request.target, tried)
-        refused.update((mark_fix(chosen[n]), (chosen[n], why)) for n, why in harms.items())
-        chosen = [result for n, result in enumerate(chosen) if n not in harms][:most]
-        if not chosen:
-            continue
-        new = _rewritten(current, chosen, current if harms or most else tried)
-        if _texts(new) in states:  # rules that answer each other would do so for ever
-            current, report, count = states[_texts(new)]
-            undone.update(_find_undone([*applied[count:], *chosen]))
-            refused.update(undone)
-            del applied[count:]
+        new = fixing.make(chosen, request)
+        if new is None:
             continue
         then = judge(new, request)
-        if prove is not None and not prove.hold_together(report, new, then, unsafe):
-            if len(chosen) == 1:
-                refused[mark_fix(chosen[0])] = chosen[0], _TOGETHER
-            most = max(1, len(chosen) // 2)
-            continue
-        most = None
-        idle = _without_effect(chosen, report, then)
-        if idle:
-            refused.update((mark_fix(result), (result, _UNSEEN)) for result in idle)
-            continue
-        applied += chosen
+        if prove is not None and not prove.hold_together(fixing.report, new, then, unsafe):
+            fixing.part()
+        elif not fixing.refuse_idle(then):
+            fixing.take(new, prove(new, then) if prove is not None else then)
+    return Fixed(tuple(fixing.sources), fixing.report, tuple(fixing.applied), tuple(fixing.refused.values()))
+
+
+_Refused = dict[tuple[str, str, str], tuple[Result, str]]
+
+
+class _Fixing:
+    """The files on their way, the fixes that are written, and those that are not."""
+
+    def __init__(self, sources: Sequence[Source], report: Report, unsafe: bool) -> None:
+        self.sources = list(sources)
+        self.report = report
+        self.applied: list[Result] = []
+        self.refused: _Refused = {}
+        self._unsafe = unsafe
+        self._again = False  # whether what was refused may pass, for the text is another now
+        self._undone: _Refused = {}
+        self._states: dict[tuple[str, ...], tuple[list[Source], Report, int]] = {}
+        self._most: int | None = None  # of fixes in a round: fewer, where all that hold do not do so together
+        self._chosen: list[Result] = []
+
+    def choose(self) -> list[Result]:
+        """The fixes of a round; none at the end."""
+        chosen = choose_compatible(self.report.results, self.sources, self._unsafe, self.refused)
+        if not chosen and self._again:
+            self._again = False
+            self.refused = dict(self._undone)
+            chosen = choose_compatible(self.report.results, self.sources, self._unsafe, self.refused)
+        return chosen
+
+    def make(self, chosen: Sequence[Result], request: LintRequest) -> list[Source] | None:
+        """The files with fixes, less those that would break one; None where they come to an earlier text, or none is.
+
+        Rules that answer each other would do so for ever: their fixes are taken back.
+        """
+        current = self.sources
+        self._states[_texts(current)] = current, self.report, len(self.applied)
+        tried = make_edits(current, chosen)
+        harms = find_broken(current, chosen, request.target, tried)
+        self.refused.update((mark_fix(chosen[n]), (chosen[n], why)) for n, why in harms.items())
+        self._chosen = [result for n, result in enumerate(chosen) if n not in harms][: self._most]
+        if not self._chosen:
+            return None
+        new = _rewritten(current, self._chosen, current if harms or self._most else tried)
+        if _texts(new) not in self._states:
+            return new
+        self.sources, self.report, count = self._states[_texts(new)]
+        self._undone.update(_find_undone([*self.applied[count:], *self._chosen]))
+        self.refused.update(self._undone)
+        del self.applied[count:]
+        return None
+
+    def part(self) -> None:
+        """Take fewer fixes in the next round; a single one that does not hold is refused."""
+        if len(self._chosen) == 1:
+            self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER
+        self._most = max(1, len(self._chosen) // 2)
+
+    def refuse_idle(self, then: Report) -> bool:
+        """Refuse the fixes after which the same is found as before; whether there is any."""
+        idle = _without_effect(self._chosen, self.report, then)
+        self.refused.update((mark_fix(result), (result, _UNSEEN)) for result in idle)
+        return bool(idle)
+
+    def take(self, new: list[Source], report: Report) -> None:
+        """The fixes of the round are written."""
+        self.applied += self._chosen
         # Objects that change together carry the same edits: what mends one mends the other.
-        done = {tuple(r.finding.edits) for r in chosen}
-        taken = {id(r) for r in chosen}
-        applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
-        current, report, again = new, prove(new, then) if prove is not None else then, bool(refused)
-    return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
+        done = {tuple(r.finding.edits) for r in self._chosen}
+        taken = {id(r) for r in self._chosen}
+        self.applied += [r for r in self.report.results if id(r) not in taken and tuple(r.finding.edits) in done]
+        self.sources, self.report, self._again, self._most = new, report, bool(self.refused), None
 
 
 def _texts(sources: Sequence[Source]) -> tuple[str, ...]:

@@ -12,10 +12,9 @@ from nodelint.lint.fix_bisection import find_breaking_fixes
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.documents import objects
-from nodelint.model.finding import Edit
+from nodelint.model.finding import Edit, Withheld
 from nodelint.model.manifest import Object, served
 from nodelint.model.releases import Version
-from nodelint.model.withheld import Withheld
 from nodelint.source import Source, SourceText
 
 

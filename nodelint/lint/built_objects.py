@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result, Skipped
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Finding, Span, label_of, span_of
+from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, label_of, span_of
 from nodelint.model.manifest import EC2NodeClass
-from nodelint.model.withheld import Withheld
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 

@@ -155,13 +155,12 @@ def lint(
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
     setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources), only)
     requested, context_objects = setup.part(requested, context_objects)
-    files = sources if only is None else [source for source in sources if id(source) in only]
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
     def share(objects: Sequence[Object]) -> ObjectMap:
         return (share_objects(jobs, objects, shared) if memory is None else None) or judge_in_turn(pause)
 
-    made = judge_objects(setup, requested, context_objects, files, share, memory)
+    made = judge_objects(setup, requested, context_objects, setup.files(sources), share, memory)
     raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
     unread = [s for source in sources for s in _not_read(source) if not built or not replacement.is_judged(s, rules)]
     skipped += [*_not_looked_at(requested), *unread]

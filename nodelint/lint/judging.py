@@ -69,6 +69,10 @@ class RuleSetup(NamedTuple):
         judged = [obj for obj in objects if id(obj) in self.only]
         return judged, [*(obj for obj in objects if id(obj) not in self.only), *context_objects]
 
+    def files(self, sources: Sequence[Source]) -> Sequence[Source]:
+        """The files that are judged as a whole."""
+        return sources if self.only is None else [source for source in sources if id(source) in self.only]
+
 
 class Outcome(NamedTuple):
     """What rules have said of some objects for all of their releases; `context` is what they could ask."""

@@ -12,8 +12,8 @@ from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_bisection import document_number
 from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Trials, Tried, count_said, mark_of
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
-from nodelint.model.finding import Edit, Finding, Suggestion, written_place
-from nodelint.model.withheld import Withheld
+from nodelint.model.finding import Edit, Finding, Suggestion, Withheld, written_place
+from nodelint.model.manifest import NodePool
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
@@ -266,8 +266,6 @@ def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
 
 def _near(one: ChangedObject) -> Iterable[Name]:
     """Objects of other kinds whose rules read a changed object."""
-    from nodelint.model.manifest import NodePool
-
     for obj in (one.old, one.new):
         if isinstance(obj, NodePool) and obj.class_ref is not None:
             yield "EC2NodeClass", str(obj.class_ref.name)

@@ -15,10 +15,20 @@ if TYPE_CHECKING:
 
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import Object
-    from nodelint.model.withheld import Withheld
 
     Severity = Literal["error", "warning", "info"]
     Safety = Literal["safe", "unsafe"]
+    WithheldReason = Literal[
+        "shared",
+        "not-written-as-such",
+        "computed",
+        "two-edits-overlap",
+        "other-result",
+        "not-editable",
+        "new-finding",
+        "finding-stays",
+        "undone",
+    ]
 else:
     Severity = Safety = str
 
@@ -122,6 +132,36 @@ class Suggestion(NamedTuple):
 
     name: str
     edits: Sequence[Edit]
+
+
+_WITHHELD_TEXTS = {
+    "shared": "another object has the value too",
+    "not-written-as-such": "no file holds the value as it is",
+    "computed": "the value is made by an expression",
+    "two-edits-overlap": "two of its edits change the same text",
+    "other-result": "the files would not come to what is wanted",
+    "not-editable": "the place cannot be edited",
+    "new-finding": "it would make another finding",
+    "finding-stays": "the finding would stay",
+    "undone": "the fix of another rule takes it back",
+}
+
+
+class Withheld(NamedTuple):
+    """Why a fix is not offered, in place of it.
+
+    `at` is the place that keeps it from being made: the other reader, the expression. `detail` says more than the
+    reason does by itself; it starts in lower case and has no full stop.
+    """
+
+    reason: WithheldReason
+    at: Node | Span | None = None
+    detail: str = ""
+
+    @property
+    def text(self) -> str:
+        """The reason as a part of a sentence."""
+        return self.detail or _WITHHELD_TEXTS[self.reason]
 
 
 class Finding(NamedTuple):

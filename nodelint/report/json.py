@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nodelint.lint.engine import Report, Result
-from nodelint.model.finding import Edit, Span, span_of
+from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
@@ -15,7 +15,6 @@ from nodelint.report.summary import Basis
 
 if TYPE_CHECKING:
     from nodelint.lint.older_release import Older
-    from nodelint.model.withheld import Withheld
 
 
 def check_json(
