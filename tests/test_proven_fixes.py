@@ -95,10 +95,11 @@ def test_a_value_that_another_object_reads_is_not_edited_where_that_breaks_it(
 ) -> None:
     write_files(tmp_path, SHARED[form])
     found = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
-    withheld = [one["fixWithheld"] for one in found if one["rule"] == "unmatchable-value"]
-    assert all(one["fix"] is None for one in found if one["rule"] == "unmatchable-value")
-    assert {one["reason"] for one in withheld} == {"shared"}
-    assert {name for one in withheld for name in TYPES if f"NodePool `{name}` " in one["message"]} == set(TYPES)
+    withheld = [finding["fixWithheld"] for finding in found if finding["rule"] == "unmatchable-value"]
+    assert all(finding["fix"] is None for finding in found if finding["rule"] == "unmatchable-value")
+    assert {finding["reason"] for finding in withheld} == {"shared"}
+    messages = [finding["message"] for finding in withheld]
+    assert all(any(f"NodePool `{name}` " in message for message in messages) for name in TYPES)
     assert "fix withheld: NodePool `" in nodelint("check", ".").stdout
     before = {path: (tmp_path / path).read_text() for path in SHARED[form]}
     nodelint("check", ".", "--unsafe-fixes")
@@ -189,7 +190,7 @@ def test_a_fix_that_replaces_nodes_is_not_safe(
 ) -> None:
     write_files(tmp_path, files)
     found = json.loads(nodelint("check", ".", *flags, "--format", "json").stdout)["findings"]
-    (own,) = [one for one in found if one["rule"] == rule]
+    (own,) = [finding for finding in found if finding["rule"] == rule]
     assert own["fix"]["safety"] == "unsafe"
     nodelint("check", ".", *flags, "--fix")
     assert {path: (tmp_path / path).read_text() for path in files} == files
@@ -204,28 +205,28 @@ def test_a_dot_ends_the_name_of_a_family(size: str, nodelint: Run, tmp_path: Pat
     node_class = CLASS + "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: %s}}]\n"
     write_files(tmp_path, {"all.yaml": f"{pool}---\n{node_class % size}"})
     found = json.loads(nodelint("check", ".", "--format", "json").stdout)["findings"]
-    (own,) = [one for one in found if one["rule"] == "wildcard-value"]
+    (own,) = [finding for finding in found if finding["rule"] == "wildcard-value"]
     assert own["fix"]["safety"] == "safe" and own["help"] is None
     nodelint("check", ".", "--fix")
     assert 'values: ["m5"]' in (tmp_path / "all.yaml").read_text()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "verdict"),
     [
         ("us-east1-a, us-east-1b", "us-east-1a, us-east-1b", "no node drifts"),
         ("us-east1-a, us-east-1b", "us-east-1b", "no node drifts"),
         ("us-east-1a, us-east-1b", "us-east-1b", "some nodes are replaced"),
     ],
 )
-def test_no_node_is_in_a_zone_that_is_none(old: str, new: str, said: str, nodelint: Run, tmp_path: Path) -> None:
+def test_no_node_is_in_a_zone_that_is_none(old: str, new: str, verdict: str, nodelint: Run, tmp_path: Path) -> None:
     for side, zones in (("old", old), ("new", new)):
         pool = POOL.format(name="a", arch="[amd64]", types="x").replace(
             "node.kubernetes.io/instance-type, operator: In, values: [x]",
             f"topology.kubernetes.io/zone, operator: In, values: [{zones}]",
         )
         write_files(tmp_path / side, {"all.yaml": f"{pool}---\n{CLASS}"})
-    assert said in nodelint("plan", "--old", "old", "new").stdout
+    assert verdict in nodelint("plan", "--old", "old", "new").stdout
 
 
 def test_a_pool_whose_class_is_named_by_reference_keeps_the_labels_of_auto_mode(
@@ -302,7 +303,7 @@ def test_rules_that_answer_each_other_write_nothing_and_say_so() -> None:
     }
 
 
-EXAMPLES = [(name, one) for name, rule in RULES.items() for one in examples(rule.page) if not one.good]
+EXAMPLES = [(name, example) for name, rule in RULES.items() for example in examples(rule.page) if not example.good]
 SAMPLE = Random(7).sample(EXAMPLES, 40)
 
 
@@ -354,4 +355,4 @@ def test_plan_says_that_safe_fixes_replace_no_node(
     for pool in plan.pools:
         refused = why_never_stored(pool.pair.old, options.release, options.schemas) if pool.pair.old else "new"
         assert pool.replaced == "none" or pool.never_stored or refused
-    assert all(one.never_stored for one in plan.class_plans)
+    assert all(class_plan.never_stored for class_plan in plan.class_plans)

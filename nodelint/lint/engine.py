@@ -144,7 +144,7 @@ def lint(
     depend on it. `memory` holds what was said in the run before, and is left what is said in this one; one process
     then judges all.
     """
-    target, rules, selection, context_sources, only = request
+    target, rules, selection, context_sources, _ = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.built_objects import Replacement
@@ -153,7 +153,8 @@ def lint(
         requested = replacement.left(requested)
     context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
-    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources), only)
+    strict = selection.asks_strict(sources)
+    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), strict, request.only)
     requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
@@ -175,9 +176,8 @@ def lint(
     seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for built_text in built for problem in built_text.problems))
-    return Report(
-        *things, target, tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources), seen, unbuilt
-    )
+    unjudged = len(unread) + _count_broken(sources)
+    return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
 
 
 def _count_broken(sources: Sequence[Source]) -> int:

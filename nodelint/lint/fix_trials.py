@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from nodelint.lint.results import Result
     from nodelint.model.manifest import Object
 
+_FEW_POOLS = 20
+"""Pools that are judged anew with each that changes: a finding may be about two of them."""
+
 Build = Callable[[Sequence[Source]], Inventory]
 """What makes of files what the clusters get."""
 
@@ -55,7 +58,7 @@ class Tried(NamedTuple):
 
     `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
     finding of each, `messages` are all that is said. `inventory` is what the clusters get. `unread` are the paths of
-    files that can no longer be read, `beside` the files that are read for context.
+    files that can no longer be read, `context_sources` the files that are read for context.
     """
 
     inventory: Inventory
@@ -63,7 +66,7 @@ class Tried(NamedTuple):
     said: Counter[Mark]
     first: Mapping[Mark, Result]
     messages: frozenset[tuple[Mark, str]]
-    beside: Sequence[Source] = ()
+    context_sources: Sequence[Source] = ()
     unread: Sequence[str] = ()
 
 
@@ -109,21 +112,21 @@ class Trials:
             return self._edited.read(source, groups[id(source)]) if id(source) in groups else source
 
         sources = [edited(source) for source in self.sources]
-        beside = [edited(source) for source in self.request.context_sources]
-        both = zip((*self.sources, *self.request.context_sources), (*sources, *beside), strict=True)
+        context_sources = [edited(source) for source in self.request.context_sources]
+        both = zip((*self.sources, *self.request.context_sources), (*sources, *context_sources), strict=True)
         renewed = [(old, new) for old, new in both if old is not new]
         unread = [new.path for old, new in renewed if _reads_less(old, new)]
         inventory = self._build(sources)
         changed = self._find_changed(inventory, renewed)
-        requested = self._readers(inventory, beside, changed, [new for _, new in renewed])
-        names = {name_of(one.new): one.name for one in changed if one.new is not None}
+        requested = self._readers(inventory, context_sources, changed, [new for _, new in renewed])
+        names = {name_of(change.new): change.name for change in changed if change.new is not None}
         only = frozenset([*map(id, requested), *(id(new) for _, new in renewed)])
-        request = self.request._replace(context_sources=beside, only=only)
+        request = self.request._replace(context_sources=context_sources, only=only)
         report = lint(sources, request, built=inventory.built)
         found = [(mark_of(r, names), r) for r in _about(report, {new.path for _, new in renewed})]
-        said = Counter(mark for mark, _ in found)
+        counts = Counter(mark for mark, _ in found)
         messages = frozenset((mark, result.finding.message) for mark, result in found)
-        return Tried(inventory, changed, said, dict(reversed(found)), messages, beside, unread)
+        return Tried(inventory, changed, counts, dict(reversed(found)), messages, context_sources, unread)
 
     def compare(self, inventory: Inventory) -> list[ChangedObject]:
         """The objects that are others in what the clusters get of changed files."""
@@ -139,16 +142,16 @@ class Trials:
                 found += _compare(old, text)
         for old in known.values():
             found += _compare(old, None)
-        beside = set(map(id, self.request.context_sources))
+        context_sources = set(map(id, self.request.context_sources))
         for old, new in renewed:
-            if id(old) in beside:
+            if id(old) in context_sources:
                 found += _compare(old, new)
         return found
 
     def _readers(
         self,
         inventory: Inventory,
-        beside: Sequence[Source],
+        context_sources: Sequence[Source],
         changed: Sequence[ChangedObject],
         renewed: Sequence[Source],
     ) -> list[Object]:
@@ -156,15 +159,15 @@ class Trials:
 
         Of a file with comments that silence rules, all: whether these are needed depends on all that is found there.
         """
-        own = [one.new for one in changed if one.new is not None]
+        own = [change.new for change in changed if change.new is not None]
         ids, names = set(map(id, own)), set(map(name_of, own))
-        both = [obj for one in changed for obj in (one.old, one.new)]
+        both = [obj for change in changed for obj in (change.old, change.new)]
         classes = {str(obj.name) for obj in both if isinstance(obj, EC2NodeClass)}
         refs = {
             str(obj.class_ref.name)
-            for one in changed
-            if _has_other_nodes(one)
-            for obj in (one.old, one.new)
+            for change in changed
+            if _has_other_nodes(change)
+            for obj in (change.old, change.new)
             if isinstance(obj, NodePool) and obj.class_ref
         }
         commented = {id(source) for source in renewed if source.holds("nodelint:")}
@@ -180,8 +183,12 @@ class Trials:
                 return obj.class_ref is not None and str(obj.class_ref.name) in classes
             return isinstance(obj, EC2NodeClass) and str(obj.name) in refs
 
-        sources = {id(source): source for source in (*inventory.sources, *texts, *beside, *self._plain(inventory))}
-        found = (obj for source in sources.values() for obj in objects(source, foreign=True, more=True))
+        every = (*inventory.sources, *texts, *context_sources, *self._plain(inventory))
+        sources = {id(source): source for source in every}
+        found = [obj for source in sources.values() for obj in objects(source, foreign=True, more=True)]
+        pools = [obj for obj in found if isinstance(obj, NodePool)]
+        compared = pools if len(pools) <= _FEW_POOLS and any(isinstance(obj, NodePool) for obj in own) else []
+        ids.update(map(id, compared))
         return list(filter(reads, found))
 
     def _plain(self, inventory: Inventory) -> Iterator[Source]:
@@ -239,9 +246,9 @@ def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:
         yield ChangedObject(was, now, frozenset(paths), obj.document.index if plain else -1)
 
 
-def _has_other_nodes(one: ChangedObject) -> bool:
+def _has_other_nodes(change: ChangedObject) -> bool:
     """Whether a pool's nodes are others than before: no rule about a class reads anything else of its pools."""
-    templates = [obj.node.find("spec", "template") if obj is not None else None for obj in (one.old, one.new)]
+    templates = [obj.node.find("spec", "template") if obj is not None else None for obj in (change.old, change.new)]
     return any(node is None for node in templates) or templates[0].plain() != templates[1].plain()  # type: ignore[union-attr]
 
 

@@ -112,7 +112,7 @@ class Prover:
         """The objects that lose nodes by what was tried, beside the files as they were at first; None: not known."""
         if self._find_moved is None or self._first is None:
             return None
-        return self._find_moved(self._first, tried.inventory, tried.changed, request, tried.beside)
+        return self._find_moved(self._first, tried.inventory, tried.changed, request, tried.context_sources)
 
 
 class _Run:
@@ -149,11 +149,11 @@ class _Run:
                 mark = mark_of(result)
                 wants.setdefault(edits, Counter())[mark] += 1
                 safe[edits] = safe.get(edits, False) or (is_fix and result.safety == "safe")
-                said = messages.setdefault(edits, set())
+                texts = messages.setdefault(edits, set())
                 if is_fix:
                     messages[edits] = None
-                elif said is not None:
-                    said.add((mark, result.finding.message))
+                elif texts is not None:
+                    texts.add((mark, result.finding.message))
         return [
             _Offer(edits, safe[edits], marks, None if messages[edits] is None else frozenset(messages[edits] or ()))
             for edits, marks in wants.items()
@@ -201,15 +201,15 @@ class _Run:
         elif edits and edits in self._moved and result.safety == "safe":
             finding = finding._replace(safety="unsafe")
         if finding.suggestions:
-            kept = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
-            if len(kept) < len(finding.suggestions):
-                finding = self._with_suggestions(finding, kept)
+            suggestions = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
+            if len(suggestions) < len(finding.suggestions):
+                finding = self._with_suggestions(finding, suggestions)
         return result if finding is result.finding else result._replace(finding=finding)
 
-    def _with_suggestions(self, finding: Finding, kept: Sequence[Suggestion]) -> Finding:
+    def _with_suggestions(self, finding: Finding, suggestions: Sequence[Suggestion]) -> Finding:
         """A finding with some of its suggestions; where nothing is left to be done, it says why."""
-        finding = finding._replace(suggestions=tuple(kept))
-        if kept or finding.edits or finding.withheld is not None:
+        finding = finding._replace(suggestions=tuple(suggestions))
+        if suggestions or finding.edits or finding.withheld is not None:
             return finding
         return finding
 
@@ -254,19 +254,19 @@ def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
         return os.path.abspath(name[1]) in paths
     documents = {(os.path.abspath(edit.source.path), document_number(edit)) for edit in offer.edits}
 
-    def changes(one: ChangedObject) -> bool:
-        if one.document < 0:
-            return not paths.isdisjoint(one.paths)
-        (path,) = one.paths
-        return (path, one.document) in documents or (path, -1) in documents
+    def changes(change: ChangedObject) -> bool:
+        if change.document < 0:
+            return not paths.isdisjoint(change.paths)
+        (path,) = change.paths
+        return (path, change.document) in documents or (path, -1) in documents
 
-    own = [one for one in tried.changed if changes(one)]
-    return any(one.name == name or name in _near(one) for one in own)
+    own = [change for change in tried.changed if changes(change)]
+    return any(change.name == name or name in _near(change) for change in own)
 
 
-def _near(one: ChangedObject) -> Iterable[Name]:
+def _near(change: ChangedObject) -> Iterable[Name]:
     """Objects of other kinds whose rules read a changed object."""
-    for obj in (one.old, one.new):
+    for obj in (change.old, change.new):
         if isinstance(obj, NodePool) and obj.class_ref is not None:
             yield "EC2NodeClass", str(obj.class_ref.name)
 
@@ -277,15 +277,15 @@ def _withhold(offer: _Offer, bad: Sequence[Mark], tried: Tried) -> Withheld:
         return Withheld("not-editable", detail="the file could no longer be read")
     mark = next((mark for mark in bad if mark not in offer.wants), bad[0])
     result = tried.first[mark]
-    said = f"{mark[0]}: {result.finding.message}"
+    text = f"{mark[0]}: {result.finding.message}"
     own = {wanted[1] for wanted in offer.wants}
     if mark in offer.wants:
         return Withheld("finding-stays")
     if mark[1] not in own and result.object is not None:
         label = f"{mark[1][0]} `{mark[1][1]}`"
-        changed = {one.name for one in tried.changed if one.old is not None}
+        changed = {change.name for change in tried.changed if change.old is not None}
         verb = "reads the value too and would have" if mark[1] in changed else "would have"
-        reader = next((one.old for one in tried.changed if one.name == mark[1]), None)
+        reader = next((change.old for change in tried.changed if change.name == mark[1]), None)
         place = written_place(reader.name_node) if reader is not None else None
-        return Withheld("shared", place, f"{label} {verb} {said}")
-    return Withheld("new-finding", detail=f"it would make {said}")
+        return Withheld("shared", place, f"{label} {verb} {text}")
+    return Withheld("new-finding", detail=f"it would make {text}")

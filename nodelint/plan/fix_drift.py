@@ -39,20 +39,20 @@ def find_moved(
     after: Inventory,
     changed: Sequence[ChangedObject],
     request: LintRequest,
-    beside: Sequence[Source] | None = None,
+    context_sources: Sequence[Source] | None = None,
 ) -> set[Name]:
     """The objects of which a node is replaced, or may be, by what `changed` has become since `before`.
 
-    An object that the API server refuses has no nodes: what it becomes replaces none. `beside` are the files that are
-    read for context as they are after the change, where that makes them others.
+    An object that the API server refuses has no nodes: what it becomes replaces none. `context_sources` are the files
+    that are read for context as they are after the change, where that makes them others.
     """
     target = request.target
     schemas = target.schemas or Schemas.bundled()
     options = PlanOptions(target.karpenter, target.kubernetes, schemas, target.facts, target.facts)
-    contexts = request.context_sources, request.context_sources if beside is None else beside
+    contexts = request.context_sources, request.context_sources if context_sources is None else context_sources
     context_objects = [[obj for source in sources for obj in objects(source)] for sources in contexts]
     was = [*before.objects(foreign=True), *context_objects[0]]
-    names = {name for one in changed for name in _names(one)}
+    names = {name for change in changed for name in _names(change)}
     refused = {_key(obj) for obj in was if _key(obj) in names and _is_refused(obj, options, target)}
     names -= refused
     if not names:
@@ -69,7 +69,7 @@ def find_moved(
     found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
     found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
     if any(name is None for _, name in names) or any(place.changed for place in plan.uncompared):
-        found |= {one.name for one in changed if _key(one.old or one.new) in names}
+        found |= {change.name for change in changed if _key(change.old or change.new) in names}
     return {(kind, str(name)) for kind, name in found}
 
 
@@ -94,8 +94,8 @@ def _key(obj: Object | None) -> tuple[str, str | None]:
     return ("", None) if obj is None else (obj.kind, written_name(obj))
 
 
-def _names(one: ChangedObject) -> Iterator[tuple[str, str | None]]:
-    yield from (_key(obj) for obj in (one.old, one.new) if isinstance(obj, NodePool | EC2NodeClass))
+def _names(change: ChangedObject) -> Iterator[tuple[str, str | None]]:
+    yield from (_key(obj) for obj in (change.old, change.new) if isinstance(obj, NodePool | EC2NodeClass))
 
 
 def _class_name(obj: Object) -> object:

@@ -92,15 +92,17 @@ class Planner:
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
         self.refused: dict[int, list[Refusal]] = {}
         self.used: set[int] = set()
-        self.places = {
-            id(obj): index for context in (self.old, self.new) for index, obj in enumerate(context.objects)
-        }
+        # An object may be the very same on both sides, in another place.
+        self.places = [
+            {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
+        ]
         self.gaps: dict[int, UnreadFile] = {}
         self._note_gaps(self.classes)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
-        old, new = (self.places[id(obj)] if obj is not None else None for obj in (pair.old, pair.new))
+        both = zip((pair.old, pair.new), self.places, strict=True)
+        old, new = (places[id(obj)] if obj is not None else None for obj, places in both)
         return old, new
 
     def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Uncompared]:

@@ -174,18 +174,18 @@ class Draft:
 
     def keep_entry_comments(self, comments: Sequence[EntryComments]) -> None:
         """Put comments whose entry was written anew in another place where the one entry of its name stands."""
-        for kept in comments:
+        for comment in comments:
             have = Counter(line.strip() for line in self._text.splitlines())
-            entries = [entry for entry in self._own_lines() if entry.name == kept.key]
+            entries = [entry for entry in self._own_lines() if entry.name == comment.key]
             if len(entries) != 1:
                 continue
             (entry,) = entries
             begin = self._text.rfind("\n", 0, entry.key.start) + 1
             indent = self._text[begin : entry.key.start]
-            above = [] if all(have[line] for line in kept.above) else kept.above
+            above = [] if all(have[line] for line in comment.above) else comment.above
             lines = "".join(f"{indent}{line}{self._newline}" for line in above)
             end = entry.value.end
-            behind = kept.behind if kept.behind and kept.behind not in self._text else ""
+            behind = comment.behind if comment.behind and comment.behind not in self._text else ""
             while behind and self._text[end : end + 1] == ",":
                 end += 1
             tail = f" {behind}" if behind and self._text[end : end + 1] in ("\n", "\r", "") else ""
