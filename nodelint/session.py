@@ -10,7 +10,7 @@ from nodelint.caching import cache, cached_property
 from nodelint.lint.config import BUNDLED, Settings, no_rule, selection
 from nodelint.lint.config_file import ConfigError
 from nodelint.lint.rule_options import option_values
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import read_bounded
 from nodelint.source.files.globs import Excluded, Globs
 from nodelint.source.files.safe_read import error_reason
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nodelint.lint.rule import Rule
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.release_evidence.settings import StatedSettings
+    from nodelint.release_evidence.settings import ControllerInstall, StatedSettings
     from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
 
@@ -114,7 +114,8 @@ class Session:
         from nodelint.apiserver import Schemas
 
         try:
-            schemas: Schemas = self._read(path, lambda path: Schemas.from_crds(path, self.settings.crds_within))
+            within = self.settings.bounds.get("crds")
+            schemas: Schemas = self._read(path, lambda path: Schemas.from_crds(path, within))
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {error_reason(error)}") from error
         return schemas
@@ -130,7 +131,7 @@ class Session:
 
         try:
             entries: tuple[KnownFinding, ...] = self._read(
-                path, lambda file: baseline.read(safe_read.read(file), file)
+                path, lambda file: baseline.read(read_bounded(file, self.settings.bounds.get("baseline")), file)
             )
         except FileNotFoundError as error:
             raise ConfigError(f"{path}: {error_reason(error)}; `nodelint baseline` writes it") from error
@@ -156,8 +157,11 @@ class Session:
         path = None if named == BUNDLED else named or cache.find_cached(folder)
         if path is None:
             return NOTHING, None
-        read = cache.read if named else cache.read_kept
-        snapshot = self._read(path, lambda path: read(path, region=self._region))
+        if named:
+            within = self.settings.bounds.get("snapshot")
+            snapshot = self._read(path, lambda path: cache.read(path, region=self._region, within=within))
+        else:
+            snapshot = self._read(path, lambda path: cache.read_kept(path, region=self._region))
         return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path
 
     def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:
@@ -233,13 +237,25 @@ class Session:
         known = NOTHING if facts is None else facts
         # Who names the releases in a flag does not ask how long they are supported.
         today = None if choose is None else self.today
-        return Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
+        target = Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
+        return target._replace(assumed=not settings.karpenter_named)
 
     def _stated(self, found: Discovery) -> StatedSettings:
-        from nodelint.release_evidence.settings import StatedSettings
-        from nodelint.source.files.discover import stating
+        from nodelint.release_evidence.settings import INSTALLING, StatedSettings
 
-        return StatedSettings(stating(found, self.exclude))
+        def find() -> Sequence[ControllerInstall]:
+            from nodelint.source.files.discover import stating
+
+            # A kustomization that generates a ConfigMap of values states no release itself.
+            sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
+            if not any(word in source.text for source in sources.values() for word in INSTALLING):
+                return ()
+            from nodelint.build.controller_charts import find_installs
+
+            return find_installs([source for path, source in sources.items() if path != "-"])
+
+        judged = {source.path for source in found.sources}
+        return StatedSettings(find, [source for source in found.stating if source.path not in judged])
 
 
 def _bundled() -> dict[str, Rule]:

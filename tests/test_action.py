@@ -113,7 +113,7 @@ def test_a_run_with_nothing_said(folder: Path) -> None:
     ((command, *args),) = calls(folder)
     assert command == "check"
     assert args[-2:] == ["--", "."]
-    assert args[:2] == ["--format", "text"]
+    assert args[:3] == ["--timeout=5m", "--format", "text"]
     assert "--live" not in args and not any(arg.startswith("--karpenter") for arg in args)
     assert ran.output("exit-code") == "0"
     sarif = Path(ran.output("sarif"))
@@ -134,6 +134,15 @@ def test_a_pull_request_does_not_start_what_renders(folder: Path) -> None:
     assert plain[-4:] == [*off, "--", "."] and planned[-4:] == [*off, "--", "."]
     assert requested[-6:] == [*off, "--kustomize", "--helm", "--", "."]
     assert asked_too[-5:] == [*off, "--helm", "--", "."]
+
+
+def test_rules_of_the_checkout_run_where_the_workflow_says_so(folder: Path) -> None:
+    check(folder, args="--rules=checks\n")
+    plan(folder)
+    check(folder, repository_rules="true")
+    refused, planned, allowed = calls(folder)
+    assert "--no-repository-rules" in refused and "--no-repository-rules" in planned
+    assert "--repository-rules" in allowed and "--no-repository-rules" not in allowed
 
 
 def test_annotations_are_commands_and_the_text_is_none(folder: Path) -> None:
@@ -178,7 +187,7 @@ def test_every_input_arrives_as_it_is(folder: Path) -> None:
 def test_no_output_that_was_not_asked_for(folder: Path) -> None:
     ran = check(folder, summary="false", annotations="false", sarif="")
     ((_, *args),) = calls(folder)
-    assert [arg for arg in args if "=" in arg] == []
+    assert [arg for arg in args if "=" in arg] == ["--timeout=5m"]
     assert ran.summary == ""
     assert "sarif" not in ran.outputs
 

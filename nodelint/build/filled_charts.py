@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.build.built import Built
 from nodelint.build.chart_values import RELEASES, ChartRelease, find_releases
 from nodelint.build.roots import nodes_of, own_roots, read
-from nodelint.build.template_source_map import Uses, fill_template, make_built
+from nodelint.build.template_source_map import Back, Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.build.vendored_values import find_vendored_values, vendored_files
-from nodelint.source import Source
-from nodelint.source.files import safe_read
+from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
+from nodelint.source.limits import guarded
 from nodelint.source.templates.charts import ChartFiles, values_of, values_place
 
 _LARGEST = 1 << 20
@@ -34,7 +35,7 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
     uses: Uses = {}
     for values, templates in charts.values():
         for template in templates:
-            variants = fill_template(template, values, uses, files)
+            variants = _fill(template, values, uses, files)
             if variants:
                 yield make_built(variants, values, fixing=True)
     defaults = {path: values for path, (values, _) in charts.items()}
@@ -49,16 +50,23 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
     for number, release in enumerate((*given, *releases)):
         values, templates = charts[release.path]
         for template in templates:
-            variants = fill_template(template, values, {}, files, release.root)
+            variants = _fill(template, values, {}, files, release.root)
             if variants:
                 yield make_built(variants, values, release.given)._replace(release=number)
 
     yield from _fill_overlay_releases(charts, files, overlays)
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, files.sources):
-            variants = fill_template(template, found.defaults, {}, files, found.root)
+            variants = _fill(template, found.defaults, {}, files, found.root)
             if variants:
                 yield make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
+
+
+def _fill(
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None
+) -> tuple[Back, ...]:
+    """A template with values; nothing where nodelint breaks down over it."""
+    return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root)))
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
@@ -78,7 +86,7 @@ def _fill_overlay_releases(charts: _Charts, files: ChartFiles, overlays: Sequenc
     for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
         values, templates = charts[release.path]
         for template in templates:
-            variants = fill_template(template, values, {}, files, release.root)
+            variants = _fill(template, values, {}, files, release.root)
             if variants:
                 yield lead_through(make_built(variants, values, release.given), release.overlay)
 
@@ -99,7 +107,7 @@ def _charts(sources: Sequence[Source]) -> _Charts:
         path = values_place(source.path) if source.may_be_template else None
         whole = os.path.abspath(path) if path is not None else ""
         values = by_path.get(whole) or (read(path) if path is not None else None)
-        if values is None and path is not None and not os.path.exists(path):
+        if values is None and path is not None and not gate.exists(path):
             values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
         if values is not None:
             by_path[whole] = values
@@ -165,7 +173,7 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 def _read_values(path: str) -> str:
     """The text of a file without an object, which may hold values; else nothing."""
     try:
-        data = safe_read.read_in_place(path, _LARGEST)
+        data = gate.read_listed(path, _LARGEST)
     except OSError:
         return ""
     return "" if b"apiVersion" in data else data.decode(errors="replace")
@@ -177,4 +185,4 @@ def _list_keys(text: str) -> set[str]:
 
 
 def _is_of_chart(path: str) -> bool:
-    return os.path.isfile(os.path.join(os.path.dirname(path), CHART))
+    return gate.is_file(os.path.join(os.path.dirname(path), CHART))

@@ -10,12 +10,12 @@ import os
 import re
 from collections.abc import Iterator
 
+from nodelint.budget import BudgetSpent
 from nodelint.build.terraform_releases import releases_in
 from nodelint.model.finding import Span
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import is_inside
 from nodelint.source.terraform.hcltree import HclExpression
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import TerraformBlock, TerraformFile, attributes_of
 from nodelint.source.terraform.tfvalues import Modules
 from nodelint.tuples import NamedTuple
@@ -66,7 +66,7 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
     """Where the blocks begin of which all values are known."""
     try:
         found = list(releases_in(file, modules, chart))
-    except EvaluationLimit:
+    except BudgetSpent:
         return set()
     return {block.start for block, layers in found if layers is not None}
 
@@ -100,7 +100,7 @@ def _list_texts(file: TerraformFile, block: TerraformBlock, chart: str, modules:
             if path not in seen:
                 seen.add(path)
                 try:
-                    yield safe_read.read(os.path.join(folder, path), _LARGEST).decode(errors="replace")
+                    yield gate.read(os.path.join(folder, path), _LARGEST).decode(errors="replace")
                 except OSError:
                     continue
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from nodelint.budget import RUN
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     from nodelint.model.cluster_objects import PATTERN
 
     found = discovered(paths or (".",), settings, PATTERN)
@@ -49,7 +50,7 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     chosen = _chosen(tree, workload)
     from nodelint.report import fit as report
 
-    fits = [tree.fit(style) for style in chosen]
+    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
     if form == "json":
         echo_json(report.fit_json(fits))
     elif not fits:

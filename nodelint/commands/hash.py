@@ -27,6 +27,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._shell_completion import files
@@ -67,6 +68,7 @@ Exit codes:
 @include
 @exclude
 @versions
+@timeout_option
 def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[HashFlags]) -> None:
     """Print the drift hash of each NodePool and EC2NodeClass, as Karpenter writes it on the object.
 
@@ -82,7 +84,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
       nodelint hash pool.yaml class.yaml --karpenter-version 1.6.0 --format json
       nodelint hash clusters/prod --live kubectl
     """
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     found = discovered(paths or (".",), settings)
     session = session_of(settings)
     target = session.target(choose=session.choose(found))

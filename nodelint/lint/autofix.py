@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from nodelint.budget import RUN
 from nodelint.edits import apply
 from nodelint.lint.broken_fixes import choose_compatible, edits_by_source, find_broken, make_edits, mark_fix
 from nodelint.lint.engine import LintRequest, Report, lint
@@ -62,6 +63,8 @@ def fix(
         if new is None:
             continue
         then = judge(new, request)
+        if RUN.is_over():
+            break  # what these fixes make was not judged
         if prove is not None and not prove.hold_together(fixing.report, new, then, unsafe):
             fixing.part()
         elif not fixing.refuse_idle(then):

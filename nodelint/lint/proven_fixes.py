@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from nodelint.budget import RUN
 from nodelint.build import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable
 from nodelint.lint.engine import LintRequest, Report
@@ -162,6 +163,10 @@ class _Run:
     def _try(self, batch: Sequence[_Offer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
+        if RUN.is_over():  # what they make was not judged
+            late = Withheld("not-editable", detail=RUN.late_reason)
+            self._why.update((offer.edits, late) for offer in batch)
+            return
         bad = self._find_bad(tried, batch)
         suspects = [offer for offer in batch if any(_touches(offer, mark[1], tried) for mark in bad)]
         if tried.unread or (bad and not suspects):

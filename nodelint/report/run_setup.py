@@ -102,6 +102,8 @@ def _describe_choice(chosen: Chosen) -> str:
 
 def _describe_evidence(chosen: Chosen) -> str:
     evidence = chosen.karpenter_from
+    if chosen.not_known is not None:
+        return f"for {chosen.not_known.place} ({chosen.not_known.by}) states a release that cannot be worked out"
     if evidence is not None and evidence.karpenter < OLDEST:
         return f"for {evidence.place} ({evidence.by}) states {evidence.version}, which is older than nodelint knows"
     if evidence is not None:
@@ -135,7 +137,7 @@ _KEYS = {
 }
 """Settings that have another name in the configuration."""
 
-_INTERNAL = ("karpenter_named", "karpenter_range", "crds_within", "root", "exclude_root", "include_root")
+_INTERNAL = ("karpenter_named", "karpenter_range", "bounds", "root", "exclude_root", "include_root")
 
 
 def _describe_value(name: str, value: object, settings: Settings) -> str:

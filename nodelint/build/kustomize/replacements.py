@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nodelint.build.kustomize.configuration import Kustomization
     from nodelint.build.kustomize.run import OverlayRun
 
+_DEEPEST = 100
+"""Parts of a path: more than any object has levels."""
 _ANNOTATIONS = "metadata.annotations."
 _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
@@ -67,6 +69,7 @@ def _apply(run: OverlayRun, resources: list[Resource], replacement: YamlTree) ->
 
 def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -> Resource:
     there = (*resources, *run.generated.values())
+    run.budget.spend(len(there))
     found = [resource for resource in there if any(_is_selected(identity, source) for identity in resource.ids())]
     if len(found) == 1:
         if found[0].doubtful:
@@ -123,6 +126,7 @@ def _apply_to(
     listed = [path.as_text() for path in paths.items] if paths is not None else []
     rejected = target.get("reject")
     rejects = rejected.items if rejected is not None else []
+    run.budget.spend(len(resources))
     for resource in resources:
         ids = resource.ids()
         if not any(_is_selected(resource_id, selector) for resource_id in ids) or not _fits_labels(
@@ -270,6 +274,8 @@ def _find_slots(
     value: YamlTree, path: list[str], create: str, at: Node | None
 ) -> Iterator[tuple[YamlTree | None, Put]]:
     """The fields that a path leads to: what is there now, and how to put another value there."""
+    if len(path) > _DEEPEST:
+        raise BuildError(at, f"the path has more than {_DEEPEST} parts")
     step, rest = path[0], path[1:]
     if step.isdigit() or _ELEMENT.fullmatch(step) is not None or step == "*":
         yield from _find_items(value, step, rest, create, at)

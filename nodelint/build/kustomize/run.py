@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 
+from nodelint.budget import WorkBudget
 from nodelint.build.built import LostItems, UnmatchedPatch
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, PatchText, as_documents
 from nodelint.build.kustomize.resources import Resource
 from nodelint.source import Node
+from nodelint.source.files.gate import OUTSIDE, gate
 from nodelint.source.files.safe_read import is_inside, repository
+
+_MOST_STEPS = 1_000_000
+"""Steps that one overlay may take: one for each object that something looks at."""
 
 
 class OverlayRun:
@@ -26,6 +31,7 @@ class OverlayRun:
         self.files = files
         self.folder = folder
         self.home = repository(folder) or root
+        self.budget = WorkBudget(_MOST_STEPS, what="its kustomizations")
         self.parts: dict[str, None] = {}
         self.notes: list[tuple[Node, str]] = []
         self.lost: list[LostItems] = []
@@ -45,6 +51,9 @@ class OverlayRun:
     def resolve(self, kustomization: Kustomization, path: str, at: Node | None) -> str:
         """The absolute path of what a kustomization names. Raises `BuildError` for a place outside the repository."""
         full = os.path.normpath(os.path.join(kustomization.folder, path))
+        reason = gate.refusal(full)
         if os.path.isabs(path) or (self.home is not None and not is_inside(full, self.home)):
-            raise BuildError(at, f"`{path}` is outside the repository", fails=False)
+            reason = OUTSIDE
+        if reason is not None:
+            raise BuildError(at, f"`{path}` is {reason}", fails=False)
         return full

@@ -6,6 +6,7 @@ import os
 import sys
 
 from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods, may_state
+from nodelint.source.files.gate import gate
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -33,10 +34,13 @@ _WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml", "tf", "tofu") for word in _WORDS)
 """How manifests end that somebody has set aside: no tool applies them."""
 
+# Templates by which some tool writes files of Terraform: they are no Terraform yet.
+JINJA = (".j2.tf", ".jinja.tf", ".jinja2.tf", ".j2.tofu")
+
 # Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
 _TEXTS = (
     *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
+    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE, *JINJA),
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _READ, _GLANCE, _UNREAD = 1, 2, 3
@@ -120,9 +124,11 @@ def discover(
         if not path:
             found.unreadable.append((path, "an empty path"))
         elif path == "-":
+            gate.admit(os.curdir)
             block.sort_in()
             _take_stdin(found, stdin or _stdin)
         else:
+            gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
             for file in _files(path, exclude, include, found):
@@ -354,6 +360,8 @@ def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
 
 def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
+    if path.endswith(JINJA) and not (include and include.match(path)):
+        return _UNREAD
     if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
         return _READ
     if (path.endswith(_STATING) and not path.endswith(_NOT_STATING)) or is_readme(path):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nodelint.source.limits import note_more
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.templates.gotemplate import Code
 from nodelint.source.templates.template_eval import Filled, Segment
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 JSON_ENDS = (".tf.json", ".tofu.json")
 ENDS = (".tf", ".tofu", *JSON_ENDS)
 """Of Terraform's own files."""
-MOST_INSTANCES = 200
+MOST_INSTANCES = 1000
 """Instances of one block that are built."""
 _ENCODERS = ("yamlencode", "jsonencode")
 _UNKNOWN = "unknown"
@@ -47,7 +48,7 @@ class FillWriter:
         self.at = 0
 
     def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
-        """Raises `EvaluationLimit`."""
+        """Raises `BudgetSpent`."""
         if text:
             self.budget.spend(0, len(text))
             last = self.segments[-1] if self.segments else None
@@ -91,7 +92,7 @@ class FillWriter:
 
 
 def fill_template(evaluator: Evaluator) -> Filled | None:
-    """A file of `templatefile` with what its call gives; None where it cannot be read. Raises `EvaluationLimit`."""
+    """A file of `templatefile` with what its call gives; None where it cannot be read. Raises `BudgetSpent`."""
     writer = FillWriter(evaluator)
     text = writer.source.text
     try:
@@ -220,14 +221,14 @@ class FileFiller:
         self.partly_printed = ("concat",) if self.is_json else ("concat", "merge")
 
     def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
-        """The file with some of its blocks filled in. Raises `EvaluationLimit`."""
+        """The file with some of its blocks filled in. Raises `BudgetSpent`."""
         writer = self.writer
         for block in blocks:
             writer.copy_to(block.start)
             self.declares = block.kind == "locals"
             given = list(attributes_of(self.words, block))
             outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
-            given_names = instances(outer, self.evaluator)[:MOST_INSTANCES]
+            given_names = instances(outer, self.evaluator)
             is_list = block.body is not None and len(given_names) > 1
             if is_list:
                 writer.add("[", block.start)
@@ -399,12 +400,24 @@ def escaped(text: str) -> str:
 
 def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
     """Where the objects of Karpenter that are in a value are written."""
-    for node in value.walk():
+    for node in _collections_in(value):
         group = node.get("apiVersion") if node.kind == "mapping" else None
         if group is None or not isinstance(group.value, str) or not group.value.startswith("karpenter."):
             continue
         written = group.parent or node
         yield written.source.path, written.start, written.end
+
+
+def _collections_in(value: Node) -> Iterator[Node]:
+    """The lists and objects in a value, each once."""
+    pending, seen = [value], set()
+    while pending:
+        node = pending.pop()
+        if node.kind != "scalar" and id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            pending += node.items
+            pending += [entry.value for entry in node.entries]
 
 
 def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[Mapping[str, Node]]:
@@ -420,16 +433,25 @@ def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[
         if value.kind == "sequence":
             pairs = [(item, item) for _, item in pairs]
         at = evaluator.place(over)
-        made: list[Mapping[str, Node]] = [{"each": _names(at, key=key, value=item)} for key, item in pairs]
+        _note_instances(at, len(pairs))
+        made: list[Mapping[str, Node]] = [
+            {"each": _names(at, key=key, value=item)} for key, item in pairs[:MOST_INSTANCES]
+        ]
         return made or [{"each": _names(at, key=at, value=at)}]
     if count is not None:
         number = evaluator.value(count).value
         at = evaluator.place(count)
         known = isinstance(number, int) and not isinstance(number, bool) and number > 0
+        _note_instances(at, number if known and isinstance(number, int) else 0)
         numbers = range(min(number, MOST_INSTANCES)) if known and isinstance(number, int) else ()
         given: list[Mapping[str, Node]] = [{"count": _names(at, index=scalar(at, n))} for n in numbers]
         return given or [{"count": _names(at, index=at)}]
     return [{}]
+
+
+def _note_instances(at: Node, number: int) -> None:
+    line = at.source.position(at.start).line
+    note_more(at.source.path, number, MOST_INSTANCES, "instances of this block", line)
 
 
 def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:
