@@ -146,7 +146,7 @@ def lint(
     depend on it. `memory` holds what was said in the run before, and is left what is said in this one; one process
     then judges all.
     """
-    target, rules, selection, context_sources, _ = request
+    target, rules, selection, context_sources, only = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.built_objects import Replacement
@@ -155,8 +155,7 @@ def lint(
         requested = replacement.left(requested)
     context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
-    strict = selection.asks_strict(sources)
-    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), strict, request.only)
+    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources), only)
     requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
