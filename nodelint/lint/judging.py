@@ -61,12 +61,10 @@ class RuleSetup(NamedTuple):
     strict: bool = True
     only: Set[int] | None = None
 
-    def part(
-        self, objects: Sequence[Object], context_objects: Sequence[Object]
-    ) -> tuple[Sequence[Object], Sequence[Object]]:
+    def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
         """The objects that are judged, and all others."""
         if self.only is None:
-            return objects, context_objects
+            return list(objects), list(context_objects)
         judged = [obj for obj in objects if id(obj) in self.only]
         return judged, [*(obj for obj in objects if id(obj) not in self.only), *context_objects]
 

@@ -65,7 +65,7 @@ def find_moved(
         wanted, have = {_class_name(obj) for obj in own}, set(map(id, own))
         own += [o for o in every if isinstance(o, EC2NodeClass) and o.name in wanted and id(o) not in have]
         sides.append(Side(_Part(own)))
-    plan = make_each(*sides, options, lambda old, new: _own_options(options, target, old, new))
+    plan = make_each(sides[0], sides[1], options, lambda old, new: _own_options(options, target, old, new))
     found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
     found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
     if any(name is None for _, name in names) or any(place.changed for place in plan.uncompared):
