@@ -13,7 +13,7 @@ from nodelint.build.given_up import give_up, is_given_up
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.values import own_roots
 from nodelint.edits import NotEditable, apply
-from nodelint.model.finding import Also, Edit, Span, span_of
+from nodelint.model.finding import Also, Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.templates.charts import ChartFiles
@@ -55,9 +55,11 @@ def make_built(
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
         find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
-        map_edits=variants[0].lead_edits if fixing else (lambda edits: None),
+        map_edits=variants[0].lead_edits if fixing else (lambda edits: Withheld("shared", detail=_GIVEN)),
     )
 
+
+_GIVEN = "a file of values beside the chart's own has a part in it"
 
 Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
@@ -286,33 +288,35 @@ class Back:
 
     # -- edits
 
-    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """The same change in the files, where it can be made."""
         if not edits or any(edit.source is not self.result for edit in edits):
-            return None
+            return Withheld("other-result")
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
         if len(direct) == len(edits):
             return self._lead_further(direct)
         after = reread(self.result, apply(self.result.text, edits))
-        return self._lead_values(after) if len(after.documents) == len(self.result.documents) else None
+        if len(after.documents) != len(self.result.documents):
+            return Withheld("other-result")
+        return self._lead_values(after)
 
-    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """Edits of the template, as edits of files."""
         return LedEdits(edits)
 
-    def _lead_values(self, after: Source) -> LedEdits | None:
+    def _lead_values(self, after: Source) -> LedEdits | Withheld:
         """Edits of the files that make the result another one, value by value."""
         made: list[Edit] = []
         shared = False
         for node, new in find_changes(self.result, after):
             try:
                 part, others = self._instead(node, new)
-            except NotEditable:
-                return None
+            except NotEditable as error:
+                return Withheld("computed", self.find_origin(node).at, str(error))
             made += part
             shared = shared or others
         made = list(dict.fromkeys(made))
-        return LedEdits(made, shared) if self._comes_to(made, after) else None
+        return LedEdits(made, shared) if self._comes_to(made, after) else Withheld("other-result")
 
     def _own(self, edit: Edit) -> Edit | None:
         """An edit of characters that stand in the template, or in one that it includes, as they do in the result."""

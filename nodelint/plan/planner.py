@@ -16,6 +16,7 @@ from nodelint.plan.pool_details import add_roll, find_effects, find_never_stored
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
 from nodelint.plan.reasons import Verdict, keep_static
 from nodelint.plan.refusals import find_refusal, refusals
+from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored
 from nodelint.plan.stops import LaunchStop, find_lacking_room, find_stop
 from nodelint.plan.uncompared import (
@@ -99,15 +100,17 @@ class Planner:
         self.faults: dict[int, str | None] = {}
         self.refused: dict[int, list[Refusal]] = {}
         self.used: set[int] = set()
-        self.places = {
-            id(obj): index for context in (self.old, self.new) for index, obj in enumerate(context.objects)
-        }
+        # An object may be the very same on both sides, in another place.
+        self.places = [
+            {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
+        ]
         self.gaps: dict[int, UnreadFile] = {}
         self._note_gaps(self.classes)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
-        old, new = (self.places[id(obj)] if obj is not None else None for obj in (pair.old, pair.new))
+        both = zip((pair.old, pair.new), self.places, strict=True)
+        old, new = (places[id(obj)] if obj is not None else None for obj, places in both)
         return old, new
 
     def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Uncompared]:
@@ -406,19 +409,28 @@ class Planner:
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
+            options = self.options
             found = class_verdict(
                 pair.old,
                 pair.new,
-                self.options.release,
-                self.options.schemas,
-                self.options.versions,
-                self.options.upgraded,
+                options.release,
+                options.schemas,
+                options.versions,
+                options.upgraded,
+                self._selects_the_same(pair.old, pair.new),
             )
         if found.replaced == "none" and not refused:
             return None
         at = self.written.find(_name_node(pair))
         led = self.written.lead_refusals(refused)
         return ClassPlan(pair, at, self.written.lead_verdict(found), led, find_never_stored(self.options, pair.old))
+
+    def _selects_the_same(self, old: EC2NodeClass, new: EC2NodeClass) -> bool:
+        """Whether two classes select the same images by the facts of the account."""
+        if not self.options.facts or self.options.facts is not self.options.old_facts:
+            return False
+        ids = list_image_ids(self.old.images(old))
+        return ids is not None and sorted(ids) == sorted(list_image_ids(self.new.images(new)) or [])
 
 
 def _each_once(places: Iterable[Uncompared]) -> Iterator[Uncompared]:

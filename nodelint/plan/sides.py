@@ -13,13 +13,18 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Protocol
 
-    from nodelint.build import Inventory
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
     from nodelint.source import Node, Source
+
+    class Objects(Protocol):
+        """What holds the objects of a side: an inventory, or a part of one."""
+
+        def objects(self, foreign: bool = False) -> Iterator[Object]: ...
 
 
 class Side(NamedTuple):
@@ -28,7 +33,7 @@ class Side(NamedTuple):
     `switched_off` are the ids of objects that are written on this side and made on the other alone.
     """
 
-    inventory: Inventory
+    inventory: Objects
     beside: Sequence[Source] = ()
     root: str = ""
     switched_off: frozenset[int] = frozenset()

@@ -247,8 +247,12 @@ def class_verdict(
     schemas: Schemas,
     moved: tuple[str, str] | None,
     upgraded: tuple[Version, Version] | None = None,
+    same_images: bool = False,
 ) -> Verdict:
-    """What a change of a class does to nodes of pools that are not in the files."""
+    """What a change of a class does to nodes of pools that are not in the files.
+
+    `same_images`: both select the very same images, as the account has them.
+    """
     reasons: list[Reason] = []
     unread: Unhashable | None = None
     try:
@@ -260,6 +264,8 @@ def class_verdict(
             except Unhashable as error:
                 unread = unread or error
         for drift in dynamic_drift(*both, "some"):
+            if same_images and drift.reason == "AMIDrift":
+                continue
             place = ValueDifference(drift.path, drift.path)
             reasons.append(_reason(drift.reason, place, old, new, drift.covered))
     except Unhashable as error:
