@@ -12,7 +12,7 @@ from nodelint.build.roots import nodes_of, read
 from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.files.safe_read import find_top, is_inside
 from nodelint.source.missing import text_of
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
@@ -83,7 +83,7 @@ def find_releases(
         gives = is_helmfile or re.search(rf"{ARGO}|{FLUX}|{_HELM_CHARTS}", source.text)
         if not folders or not gives or source.may_be_template:
             continue
-        home = repository(os.path.dirname(os.path.abspath(source.path)))
+        home = find_top(os.path.dirname(os.path.abspath(source.path)))
         tree = _Tree(str(home), by_path, os.path.isabs(source.path))
         for root in nodes_of(source) if home is not None else ():
             for folder, layers in _releases_of_helmfile(root, tree) if is_helmfile else _releases_in(root, tree):
@@ -262,7 +262,7 @@ def _instead(values: Node, whole: Node) -> Node:
 def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
     """The values that a `valuesFrom` of a HelmRelease names; None where they are in a Secret, or not to be found."""
     path = release.source.path
-    home = repository(os.path.dirname(os.path.abspath(path)))
+    home = find_top(os.path.dirname(os.path.abspath(path)))
     return _config_value(reference, release, _Tree(str(home), sources, os.path.isabs(path))) if home else None
 
 

@@ -53,7 +53,7 @@ def find_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[Un
             continue
         file = modules.file(path)
         assert file is not None
-        naming = [block for block in file.blocks if _names_chart(source.text[block.start : block.end], chart)]
+        naming = [block for block in file.blocks if names_chart(source.text[block.start : block.end], chart)]
         read = _list_read(file, modules, chart) if naming else set()
         for block in naming:
             if block.start not in read and block.kind in ("resource", "module"):
@@ -71,7 +71,7 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
     return {block.start for block, layers in found if layers is not None}
 
 
-def _names_chart(text: str, chart: str) -> bool:
+def names_chart(text: str, chart: str) -> bool:
     """Whether a text holds the path of a chart, or its end."""
     folder, name = os.path.split(chart)
     for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}/?(?![\w./-])", text):
@@ -114,7 +114,7 @@ def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> s
         while named is not None and named.kind == "object":
             around = named
             named = next(
-                (part for part in named.parts[1::2] if _names_chart(text[part.start : part.end], chart)), None
+                (part for part in named.parts[1::2] if names_chart(text[part.start : part.end], chart)), None
             )
         if around is not None and named is not None:
             return text[around.start : around.end]

@@ -23,7 +23,7 @@ from nodelint.commands._lint_setup import judge_of, judging
 from nodelint.commands._output import Output, outputs_of
 from nodelint.commands._revisions import Read, applied, read_side, renamed
 from nodelint.commands._terminal import look
-from nodelint.source.files.safe_read import error_reason
+from nodelint.source.files.safe_read import count_as_repository, error_reason
 
 TYPE_CHECKING = False
 
@@ -68,6 +68,8 @@ def plan_change(
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
     if old is not None:
+        for side in ([old], requested):
+            count_as_repository(_root(side))
         was = read_side([old], settings, _root([old]), whole=True)
         new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
     else:
@@ -149,6 +151,7 @@ def _planned(
     was: Read, new: Read, settings: Settings, paths: Sequence[str], cluster: Cluster | None
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
+    from nodelint.commands._changed_inputs import find_changed_inputs
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
@@ -191,7 +194,7 @@ def _planned(
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
-    places = (*unread_now, *find_changes_elsewhere(was, new))
+    places = (*unread_now, *find_changes_elsewhere(was, new), *find_changed_inputs(was, new, plan))
     return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
 
 

@@ -100,6 +100,28 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
+_tops: set[str] = set()
+
+
+def count_as_repository(folder: str) -> None:
+    """Have a folder outside of git count as the top of a repository for what `find_top` is asked."""
+    _tops.add(os.path.abspath(folder))
+
+
+def find_top(folder: str) -> str | None:
+    """Return the top of the repository around an absolute folder; outside of git, the folder that counts as one.
+
+    Paths of Argo CD, Flux and Terragrunt begin there. None where there is neither.
+    """
+    found = repository(folder)
+    if found is not None or not _tops:
+        return found
+    while folder not in _tops:
+        if folder == (folder := os.path.dirname(folder)):
+            return None
+    return folder
+
+
 def error_reason(error: OSError | ValueError) -> str:
     """What is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above all."""
     reason = getattr(error, "strerror", None)

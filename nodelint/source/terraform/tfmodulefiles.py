@@ -64,7 +64,7 @@ class ModuleFiles:
                 for near_folder in (around, *self._list_below(around)):
                     found.update(dict.fromkeys(self._list(near_folder)[1]))
                 above = os.path.dirname(around)
-                if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
+                if above == around or safe_read.find_top(around) == around or len(found) > _MOST_FILES:
                     break
                 around = above
             self._near[folder] = list(found)[:_MOST_FILES]
