@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.build.input_text import InputText
-from nodelint.build.roots import own_roots, read
 from nodelint.model.finding import Span, span_of
-from nodelint.source import Node, Source, SourceText
+from nodelint.source import Node, Source
 from nodelint.source.templates.charts import ChartFiles, chart_of
 from nodelint.source.templates.surrounding_code import list_codes, list_codes_around
 
@@ -40,11 +39,8 @@ class ChartInputs:
         found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
         found += self._list_definitions(node.source.path, codes)
         paths = list(_list_paths([*codes, *(given.text for given in found)]))
-        parts = built.parts if built is not None else ()
-        given = built.given if built is not None else ()
-        values = [self._files.sources.get(part) or read(part) for part in parts if part.endswith((".yaml", ".yml"))]
-        for source in {id(s): s for s in (*values, *given) if s is not None and chart_of(s.path) is None}.values():
-            found += list_values(source, paths)
+        if built is not None and built.values is not None:
+            found += _list_values(built.values, paths)
         return found
 
     def _list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
@@ -80,33 +76,12 @@ def _list_paths(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
             yield (*fields.split(".")[1:], *re.findall(r'"([^"]+)"', names))
 
 
-def list_values(source: SourceText, paths: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """Yield what a file says at some paths of values, wherever in it these begin: an Application holds values, too."""
-    whole = source if isinstance(source, Source) else Source.from_text(source.path, source.text)
-    for root in own_roots(whole):
-        for path in dict.fromkeys(paths):
-            if not path:
-                yield InputText(os.path.basename(source.path), text_of(root), span_of(root))
-            for top in _list_tops(root, path[0]) if path else ():
-                node = _follow(top, path[1:])
-                yield InputText(".".join(path), text_of(node), span_of(node))
-
-
-def _list_tops(root: Node, key: str) -> Iterator[Node]:
-    """The values of a key at the top of values; in another object, of the key at any place."""
-    if root.get("apiVersion") is None:
-        top = root.get(key)
-        yield from (top,) if top is not None else ()
-        return
-    for node in root.walk():
-        name = node.get("name")
-        if node.kind == "mapping" and name is not None and isinstance(name.value, str):
-            if re.split(r"[.\[]", name.value)[0] == key:  # a parameter
-                yield node
-        if node.kind == "mapping":
-            yield from (entry.value for entry in node.entries if entry.name == key)
-        elif node.style == "literal" and re.search(rf"(?m)^\s*{re.escape(key)}\s*:", node.text):
-            yield node
+def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
+    """Yield what values have at some paths, or above them where a path ends early."""
+    for path in dict.fromkeys(paths):
+        node = _follow(root, path)
+        if node is not root or not path:
+            yield InputText(".".join(path) or "values", text_of(node), span_of(node))
 
 
 def _follow(node: Node, path: Sequence[str]) -> Node:

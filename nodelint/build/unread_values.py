@@ -12,13 +12,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.chart_inputs import VALUES, text_of
-from nodelint.build.chart_values import ARGO, FLUX, find_held_values
+from nodelint.build.chart_values import ARGO, FLUX, find_held_values, list_sources
 from nodelint.build.input_text import InputText
 from nodelint.build.roots import nodes_of, own_roots
 from nodelint.build.values_files import beside
 from nodelint.caching import cached_property
 from nodelint.model.finding import Span, span_of
-from nodelint.source import Node, Source
+from nodelint.source import UNKNOWN, Node, Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.links import CHART
 from nodelint.source.missing import items_of
@@ -54,9 +54,8 @@ class UnreadValues:
         keys = self._list_keys(chart, templates)
         return [
             *self._list_outer_values(chart, keys),
-            *self._list_releases(chart),
-            *self._list_helmfiles(chart),
-            *self._list_unnamed(chart, keys),
+            *(named := [*self._list_releases(chart), *self._list_helmfiles(chart)]),
+            *self._list_unnamed(chart, keys, {os.path.abspath(found.at.source.path) for found in named}),
         ]
 
     def _read(self, path: str) -> Source | None:
@@ -150,6 +149,8 @@ class UnreadValues:
 
     def _list_application(self, root: Node, chart: str, folder: str) -> Iterator[InputText]:
         home = safe_read.find_top(folder) or self._top
+        if not any(_holds_code(made) for made in list_sources(root, self._read)):
+            return
         for entry in _list_argo_sources(root):
             where, helm = read_text(entry.get("path")), entry.get("helm")
             if not where and entry.get("path") is not None:
@@ -157,9 +158,8 @@ class UnreadValues:
             if helm is None or not _may_name(where, os.path.relpath(chart, home)):
                 continue
             files = [item.unquoted for item in items_of(helm.get("valueFiles"))]
-            if not (_CODE.search(where) or _CODE.search(helm.text)):
-                continue
-            yield InputText(f"{read_text(root.get('kind'))} {root.source.path}", text_of(helm), span_of(helm))
+            label = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
+            yield InputText(label, text_of(helm), span_of(helm))
             for name in files:
                 above = home if name.startswith(("$", "/")) else chart
                 yield from self._list_named(above, re.sub(r"^\$[\w-]+/|^/", "", name))
@@ -210,12 +210,14 @@ class UnreadValues:
 
     # -- files that nobody names
 
-    def _list_unnamed(self, chart: str, keys: frozenset[str] | None) -> Iterator[InputText]:
+    def _list_unnamed(
+        self, chart: str, keys: frozenset[str] | None, named: Collection[str]
+    ) -> Iterator[InputText]:
         """The files of values that nothing is built with and whose keys are those of a chart."""
         own = self._read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
         for path in self._paths:
-            if not path.endswith(_YAML) or path in self._taken or own is self._read(path):
+            if not path.endswith(_YAML) or path in self._taken or path in named or own is self._read(path):
                 continue
             if not self._may_be_values(path, chart):
                 continue
@@ -242,6 +244,16 @@ def _list_argo_sources(root: Node) -> Iterator[Node]:
     if spec is not None:
         single = spec.get("source")
         yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))
+
+
+def _holds_code(made: Node) -> bool:
+    """Whether the path or the values of an Application hold what only the cluster knows."""
+    parts = [part for part in (made.get("path"), made.get("helm")) if part is not None]
+    return any(node.kind == "scalar" and _is_code(node) for part in parts for node in part.walk())
+
+
+def _is_code(node: Node) -> bool:
+    return node.value is UNKNOWN or (isinstance(node.value, str) and "{{" in node.value)
 
 
 def _may_name(pattern: str, path: str) -> bool:

@@ -104,14 +104,13 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
     """What may give values to charts with objects in ways that are not worked out, where it differs."""
     before, after = (_list_unread_values(side) for side in (was, new))
-    shown: set[tuple[str, int]] = set()
-    for chart in before.keys() & after.keys():
+    shown: set[str] = set()
+    for chart in sorted(before.keys() & after.keys()):
         from nodelint.build.input_text import list_changed_inputs
 
         for found in list_changed_inputs(before[chart], after[chart]):
-            place = found.at.source.path, found.at.start
-            if place not in shown:
-                shown.add(place)
+            if found.name not in shown:
+                shown.add(found.name)
                 reason = f"it may give values to the chart {chart}, and is not read: pools and classes may change, too"
                 yield Uncompared(found.at, found.name, reason, True)
 
