@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.input_text import InputText
 from nodelint.model.finding import Span
@@ -41,6 +41,14 @@ _NOT_IN_IDENTITY = frozenset(
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _KNOWN_PUBLISHERS = re.compile(r"(?:registry\.terraform\.io/)?(?:terraform-aws-modules|aws-ia|cloudposse)/")
 _OF_NAMES = re.compile(r"(?:\w*_)?(?:name|names|prefix|suffix|id|arn|namespace|stage|environment|create\w*|enabled?)(?:_\w+)?")
+
+
+_MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]*(?:nodes?|pools?)\b")
+_OF_POOLS = re.compile(
+    r"instance_(?:famil\w+|categor\w+|types?|sizes?|generations?)|capacity_types?|requirements|taints|consolidat\w+"
+    r"|ami_alias|expire_after"
+)
+"""Inputs by which a module shows that it makes pools, unless it makes node groups."""
 
 
 class _Place(NamedTuple):
@@ -89,6 +97,36 @@ class TerraformInputs:
         if file is None or block is None:
             return []
         return self._follow(self._list_repetitions(file, block, str(built.label) if built is not None else ""))
+
+    def list_remote_modules(
+        self, source: Source, but: Collection[tuple[str, int]]
+    ) -> Iterator[tuple[str, list[InputText]]]:
+        """Yield the calls of modules elsewhere that may make pools, each with its inputs.
+
+        `but` are paths and lines of inputs that are reported already.
+        """
+        path = os.path.abspath(source.path)
+        file = self.modules.file(path)
+        for block in file.blocks if file is not None else ():
+            given = file.attributes(block) if file is not None and block.kind == "module" else {}
+            where = given.pop("source", None)
+            address = source.text[where.start : where.end].strip('"') if where is not None else ""
+            if not address or re.match(r"\.{0,2}/|\$\{", address) or not block.names:
+                continue
+            text = source.text[block.start : block.end]
+            makes_pools = _MAKES_POOLS.search(text) or (
+                not _KNOWN_PUBLISHERS.match(address) and any(_OF_POOLS.fullmatch(key) for key in given)
+            )
+            lines = range(source.position(block.start).line, source.position(block.end).line + 1)
+            if not makes_pools or any(other == source.path and line in lines for other, line in but):
+                continue
+            folder = os.path.dirname(path)
+            places = [
+                _Place(f"module.{block.names[0]}: {key}", folder, source, value.start, value.end, block)
+                for key, value in {"source": where, **given}.items()
+                if value is not None and key not in ("depends_on", "providers")
+            ]
+            yield f"module.{block.names[0]}", self._follow(places)
 
     def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[_Place]:
         given = file.attributes(block)

@@ -151,6 +151,7 @@ def _planned(
     was: Read, new: Read, settings: Settings, paths: Sequence[str], cluster: Cluster | None
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
+    from nodelint.commands._changed_gaps import find_changed_gaps
     from nodelint.commands._changed_inputs import find_changed_inputs
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
@@ -194,7 +195,8 @@ def _planned(
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
-    places = (*unread_now, *find_changes_elsewhere(was, new), *find_changed_inputs(was, new, plan))
+    gaps = find_changed_gaps(was, new, settings, bool(plan.pools or plan.classes))
+    places = (*unread_now, *find_changes_elsewhere(was, new), *find_changed_inputs(was, new, plan), *gaps)
     return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
 
 
