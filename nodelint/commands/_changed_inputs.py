@@ -67,13 +67,38 @@ class _InputFinder:
     def __init__(self, side: Read) -> None:
         from nodelint.build.chart_inputs import ChartInputs
         from nodelint.build.terraform_inputs import TerraformInputs
+        from nodelint.build.variable_inputs import VariableInputs
 
+        self._variables = VariableInputs(side.root)
         self._terraform = TerraformInputs(side.found.sources)
         self._charts = ChartInputs(side.found.sources)
 
     def list_inputs(self, obj: Object, unknown: Sequence[Node]) -> list[InputText]:
+        """Return the inputs of some unknown values of an object, and of the block that decides whether it is there."""
         found = self._terraform.list_existence_inputs(obj.name_node)
         for node in unknown:
             found += self._terraform.list_inputs(node)
             found += self._charts.list_inputs(node)
+        if is_of_other_tool(obj):
+            found += self._variables.list_inputs(_list_names(obj, unknown))
         return found
+
+
+def is_of_other_tool(obj: Object) -> bool:
+    """Return whether neither Terraform nor Helm fills in the text of an object."""
+    from nodelint.source.templates.charts import templates_around
+    from nodelint.source.terraform.tffill import ENDS
+
+    return not obj.source.path.endswith((*ENDS, ".tftpl")) and templates_around(obj.source.path) is None
+
+
+def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
+    """The variables that the unknown values of an object refer to, in its files."""
+    from nodelint.build.variable_inputs import list_variables
+    from nodelint.model.finding import span_of, written_place
+
+    part = obj.node.get("spec") or obj.node
+    places = [span_of(written_place(node)) for node in unknown]
+    if "{%" in obj.source.text or "<%" in obj.source.text:  # a block of code decides about fields
+        places.append(span_of(part))
+    return {name for at in places for name in list_variables(at.source.text, at.start, at.end)}

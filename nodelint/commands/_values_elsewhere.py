@@ -15,7 +15,7 @@ from nodelint.source.files import safe_read
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from nodelint.build.input_text import InputText
     from nodelint.build.unread_releases import UnreadRelease
@@ -103,7 +103,8 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
 
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
     """What may give values to charts with objects in ways that are not worked out, where it differs."""
-    before, after = (_list_unread_values(side) for side in (was, new))
+    taken = {path_below(part, side.root) for side in (was, new) for built in side.inventory.built for part in built.parts}
+    before, after = (_list_unread_values(side, taken) for side in (was, new))
     shown: set[str] = set()
     for chart in sorted(before.keys() & after.keys()):
         from nodelint.build.input_text import list_changed_inputs
@@ -115,8 +116,11 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
                 yield Uncompared(found.at, found.name, reason, True)
 
 
-def _list_unread_values(side: Read) -> dict[str, list[InputText]]:
-    """What may give values to the charts with objects, by where they stand below the side's root."""
+def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[InputText]]:
+    """What may give values to the charts with objects, by where they stand below the side's root.
+
+    `taken` are the places of files with which a side builds something.
+    """
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return {}
@@ -126,8 +130,8 @@ def _list_unread_values(side: Read) -> dict[str, list[InputText]]:
     charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
     if not charts:
         return {}
-    taken = {part for built in side.inventory.built for part in built.parts}
-    values = UnreadValues(side.found.sources, side.found.seen, side.root, taken)
+    built = {os.path.abspath(os.path.join(side.root, place)) for place in taken}
+    values = UnreadValues(side.found.sources, side.found.seen, side.root, built)
     return {path_below(chart, side.root): values.list_inputs(chart) for chart in sorted(charts)}
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
     from nodelint.source import Node, Source
+
+
+_OBJECT = re.compile(r"(?m)^apiVersion\s*:")
 
 
 class Side(NamedTuple):
@@ -47,6 +53,20 @@ class Side(NamedTuple):
     def below(self, path: str) -> str:
         """A path from the root on."""
         return path_below(path, self.root) if self.root else path
+
+    def values_file(self, obj: Object) -> str:
+        """Return the place of the values file that an object of a chart is built with, from the root on; empty for none."""
+        built = obj.source.built
+        given = built.given[0].path if built is not None and built.given else ""
+        return self.below(given) if given.endswith((".yaml", ".yml")) and not _OBJECT.search(built.given[0].text) else ""
+
+    def builds_with(self, place: str) -> bool:
+        """Return whether something is built with a values file, by its place from the root on."""
+        return any(self.below(given.path) == place for built in self.inventory.built for given in built.given)
+
+    def has_file(self, place: str) -> bool:
+        """Return whether the side has a file at a place."""
+        return os.path.isfile(os.path.join(self.root, place))
 
     @property
     def all_objects(self) -> list[Object]:
