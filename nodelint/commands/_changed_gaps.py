@@ -15,7 +15,7 @@ from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from nodelint.build.input_text import InputText
     from nodelint.commands._revisions import Read
@@ -32,14 +32,24 @@ _CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
 _TERRAFORM = (".tf", ".tofu")
 
 
-def find_changed_gaps(was: Read, new: Read, settings: Settings, has_objects: bool) -> Iterator[Uncompared]:
-    """Yield what is not read and differs; what does not differ, too, if neither side has an object."""
-    yield from _find_changed_texts(was, new, settings, has_objects)
+def find_changed_gaps(
+    was: Read, new: Read, settings: Settings, has_objects: bool, reported: Collection[str]
+) -> Iterator[Uncompared]:
+    """Yield what is not read and differs; what does not differ, too, if neither side has an object.
+
+    `reported` are the places of files that are named as unread already.
+    """
+    for place, gap in _find_changed_texts(was, new, settings, has_objects):
+        if place not in reported:
+            yield gap
     yield from _find_changed_bases(was, new)
     yield from _find_changed_modules(was, new)
 
 
-def _find_changed_texts(was: Read, new: Read, settings: Settings, has_objects: bool) -> Iterator[Uncompared]:
+def _find_changed_texts(
+    was: Read, new: Read, settings: Settings, has_objects: bool
+) -> Iterator[tuple[str, Uncompared]]:
+    """The texts and programs with objects that are not read, each with its place."""
     before, after = (_list_texts(side, settings) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         kind, path = after.get(place) or before[place]
@@ -48,7 +58,7 @@ def _find_changed_texts(was: Read, new: Read, settings: Settings, has_objects: b
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
-            yield Uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
+            yield place, Uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
 
 
 def _list_texts(side: Read, settings: Settings) -> dict[str, tuple[str, str]]:
