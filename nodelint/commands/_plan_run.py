@@ -23,7 +23,7 @@ from nodelint.commands._lint_setup import judge_of, judging
 from nodelint.commands._output import Output, outputs_of
 from nodelint.commands._revisions import Read, applied, read_side, renamed
 from nodelint.commands._terminal import look
-from nodelint.source.files.safe_read import count_as_repository, error_reason
+from nodelint.source.files.safe_read import count_as_repositories, error_reason
 
 TYPE_CHECKING = False
 
@@ -68,10 +68,12 @@ def plan_change(
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
     if old is not None:
-        for side in ([old], requested):
-            count_as_repository(_root(side))
-        was = read_side([old], settings, _root([old]), whole=True)
-        new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
+        count_as_repositories([_root([old]), _root(requested)])
+        try:
+            was = read_side([old], settings, _root([old]), whole=True)
+            new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
+        finally:
+            count_as_repositories(())
     else:
         from nodelint.commands._old_revision import revision
 

@@ -13,7 +13,7 @@ import stat
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 MARKS = ("karpenter", "NodeClass")
 """One of these is in every document that concerns Karpenter; a template may fill in all of an apiVersion."""
@@ -100,12 +100,13 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
-_tops: set[str] = set()
+_tops: frozenset[str] = frozenset()
 
 
-def count_as_repository(folder: str) -> None:
-    """Have a folder outside of git count as the top of a repository for what `find_top` is asked."""
-    _tops.add(os.path.abspath(folder))
+def count_as_repositories(folders: Iterable[str]) -> None:
+    """Have folders outside of git, and no others, count as tops of repositories for what `find_top` is asked."""
+    global _tops
+    _tops = frozenset(map(os.path.abspath, folders))
 
 
 def find_top(folder: str) -> str | None:
