@@ -70,7 +70,7 @@ def heredoc(name: str, text: str, more: str = "") -> str:
 
 def terraform(tags: str, files: Mapping[str, str], more: str = "") -> dict[str, str]:
     """A module whose class takes its tags from an expression."""
-    made = class_of(tags=f"${{indent(8, {tags})}}").replace("    $", "$")
+    made = class_of(tags=f"${{indent(8, {tags})}}")
     return {"pool.tf": heredoc("pool", POOL), "class.tf": heredoc("class", made, more), **files}
 
 
@@ -259,7 +259,7 @@ TREES: dict[str, Tree] = {
         (("live/prod/terragrunt.hcl", "x = 1", "x = 2"),),
     ),
     "chart: its own values": Tree(
-        chart(values=f"alias: {ALIAS}\nother: 1\n"), (("chart/values.yaml", *NEWER),), (("chart/values.yaml", "1", "2"),)
+        chart(values=f"alias: {ALIAS}\nother: 1\n"), (("chart/values.yaml", *NEWER),), (("chart/values.yaml", "other: 1", "other: 2"),)
     ),
     "chart: a function that only the cluster knows": Tree(
         chart(
@@ -267,7 +267,7 @@ TREES: dict[str, Tree] = {
             alias='{{ (lookup "v1" "ConfigMap" .Values.release "alias").data.alias }}',
         ),
         (("chart/values.yaml", "prod", "dev"), ("chart/templates/class.yaml", '"alias"', '"image"')),
-        (("chart/values.yaml", "1", "2"),),
+        (("chart/values.yaml", "other: 1", "other: 2"),),
     ),
     "chart: a placeholder for another value": Tree(
         chart(values="one: ''\ntwo: ''\n", alias="{{ .Values.one }}"),
@@ -289,7 +289,7 @@ TREES: dict[str, Tree] = {
             **chart("up/charts/nodes", alias="{{ .Values.global.alias }}"),
         },
         (("up/values.yaml", *NEWER),),
-        (("up/values.yaml", "1", "2"),),
+        (("up/values.yaml", "other: 1", "other: 2"),),
     ),
     "chart: a dependency by its path under an alias": Tree(
         {

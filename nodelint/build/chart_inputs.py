@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.build.input_text import InputText
+from nodelint.build.roots import read
+from nodelint.build.values_files import beside, values_root
 from nodelint.model.finding import Span, span_of
 from nodelint.source import Node, Source
-from nodelint.source.templates.charts import ChartFiles, chart_of
+from nodelint.source.templates.charts import ChartFiles, chart_of, values_of
 from nodelint.source.templates.surrounding_code import list_codes, list_codes_around
 
 _INCLUDED = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
@@ -39,9 +41,18 @@ class ChartInputs:
         found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
         found += self._list_definitions(node.source.path, codes)
         paths = list(_list_paths([*codes, *(given.text for given in found)]))
-        if built is not None and built.values is not None:
-            found += _list_values(built.values, paths)
+        for root in (built.values,) if built is not None and built.values is not None else self._list_files(node.source.path):
+            found += _list_values(root, paths)
         return found
+
+    def _list_files(self, path: str) -> Iterator[Node]:
+        """The values in the files of a chart, for a template that none of them is filled into."""
+        own = values_of(path)
+        for file in (own, *beside(own)) if own is not None else ():
+            source = self._files.sources.get(os.path.abspath(file)) or read(file)
+            root = values_root(source) if source is not None else None
+            if root is not None:
+                yield root
 
     def _list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
         """The named templates that code includes, also by others; all of them for a name that is worked out."""
