@@ -43,7 +43,7 @@ _KNOWN_PUBLISHERS = re.compile(r"(?:registry\.terraform\.io/)?(?:terraform-aws-m
 _OF_NAMES = re.compile(r"(?:\w*_)?(?:name|names|prefix|suffix|id|arn|namespace|stage|environment|create\w*|enabled?)(?:_\w+)?")
 
 
-_MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]*(?:nodes?|pools?)\b")
+MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]*(?:nodes?|pools?)\b")
 _OF_POOLS = re.compile(
     r"instance_(?:famil\w+|categor\w+|types?|sizes?|generations?)|capacity_types?|requirements|taints|consolidat\w+"
     r"|ami_alias|expire_after"
@@ -101,32 +101,34 @@ class TerraformInputs:
     def list_remote_modules(
         self, source: Source, but: Collection[tuple[str, int]]
     ) -> Iterator[tuple[str, list[InputText]]]:
-        """Yield the calls of modules elsewhere that may make pools, each with its inputs.
+        """Yield the modules and charts elsewhere that may make pools, each with the inputs that it is given.
 
         `but` are paths and lines of inputs that are reported already.
         """
         path = os.path.abspath(source.path)
         file = self.modules.file(path)
         for block in file.blocks if file is not None else ():
-            given = file.attributes(block) if file is not None and block.kind == "module" else {}
-            where = given.pop("source", None)
+            is_release = block.kind == "resource" and block.names[:1] == ("helm_release",)
+            given = file.attributes(block) if file is not None and (is_release or block.kind == "module") else {}
+            where = given.pop("chart" if is_release else "source", None)
             address = source.text[where.start : where.end].strip('"') if where is not None else ""
             if not address or re.match(r"\.{0,2}/|\$\{", address) or not block.names:
                 continue
             text = source.text[block.start : block.end]
-            makes_pools = _MAKES_POOLS.search(text) or (
-                not _KNOWN_PUBLISHERS.match(address) and any(_OF_POOLS.fullmatch(key) for key in given)
+            makes_pools = MAKES_POOLS.search(address if is_release else text) or (
+                not is_release and not _KNOWN_PUBLISHERS.match(address) and any(map(_OF_POOLS.fullmatch, given))
             )
             lines = range(source.position(block.start).line, source.position(block.end).line + 1)
             if not makes_pools or any(other == source.path and line in lines for other, line in but):
                 continue
             folder = os.path.dirname(path)
+            label = ".".join(block.names) if is_release else f"module.{block.names[0]}"
             places = [
-                _Place(f"module.{block.names[0]}: {key}", folder, source, value.start, value.end, block)
-                for key, value in {"source": where, **given}.items()
+                _Place(f"{label}: {key}", folder, source, value.start, value.end, block)
+                for key, value in {"chart" if is_release else "source": where, **given}.items()
                 if value is not None and key not in ("depends_on", "providers")
             ]
-            yield f"module.{block.names[0]}", self._follow(places)
+            yield label, self._follow(places)
 
     def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[_Place]:
         given = file.attributes(block)

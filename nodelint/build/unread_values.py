@@ -149,13 +149,16 @@ class UnreadValues:
 
     def _list_application(self, root: Node, chart: str, folder: str) -> Iterator[InputText]:
         home = safe_read.find_top(folder) or self._top
-        if not any(_holds_code(made) for made in list_sources(root, self._read)):
-            return
+        holds_code = any(_holds_code(made) for made in list_sources(root, self._read))
         for entry in _list_argo_sources(root):
             where, helm = read_text(entry.get("path")), entry.get("helm")
             if not where and entry.get("path") is not None:
                 where = entry.get("path").unquoted  # type: ignore[union-attr]
             if helm is None or not _may_name(where, os.path.relpath(chart, home)):
+                continue
+            for item in items_of(helm.get("fileParameters")):
+                yield from self._list_named(chart, read_text(item.get("path")))
+            if not holds_code:
                 continue
             files = [item.unquoted for item in items_of(helm.get("valueFiles"))]
             label = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"

@@ -44,6 +44,7 @@ def find_changed_gaps(
             yield gap
     yield from _find_changed_bases(was, new)
     yield from _find_changed_modules(was, new)
+    yield from _find_changed_charts(was, new)
 
 
 def _find_changed_texts(
@@ -132,4 +133,32 @@ def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
             folder = path_below(os.path.dirname(source.path) or os.curdir, side.root)
             for label, given in inputs.list_remote_modules(source, spoken_of):
                 found[folder, label] = given
+    return found
+
+
+def _find_changed_charts(was: Read, new: Read) -> Iterator[Uncompared]:
+    """The charts elsewhere whose name says that they make pools, where what installs them differs."""
+    before, after = (_list_charts(side) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        old, now = before.get(place), after.get(place)
+        if (old and old.text) != (now and now.text):
+            found = now or old
+            assert found is not None
+            reason = f"how the chart {found.name} is installed changes, and no template of it is here"
+            yield Uncompared(found.at, found.name, reason, True)
+
+
+def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:
+    """What installs each chart elsewhere that may make pools, by the place of its file, its name and its number."""
+    sources = [source for source in side.found.sources if re.search(r"(?m)\b(?:chart|dependencies)[\"']?:", source.text)]
+    if not sources:
+        return {}
+    from nodelint.build.chart_releases import list_remote_charts
+
+    found: dict[tuple[str, str, int], InputText] = {}
+    for source in sources:
+        place = path_below(source.path, side.root)
+        for release in list_remote_charts(source):
+            number = sum(key[:2] == (place, release.name) for key in found)
+            found[place, release.name, number] = release
     return found
