@@ -74,7 +74,9 @@ def terraform(tags: str, files: Mapping[str, str], more: str = "") -> dict[str, 
     return {"pool.tf": heredoc("pool", POOL), "class.tf": heredoc("class", made, more), **files}
 
 
-def chart(folder: str = "chart", values: str = f"alias: {ALIAS}\n", alias: str = "{{ .Values.alias }}") -> dict[str, str]:
+def chart(
+    folder: str = "chart", values: str = f"alias: {ALIAS}\n", alias: str = "{{ .Values.alias }}"
+) -> dict[str, str]:
     return {
         f"{folder}/Chart.yaml": CHART,
         f"{folder}/values.yaml": values,
@@ -152,13 +154,18 @@ TREES: dict[str, Tree] = {
     "terraform: a chain of locals": Tree(
         terraform(
             "yamlencode(local.tags)",
-            {"main.tf": VARIABLE, "l.tf": 'locals {\n  tags = merge(var.tags, local.b)\n  b = { team = local.c }\n  c = "a"\n}\n'},
+            {
+                "main.tf": VARIABLE,
+                "l.tf": 'locals {\n  tags = merge(var.tags, local.b)\n  b = { team = local.c }\n  c = "a"\n}\n',
+            },
         ),
         (("l.tf", 'c = "a"', 'c = "b"'),),
         (OTHER, ("l.tf", "locals {", "locals {\n  d = local.c")),
     ),
     "terraform: an inline expression": Tree(
-        terraform(f"yamlencode({MERGE})", {"main.tf": VARIABLE}), (("class.tf", 'team = "a"', 'team = "b"'),), (OTHER,)
+        terraform(f"yamlencode({MERGE})", {"main.tf": VARIABLE}),
+        (("class.tf", 'team = "a"', 'team = "b"'),),
+        (OTHER,),
     ),
     "terraform: templatefile": Tree(
         {
@@ -215,7 +222,8 @@ TREES: dict[str, Tree] = {
             "pool.tf": heredoc("pool", POOL),
             "envs/prod.txt": ALIAS,
             "other/prod.txt": ALIAS,
-            "main.tf": 'variable "env" {}\n' + heredoc("class", class_of('${file("${path.module}/envs/${var.env}.txt")}')),
+            "main.tf": 'variable "env" {}\n'
+            + heredoc("class", class_of('${file("${path.module}/envs/${var.env}.txt")}')),
         },
         (("envs/prod.txt", *NEWER),),
         (("other/prod.txt", *NEWER),),
@@ -259,7 +267,9 @@ TREES: dict[str, Tree] = {
         (("live/prod/terragrunt.hcl", "x = 1", "x = 2"),),
     ),
     "chart: its own values": Tree(
-        chart(values=f"alias: {ALIAS}\nother: 1\n"), (("chart/values.yaml", *NEWER),), (("chart/values.yaml", "other: 1", "other: 2"),)
+        chart(values=f"alias: {ALIAS}\nother: 1\n"),
+        (("chart/values.yaml", *NEWER),),
+        (("chart/values.yaml", "other: 1", "other: 2"),),
     ),
     "chart: a function that only the cluster knows": Tree(
         chart(
@@ -318,7 +328,8 @@ TREES: dict[str, Tree] = {
         {
             **chart(),
             "set.yaml": application_set(
-                f"    - list: {{elements: [{{name: dev, ami: {ALIAS}, x: '1'}}]}}", "{valuesObject: {alias: '{{.ami}}'}}"
+                f"    - list: {{elements: [{{name: dev, ami: {ALIAS}, x: '1'}}]}}",
+                "{valuesObject: {alias: '{{.ami}}'}}",
             ),
         },
         (("set.yaml", *NEWER),),
@@ -341,7 +352,9 @@ TREES: dict[str, Tree] = {
             **chart(),
             "clusters/prod/nodes.yaml": f"alias: {ALIAS}\n",
             "clusters/prod/other.yaml": "x: 1\n",
-            "set.yaml": application_set("    - clusters: {}", "{valueFiles: ['$values/clusters/{{.name}}/nodes.yaml']}"),
+            "set.yaml": application_set(
+                "    - clusters: {}", "{valueFiles: ['$values/clusters/{{.name}}/nodes.yaml']}"
+            ),
         },
         (("clusters/prod/nodes.yaml", *NEWER),),
         (("clusters/prod/other.yaml", "x: 1", "x: 2"),),
@@ -413,9 +426,111 @@ TREES: dict[str, Tree] = {
         (("main.tf", "ref=v1", "ref=v2"), ("main.tf", "m6i", "m7i")),
         (("main.tf", "karpenter = 1", "karpenter = 2"),),
     ),
+    "terraform: a data source": Tree(
+        {
+            "pool.tf": heredoc("pool", POOL),
+            "main.tf": 'data "aws_ami" "x" {\n  owners = ["self"]\n}\nlocals {\n  x = 1\n}\n'
+            + heredoc("class", class_of(tags="team: ${data.aws_ami.x.name}")),
+        },
+        (("main.tf", '"self"', '"amazon"'),),
+        (("main.tf", "x = 1", "x = 2"),),
+    ),
+    "terraform: the output of a module": Tree(
+        {
+            "pool.tf": heredoc("pool", POOL),
+            "m/main.tf": 'variable "e" {}\nvariable "z" {}\noutput "t" {\n  value = "${var.e}-a"\n}\noutput "u" {\n  value = "${var.e}-q"\n}\n',
+            "main.tf": 'variable "e" {}\nmodule "m" {\n  source = "./m"\n  e = "${var.e}-k"\n  z = 1\n}\n'
+            + heredoc("class", class_of(tags="team: ${module.m.t}")),
+        },
+        (("m/main.tf", "}-a", "}-b"), ("main.tf", "}-k", "}-l")),
+        (("m/main.tf", "}-q", "}-r"), ("main.tf", "z = 1", "z = 2")),
+    ),
+    "terraform: JSON": Tree(
+        {
+            "pool.yaml": POOL,
+            "main.tf.json": '{"variable": {"e": {}}, "locals": {"t": "${var.e}-a", "u": "1"}}',
+            "c.tf": heredoc("class", class_of(tags="team: ${local.t}")),
+        },
+        (("main.tf.json", "}-a", "}-b"),),
+        (("main.tf.json", '"u": "1"', '"u": "2"'),),
+    ),
+    "terragrunt: what it includes": Tree(
+        {
+            "modules/k/main.tf": 'variable "tags" {}\nvariable "x" {}\n'
+            + heredoc("pool", POOL)
+            + heredoc("class", class_of(tags="team: ${var.tags.team}")),
+            "live/terragrunt.hcl": 'locals {\n  a = "a"\n  n = get_env("X")\n}\ninputs = {\n  tags = { team = "${local.n}-${local.a}" }\n}\n',
+            "live/prod/terragrunt.hcl": 'include "root" {\n  path = find_in_parent_folders()\n}\nterraform {\n'
+            '  source = "../../modules/k"\n}\ninputs = {\n  x = 1\n}\n',
+            "live/dev/terragrunt.hcl": "# x = 1\n",
+        },
+        (("live/terragrunt.hcl", 'a = "a"', 'a = "b"'),),
+        (("live/dev/terragrunt.hcl", "x = 1", "x = 2"),),
+    ),
+    "terraform: values of a chart from a template": Tree(
+        {
+            **chart(),
+            "v.yaml.tpl": "alias: ${a}-v20260618\n",
+            "main.tf": 'variable "a" {}\nlocals {\n  q = 1\n}\nresource "helm_release" "n" {\n  name = "n"\n'
+            '  chart = "${path.module}/chart"\n  values = [templatefile("${path.module}/v.yaml.tpl", { a = var.a })]\n}\n',
+        },
+        (("v.yaml.tpl", *NEWER),),
+        (("main.tf", "q = 1", "q = 2"),),
+    ),
+    "chart: a template in its values": Tree(
+        chart(values="alias: 'al2023@{{ .Values.v }}'\nv: v20260618\nother: 1\n", alias="{{ tpl .Values.alias . }}"),
+        (("chart/values.yaml", "v: v20260618", "v: v20260714"),),
+        (("chart/values.yaml", "other: 1", "other: 2"),),
+    ),
+    "chart: one of its files": Tree(
+        {**chart(values="a: 1\n", alias='{{ .Files.Get "ami.txt" }}'), "chart/ami.txt": ALIAS},
+        (("chart/ami.txt", *NEWER),),
+        (("chart/values.yaml", "a: 1", "a: 2"),),
+    ),
+    "argo cd: a file of parameters": Tree(
+        {
+            **chart(),
+            "app.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: n}\nspec:\n  source:\n"
+            "    repoURL: https://example.com/x.git\n    path: chart\n    helm:\n      fileParameters:\n"
+            "        - {name: alias, path: files/ami.txt}\n",
+            "chart/files/ami.txt": ALIAS,
+            "chart/files/b.txt": "x",
+        },
+        (("chart/files/ami.txt", *NEWER),),
+        (("chart/files/b.txt", "x", "y"),),
+    ),
+    "flux: a chart elsewhere": Tree(
+        {
+            "release.yaml": HELM_RELEASE.replace("chart: ./chart", "chart: karpenter-nodes, version: 1.0.0").replace(
+                "KIND", "ConfigMap"
+            ),
+            "other.yaml": "# karpenter\na: 1\n",
+        },
+        (("release.yaml", "1.0.0", "1.1.0"),),
+        (("other.yaml", "a: 1", "a: 2"),),
+    ),
+    "flux: a variable of a Secret": Tree(
+        {
+            "kustomization.yaml": "resources: [class.yaml, pool.yaml]\n",
+            "class.yaml": class_of("${AMI}"),
+            "pool.yaml": POOL,
+            "held.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: f}\nstringData:\n"
+            f"  AMI: {ALIAS}\n  OTHER: a\n",
+        },
+        (("held.yaml", *NEWER),),
+        (("held.yaml", "OTHER: a", "OTHER: b"),),
+    ),
 }
-INPUTS = [pytest.param(tree, change, id=f"{name}, {n}") for name, tree in TREES.items() for n, change in enumerate(tree.inputs)]
-OUTSIDE = [pytest.param(tree, change, id=f"{name}, {n}") for name, tree in TREES.items() for n, change in enumerate(tree.outside)]
+INPUTS = [
+    pytest.param(tree, change, id=f"{name}, {n}")
+    for name, tree in TREES.items()
+    for n, change in enumerate(tree.inputs)
+]
+OUTSIDE = [
+    pytest.param(tree, change, id=f"{name}, {n}")
+    for name, tree in TREES.items()
+    for n, change in enumerate(tree.outside)
+]
 
 
 def changed(files: Mapping[str, str], change: Change) -> dict[str, str]:

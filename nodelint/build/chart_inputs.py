@@ -35,13 +35,17 @@ class ChartInputs:
         if chart_of(node.source.path) is None:
             return []
         origin = built.find_origin(node) if built is not None else None
-        places = [span_of(at) for at in (origin.at, *(step[0] for step in origin.through))] if origin is not None else []
+        places = (
+            [span_of(at) for at in (origin.at, *(step[0] for step in origin.through))] if origin is not None else []
+        )
         places = [at for at in places or [span_of(node)] if "{{" in at.source.text]
         codes = [code for at in places for code in _list_lines(at)]
         found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
         found += self._list_definitions(node.source.path, codes)
         paths = list(_list_paths([*codes, *(given.text for given in found)]))
-        for root in (built.values,) if built is not None and built.values is not None else self._list_files(node.source.path):
+        for root in (
+            (built.values,) if built is not None and built.values is not None else self._list_files(node.source.path)
+        ):
             found += _list_values(root, paths)
         return found
 
@@ -107,6 +111,8 @@ def _follow(node: Node, path: Sequence[str]) -> Node:
 
 def text_of(node: Node) -> str:
     """Return a value in one line, whatever way it is written in; a placeholder as it is written."""
-    if any(part.kind == "scalar" and not isinstance(part.value, str | int | float | bool | None) for part in node.walk()):
+    if any(
+        part.kind == "scalar" and not isinstance(part.value, str | int | float | bool | None) for part in node.walk()
+    ):
         return " ".join(node.text.split())
     return repr(node.plain())

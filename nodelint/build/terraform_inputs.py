@@ -40,7 +40,9 @@ _NOT_IN_IDENTITY = frozenset(
 """What a resource is set up with and its name, id or address do not come of."""
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _KNOWN_PUBLISHERS = re.compile(r"(?:registry\.terraform\.io/)?(?:terraform-aws-modules|aws-ia|cloudposse)/")
-_OF_NAMES = re.compile(r"(?:\w*_)?(?:name|names|prefix|suffix|id|arn|namespace|stage|environment|create\w*|enabled?)(?:_\w+)?")
+_OF_NAMES = re.compile(
+    r"(?:\w*_)?(?:name|names|prefix|suffix|id|arn|namespace|stage|environment|create\w*|enabled?)(?:_\w+)?"
+)
 
 
 MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]*(?:nodes?|pools?)\b")
@@ -70,7 +72,7 @@ class TerraformInputs:
     """Finds inputs among the files of one side."""
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles) -> None:
-        self.modules = Modules(sources)
+        self.modules = sources if isinstance(sources, Modules) else Modules(sources)
 
     def list_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of an unknown value, of one that is written in a file of Terraform or in a template."""
@@ -97,6 +99,14 @@ class TerraformInputs:
         if file is None or block is None:
             return []
         return self._follow(self._list_repetitions(file, block, str(built.label) if built is not None else ""))
+
+    def list_expression_inputs(
+        self, file: TerraformFile, block: TerraformBlock, expressions: Sequence[HclExpression]
+    ) -> list[InputText]:
+        """Return some expressions of a block, and the inputs that they refer to."""
+        folder = os.path.dirname(os.path.abspath(file.source.path))
+        label = ".".join(block.names)
+        return self._follow([_Place(label, folder, file.source, part.start, part.end, block) for part in expressions])
 
     def list_remote_modules(
         self, source: Source, but: Collection[tuple[str, int]]
@@ -216,7 +226,9 @@ class TerraformInputs:
             for block in file.blocks:
                 value = file.attributes(block).get(name) if block.kind == "locals" else None
                 if value is not None:
-                    yield _Place(f"local.{name}", place.folder, file.source, value.start, value.end, block, place.call)
+                    yield _Place(
+                        f"local.{name}", place.folder, file.source, value.start, value.end, block, place.call
+                    )
 
     def _list_repetition(self, place: _Place, word: str) -> Iterator[_Place]:
         file = self.modules.file(os.path.abspath(place.source.path))
@@ -240,7 +252,9 @@ class TerraformInputs:
             value = caller.attributes(block).get(name)
             if value is not None:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
-                yield _Place(f"module.{'.'.join(block.names)}: {name}", folder, caller.source, value.start, value.end, block)
+                yield _Place(
+                    f"module.{'.'.join(block.names)}: {name}", folder, caller.source, value.start, value.end, block
+                )
         if not called:
             yield from self._list_given(place.folder, name)
 
@@ -299,7 +313,15 @@ class TerraformInputs:
                     if is_name and not _OF_NAMES.fullmatch(key):
                         continue
                     if key not in ("depends_on", "providers", "tags"):
-                        yield _Place(f"module.{name}: {key}", place.folder, file.source, value.start, value.end, block, place.call)
+                        yield _Place(
+                            f"module.{name}: {key}",
+                            place.folder,
+                            file.source,
+                            value.start,
+                            value.end,
+                            block,
+                            place.call,
+                        )
 
     def _list_outputs(self, folder: str, call: str, output: list[str]) -> Iterator[_Place]:
         for file in self.modules.files(folder):
@@ -307,7 +329,9 @@ class TerraformInputs:
                 value = file.attributes(block).get("value") if block.kind == "output" else None
                 if value is not None and (not output or block.names == (output[0],)):
                     label = f"module.{call} of "
-                    yield _Place(f"output {block.names[0]}", folder, file.source, value.start, value.end, block, label)
+                    yield _Place(
+                        f"output {block.names[0]}", folder, file.source, value.start, value.end, block, label
+                    )
 
     def _list_blocks(self, place: _Place, kind: str, names: tuple[str, str], attribute: str) -> Iterator[_Place]:
         """What a resource is set up with: the attribute that is asked for, where it is written; else all that counts."""
@@ -323,11 +347,15 @@ class TerraformInputs:
                 wanted = [attribute] if attribute in given else [key for key in given if key not in _NOT_IN_IDENTITY]
                 for key in wanted:
                     value = given[key]
-                    yield _Place(f"{label}: {key}", place.folder, file.source, value.start, value.end, block, place.call)
+                    yield _Place(
+                        f"{label}: {key}", place.folder, file.source, value.start, value.end, block, place.call
+                    )
 
     def _list_files(self, place: _Place, arguments: str) -> Iterator[_Place]:
         """The files that a function reads, also those that a path with unknown parts may name."""
-        texts = _LITERAL.findall(arguments if re.match(r"\s*(?:join|format)\b", arguments) else arguments.split(",")[0])
+        texts = _LITERAL.findall(
+            arguments if re.match(r"\s*(?:join|format)\b", arguments) else arguments.split(",")[0]
+        )
         if not texts:
             return
         pattern = re.sub(r"\$\{path\.\w+\}/?", "", "/".join(texts))
@@ -339,7 +367,9 @@ class TerraformInputs:
         for name in (match_files(folder, pattern) or ())[:_MOST_NAMED]:
             source = self.modules.source(os.path.join(folder, name))
             if source is not None:
-                yield _Place(os.path.basename(name), place.folder, source, 0, len(source.text), place.block, place.call)
+                yield _Place(
+                    os.path.basename(name), place.folder, source, 0, len(source.text), place.block, place.call
+                )
 
 
 _MOST_NAMED = 50

@@ -213,9 +213,7 @@ class UnreadValues:
 
     # -- files that nobody names
 
-    def _list_unnamed(
-        self, chart: str, keys: frozenset[str] | None, named: Collection[str]
-    ) -> Iterator[InputText]:
+    def _list_unnamed(self, chart: str, keys: frozenset[str] | None, named: Collection[str]) -> Iterator[InputText]:
         """The files of values that nothing is built with and whose keys are those of a chart."""
         own = self._read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
@@ -229,7 +227,9 @@ class UnreadValues:
                 continue
             for entry in entries:
                 if keys is None or entry.name in keys:
-                    yield InputText(f"{os.path.basename(path)}: {entry.name}", text_of(entry.value), span_of(entry.value))
+                    yield InputText(
+                        f"{os.path.basename(path)}: {entry.name}", text_of(entry.value), span_of(entry.value)
+                    )
 
     def _may_be_values(self, path: str, chart: str) -> bool:
         below = os.path.relpath(path, self._top).split(os.sep)
@@ -243,7 +243,9 @@ class UnreadValues:
 
 
 def _list_argo_sources(root: Node) -> Iterator[Node]:
-    spec = root.find("spec", "template", "spec") if read_text(root.get("kind")) == "ApplicationSet" else root.get("spec")
+    spec = (
+        root.find("spec", "template", "spec") if read_text(root.get("kind")) == "ApplicationSet" else root.get("spec")
+    )
     if spec is not None:
         single = spec.get("source")
         yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))

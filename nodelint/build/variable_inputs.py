@@ -23,11 +23,15 @@ _OF_VARIABLES = re.compile(
     r"(?i)(?:^|/)(?:vars|group_vars|host_vars|defaults|inventor\w*|values|variables|config\w*|settings|environments?|envs?)"
     r"(?:/.*)?[^/]*\.(?:ya?ml|json|toml|ini)$|(?:^|/)(?:vars|variables|values|config|settings)[\w.-]*\.(?:ya?ml|json|toml)$"
 )
-_OF_ENVIRONMENT = re.compile(r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|makefile|justfile|[\w.-]+\.(?:sh|mk|properties))$")
+_OF_ENVIRONMENT = re.compile(
+    r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|makefile|justfile|[\w.-]+\.(?:sh|mk|properties))$"
+)
 _MANIFEST = re.compile(r"(?m)^\s*[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
 _SHELL = re.compile(r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)")
-_WORDS = frozenset("if else elif endif for in endfor not and or is set endset default join true false none range end with".split())
+_WORDS = frozenset(
+    "if else elif endif for in endfor not and or is set endset default join true false none range end with".split()
+)
 
 
 def list_variables(text: str, start: int, end: int) -> set[str]:

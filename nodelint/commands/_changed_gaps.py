@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _LARGEST = 4 << 20
 _RENDERED = ("overlay", "chart", "Markdown file")
 """Kinds of what a run has not read that hold no objects of their own, or examples for readers."""
-_OF_TESTS = re.compile(r"(?:^|/)(?:tests?|testdata|__tests__|docs|examples?)/|_test\.go$|(?:^|/)test_[^/]*$|\.(?:test|spec)\.\w+$")
+_OF_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|testdata|__tests__|docs|examples?)/|_test\.go$|(?:^|/)test_[^/]*$|\.(?:test|spec)\.\w+$"
+)
 _REMOTE = re.compile(r"(?m)^[ \t]*-[ \t]*[\"']?((?:\S+://|git@|github\.com/)[^\s\"'#]+)")
 _OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?(?:\.git)?(?:/|$|\?)")
 """Karpenter's own repositories: their bases hold the controller and its CRDs, and no pools."""
@@ -150,7 +152,9 @@ def _find_changed_charts(was: Read, new: Read) -> Iterator[Uncompared]:
 
 def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:
     """What installs each chart elsewhere that may make pools, by the place of its file, its name and its number."""
-    sources = [source for source in side.found.sources if re.search(r"(?m)\b(?:chart|dependencies)[\"']?:", source.text)]
+    sources = [
+        source for source in side.found.sources if re.search(r"(?m)\b(?:chart|dependencies)[\"']?:", source.text)
+    ]
     if not sources:
         return {}
     from nodelint.build.chart_releases import list_remote_charts

@@ -197,9 +197,7 @@ def _planned(
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
-    gaps = find_changed_gaps(
-        was, new, settings, bool(plan.pools or plan.classes), {gap.path for gap in unread.files}
-    )
+    gaps = find_changed_gaps(was, new, settings, bool(plan.pools or plan.classes), {gap.path for gap in unread.files})
     places = (*unread_now, *find_changes_elsewhere(was, new), *find_changed_inputs(was, new, plan), *gaps)
     return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
 

@@ -103,7 +103,9 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
 
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
     """What may give values to charts with objects in ways that are not worked out, where it differs."""
-    taken = {path_below(part, side.root) for side in (was, new) for built in side.inventory.built for part in built.parts}
+    taken = {
+        path_below(part, side.root) for side in (was, new) for built in side.inventory.built for part in built.parts
+    }
     before, after = (_list_unread_values(side, taken) for side in (was, new))
     shown: set[str] = set()
     for chart in sorted(before.keys() & after.keys()):
@@ -112,7 +114,9 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
         for found in list_changed_inputs(before[chart], after[chart]):
             if found.name not in shown:
                 shown.add(found.name)
-                reason = f"it may give values to the chart {chart}, and is not read: pools and classes may change, too"
+                reason = (
+                    f"it may give values to the chart {chart}, and is not read: pools and classes may change, too"
+                )
                 yield Uncompared(found.at, found.name, reason, True)
 
 

@@ -58,7 +58,9 @@ class Side(NamedTuple):
         """Return the place of the values file that an object of a chart is built with, from the root on; empty for none."""
         built = obj.source.built
         given = built.given[0].path if built is not None and built.given else ""
-        return self.below(given) if given.endswith((".yaml", ".yml")) and not _OBJECT.search(built.given[0].text) else ""
+        return (
+            self.below(given) if given.endswith((".yaml", ".yml")) and not _OBJECT.search(built.given[0].text) else ""
+        )
 
     def builds_with(self, place: str) -> bool:
         """Return whether something is built with a values file, by its place from the root on."""

@@ -83,7 +83,11 @@ def write_files(
     A clone may lack what is not needed: then it is left out. Links are written where they lead to a place inside.
     Raises GitError, also where what is needed is not there, and OSError.
     """
-    entries = [e for e in _listed(where, revision) if needed(e.path) or wanted(e.path) or not e.path.lower().endswith(_OF_OTHERS)]
+    entries = [
+        e
+        for e in _listed(where, revision)
+        if needed(e.path) or wanted(e.path) or not e.path.lower().endswith(_OF_OTHERS)
+    ]
     links = []
     for entry, data in zip(entries, _blobs(where, [entry.blob for entry in entries]), strict=True):
         path = _inside(into, entry.path)
