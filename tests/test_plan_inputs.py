@@ -1,12 +1,11 @@
 """The law of a plan over what it does not know: a value is equal on both sides only if each of its inputs is.
 
-Each tree has a class, or a pool, with a value in a hashed field that depends on its inputs. If one of these changes, the
-plan never says that all is well; if anything else changes, it says nothing.
+Each tree has a class, or a pool, with a value in a hashed field that depends on its inputs. If one of these changes,
+the plan never says that all is well; if anything else changes, it says nothing.
 """
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -139,7 +138,7 @@ spec:
 """
 
 
-def held(kind: str) -> str:
+def values_holder(kind: str) -> str:
     head = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: node-values, namespace: karpenter}}\n"
     field = "data" if kind == "ConfigMap" else "stringData"
     return f"{head}{field}:\n  values.yaml: |\n    alias: {ALIAS}\n    taint: x\n"
@@ -171,7 +170,8 @@ TREES: dict[str, Tree] = {
         {
             "class.tftpl": class_of(tags="${indent(4, tags)}"),
             "pool.tf": heredoc("pool", POOL),
-            "main.tf": f'{VARIABLE}resource "kubectl_manifest" "c" {{\n  yaml_body = templatefile("${{path.module}}/class.tftpl", '
+            "main.tf": f'{VARIABLE}resource "kubectl_manifest" "c" {{\n'
+            f'  yaml_body = templatefile("${{path.module}}/class.tftpl", '
             f"{{\n    tags = yamlencode({MERGE})\n    x = 1\n  }})\n}}\n",
         },
         (TEAM,),
@@ -182,8 +182,10 @@ TREES: dict[str, Tree] = {
             "modules/k/main.tf": MODULE,
             "modules/k/class.tftpl": TEMPLATE,
             "pool.tf": heredoc("pool", POOL),
-            "main.tf": 'variable "items" {\n  type = list(any)\n}\nlocals {\n  items = coalescelist(var.items, [{ name = "a", '
-            'role = "r", tags = { team = "a" } }])\n  x = 1\n}\nmodule "k" {\n  source = "./modules/k"\n  items = local.items\n}\n',
+            "main.tf": 'variable "items" {\n  type = list(any)\n}\nlocals {\n'
+            '  items = coalescelist(var.items, [{ name = "a", '
+            'role = "r", tags = { team = "a" } }])\n  x = 1\n}\nmodule "k" {\n  source = "./modules/k"\n'
+            "  items = local.items\n}\n",
         },
         (TEAM,),
         (("main.tf", "x = 1", "x = 2"),),
@@ -194,7 +196,8 @@ TREES: dict[str, Tree] = {
             "modules/k/class.tftpl": TEMPLATE,
             "pool.tf": heredoc("pool", POOL),
             "main.tf": 'resource "aws_iam_role" "r" {\n  name_prefix = "r"\n  tags = { x = "y" }\n}\nmodule "k" {\n'
-            '  source = "./modules/k"\n  items = [{ name = "a", role = aws_iam_role.r.name, tags = { team = "a" } }]\n}\n',
+            '  source = "./modules/k"\n'
+            '  items = [{ name = "a", role = aws_iam_role.r.name, tags = { team = "a" } }]\n}\n',
         },
         (TEAM, ("main.tf", 'name_prefix = "r"', 'name_prefix = "s"')),
         (("main.tf", 'x = "y"', 'x = "z"'),),
@@ -261,7 +264,8 @@ TREES: dict[str, Tree] = {
             "modules/k/main.tf": 'variable "tags" {}\nvariable "x" {}\n'
             + heredoc("pool", POOL)
             + heredoc("class", class_of(tags="team: ${var.tags.team}")),
-            "live/prod/terragrunt.hcl": 'terraform {\n  source = "../../modules/k"\n}\ninputs = {\n  tags = { team = "a" }\n  x = 1\n}\n',
+            "live/prod/terragrunt.hcl": 'terraform {\n  source = "../../modules/k"\n}\ninputs = {\n'
+            '  tags = { team = "a" }\n  x = 1\n}\n',
         },
         (("live/prod/terragrunt.hcl", '"a"', '"b"'),),
         (("live/prod/terragrunt.hcl", "x = 1", "x = 2"),),
@@ -287,7 +291,8 @@ TREES: dict[str, Tree] = {
     "chart: a named template": Tree(
         {
             **chart(values="x: ''\n", alias='{{ include "alias" . }}'),
-            "chart/templates/_h.tpl": '{{ define "alias" }}{{ .Values.x }}-a{{ end }}\n{{ define "other" }}a{{ end }}\n',
+            "chart/templates/_h.tpl": '{{ define "alias" }}{{ .Values.x }}-a{{ end }}\n'
+            '{{ define "other" }}a{{ end }}\n',
         },
         (("chart/templates/_h.tpl", "}}-a", "}}-b"),),
         (("chart/templates/_h.tpl", "}}a{{", "}}b{{"),),
@@ -360,7 +365,11 @@ TREES: dict[str, Tree] = {
         (("clusters/prod/other.yaml", "x: 1", "x: 2"),),
     ),
     "flux: valuesFrom a ConfigMap": Tree(
-        {**chart(), "release.yaml": HELM_RELEASE.replace("KIND", "ConfigMap"), "held.yaml": held("ConfigMap")},
+        {
+            **chart(),
+            "release.yaml": HELM_RELEASE.replace("KIND", "ConfigMap"),
+            "held.yaml": values_holder("ConfigMap"),
+        },
         (("held.yaml", *NEWER),),
         (("held.yaml", "taint: x", "taint: y"),),
     ),
@@ -368,8 +377,8 @@ TREES: dict[str, Tree] = {
         {
             **chart(),
             "release.yaml": HELM_RELEASE.replace("KIND", "Secret"),
-            "held.yaml": held("Secret"),
-            "other.yaml": held("Secret").replace("node-values", "others"),
+            "held.yaml": values_holder("Secret"),
+            "other.yaml": values_holder("Secret").replace("node-values", "others"),
         },
         (("held.yaml", *NEWER),),
         (("other.yaml", *NEWER),),
@@ -438,7 +447,8 @@ TREES: dict[str, Tree] = {
     "terraform: the output of a module": Tree(
         {
             "pool.tf": heredoc("pool", POOL),
-            "m/main.tf": 'variable "e" {}\nvariable "z" {}\noutput "t" {\n  value = "${var.e}-a"\n}\noutput "u" {\n  value = "${var.e}-q"\n}\n',
+            "m/main.tf": 'variable "e" {}\nvariable "z" {}\noutput "t" {\n  value = "${var.e}-a"\n}\n'
+            'output "u" {\n  value = "${var.e}-q"\n}\n',
             "main.tf": 'variable "e" {}\nmodule "m" {\n  source = "./m"\n  e = "${var.e}-k"\n  z = 1\n}\n'
             + heredoc("class", class_of(tags="team: ${module.m.t}")),
         },
@@ -459,7 +469,8 @@ TREES: dict[str, Tree] = {
             "modules/k/main.tf": 'variable "tags" {}\nvariable "x" {}\n'
             + heredoc("pool", POOL)
             + heredoc("class", class_of(tags="team: ${var.tags.team}")),
-            "live/terragrunt.hcl": 'locals {\n  a = "a"\n  n = get_env("X")\n}\ninputs = {\n  tags = { team = "${local.n}-${local.a}" }\n}\n',
+            "live/terragrunt.hcl": 'locals {\n  a = "a"\n  n = get_env("X")\n}\ninputs = {\n'
+            '  tags = { team = "${local.n}-${local.a}" }\n}\n',
             "live/prod/terragrunt.hcl": 'include "root" {\n  path = find_in_parent_folders()\n}\nterraform {\n'
             '  source = "../../modules/k"\n}\ninputs = {\n  x = 1\n}\n',
             "live/dev/terragrunt.hcl": "# x = 1\n",
@@ -472,7 +483,8 @@ TREES: dict[str, Tree] = {
             **chart(),
             "v.yaml.tpl": "alias: ${a}-v20260618\n",
             "main.tf": 'variable "a" {}\nlocals {\n  q = 1\n}\nresource "helm_release" "n" {\n  name = "n"\n'
-            '  chart = "${path.module}/chart"\n  values = [templatefile("${path.module}/v.yaml.tpl", { a = var.a })]\n}\n',
+            '  chart = "${path.module}/chart"\n'
+            '  values = [templatefile("${path.module}/v.yaml.tpl", { a = var.a })]\n}\n',
         },
         (("v.yaml.tpl", *NEWER),),
         (("main.tf", "q = 1", "q = 2"),),

@@ -191,8 +191,8 @@ def read_inventory(
     """Build what the clusters get of the files that were found: the one call by which a command has its objects.
 
     Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
-    `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is that
-    of `filled_charts`.
+    `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
+    that of `filled_charts`.
     """
     inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):

@@ -12,7 +12,7 @@ from nodelint.build.roots import nodes_of, own_roots, read
 from nodelint.build.template_source_map import Back, Uses, fill_template, make_built
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.build.vendored_values import find_vendored_values, vendored_files
-from nodelint.source import Source
+from nodelint.source import Node, Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.links import CHART
 from nodelint.source.templates.charts import ChartFiles, values_of, values_place

@@ -1,4 +1,4 @@
-"""The inputs that an unknown value of Terraform can depend on, followed to the end: all that its expression refers to.
+"""The inputs that an unknown value of Terraform can depend on, followed to the end of what its expression refers to.
 
 A local, a variable with its default and with what tfvars, callers of the module and Terragrunt give, a module's
 output, a resource, a file. What is not in the files (the workspace, the environment) is no input.
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.input_text import InputText
 from nodelint.model.finding import Span
-from nodelint.source import Node, Source
+from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.safe_read import find_top
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.terragrunt import NAME as TERRAGRUNT
@@ -61,7 +61,7 @@ class _Place(NamedTuple):
 
     name: str
     folder: str
-    source: Source
+    source: SourceText
     start: int
     end: int
     block: TerraformBlock | None = None
@@ -135,7 +135,7 @@ class TerraformInputs:
             label = ".".join(block.names) if is_release else f"module.{block.names[0]}"
             places = [
                 _Place(f"{label}: {key}", folder, source, value.start, value.end, block)
-                for key, value in {"chart" if is_release else "source": where, **given}.items()
+                for key, value in [("chart" if is_release else "source", where), *given.items()]
                 if value is not None and key not in ("depends_on", "providers")
             ]
             yield label, self._follow(places)
@@ -156,7 +156,7 @@ class TerraformInputs:
         except EvaluationLimit:
             return True
 
-    def _place_in_file(self, path: str, source: Source, start: int, end: int, call: str) -> _Place:
+    def _place_in_file(self, path: str, source: SourceText, start: int, end: int, call: str) -> _Place:
         file = self.modules.file(path)
         block = _find_block(file, start) if file is not None else None
         return _Place("the value", os.path.dirname(path), source, start, end, block, call)
@@ -334,7 +334,7 @@ class TerraformInputs:
                     )
 
     def _list_blocks(self, place: _Place, kind: str, names: tuple[str, str], attribute: str) -> Iterator[_Place]:
-        """What a resource is set up with: the attribute that is asked for, where it is written; else all that counts."""
+        """What a resource is set up with: the attribute that is asked for, if it is written; else all that counts."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind != kind or block.names != names:

@@ -1,8 +1,8 @@
 """Texts that may give values to a chart of the repository in ways that are not worked out.
 
-A generator of an ApplicationSet that only the cluster knows, a values file that is a template (helmfile), a Secret, the
-values of a chart that depends on this one by a path, a values file that nobody names. The objects of the chart may
-change with them.
+A generator of an ApplicationSet that only the cluster knows, a values file that is a template (helmfile), a Secret,
+the values of a chart that depends on this one by a path, a values file that nobody names. The objects of the chart
+may change with them.
 """
 
 from __future__ import annotations

@@ -30,8 +30,25 @@ _MANIFEST = re.compile(r"(?m)^\s*[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
 _SHELL = re.compile(r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)")
 _WORDS = frozenset(
-    "if else elif endif for in endfor not and or is set endset default join true false none range end with".split()
-)
+    (
+        "if",
+        "else",
+        "elif",
+        "endif",
+        "for",
+        "in",
+        "endfor",
+        "not",
+        "and",
+        "or",
+        "is",
+        "set",
+        "endset",
+        "default",
+        "join",
+    )
+) | {"true", "false", "none", "range", "end", "with"}
+"""Words of template languages, which are no variables."""
 
 
 def list_variables(text: str, start: int, end: int) -> set[str]:
@@ -56,7 +73,7 @@ class VariableInputs:
             for name in sorted(names):
                 if name not in source.text or (is_environment and name != name.upper()):
                     continue
-                for found in _given(name).finditer(source.text):
+                for found in _assignment_of(name).finditer(source.text):
                     yield InputText(name, " ".join(found[0].split()), Span(source, found.start(), found.end()))
 
     def _list_files(self) -> list[Source]:
@@ -86,7 +103,7 @@ class VariableInputs:
         return Source(os.path.relpath(path).replace(os.sep, "/"), text)
 
 
-def _given(name: str) -> re.Pattern[str]:
+def _assignment_of(name: str) -> re.Pattern[str]:
     """A line that gives a variable a value, with the lines below it that are part of the value."""
     head = rf"^(?P<indent>[ \t]*)(?:export[ \t]+)?[\"']?{re.escape(name)}[\"']?[ \t]*(?::=|\?=|=|:)[^\n]*"
     return re.compile(rf"(?m){head}(?:\n(?:(?P=indent)[ \t]+\S[^\n]*|(?P=indent)-[^\n]*))*")

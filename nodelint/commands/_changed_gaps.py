@@ -15,11 +15,12 @@ from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from nodelint.build.input_text import InputText
     from nodelint.commands._revisions import Read
     from nodelint.lint.config import Settings
+    from nodelint.plan import Plan, UnreadFiles
 
 _LARGEST = 4 << 20
 _RENDERED = ("overlay", "chart", "Markdown file")
@@ -35,13 +36,14 @@ _TERRAFORM = (".tf", ".tofu")
 
 
 def find_changed_gaps(
-    was: Read, new: Read, settings: Settings, has_objects: bool, reported: Collection[str]
+    was: Read, new: Read, settings: Settings, plan: Plan, unread_files: UnreadFiles
 ) -> Iterator[Uncompared]:
     """Yield what is not read and differs; what does not differ, too, if neither side has an object.
 
-    `reported` are the places of files that are named as unread already.
+    `unread_files` are those that are named already.
     """
-    for place, gap in _find_changed_texts(was, new, settings, has_objects):
+    reported = {gap.path for gap in unread_files.files}
+    for place, gap in _find_changed_texts(was, new, settings, bool(plan.pools or plan.classes)):
         if place not in reported:
             yield gap
     yield from _find_changed_bases(was, new)

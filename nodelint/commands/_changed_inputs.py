@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.plan.uncompared import Uncompared
 from nodelint.source import UNKNOWN
@@ -74,7 +75,7 @@ class _InputFinder:
         self._charts = ChartInputs(side.found.sources)
 
     def list_inputs(self, obj: Object, unknown: Sequence[Node]) -> list[InputText]:
-        """Return the inputs of some unknown values of an object, and of the block that decides whether it is there."""
+        """Return the inputs of some unknown values of an object, and of what decides whether the object is there."""
         found = self._terraform.list_existence_inputs(obj.name_node)
         for node in unknown:
             found += self._terraform.list_inputs(node)
@@ -95,7 +96,6 @@ def is_of_other_tool(obj: Object) -> bool:
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
     """The variables that the unknown values of an object refer to, in its files."""
     from nodelint.build.variable_inputs import list_variables
-    from nodelint.model.finding import span_of, written_place
 
     part = obj.node.get("spec") or obj.node
     places = [span_of(written_place(node)) for node in unknown]

@@ -28,7 +28,7 @@ from nodelint.source.files.safe_read import count_as_repositories, error_reason
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Unpack
 
     from nodelint.build.switched_off import Address
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
     from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
+    from nodelint.plan.uncompared import Uncompared
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.report.plan_json import Findings
     from nodelint.session import Session
@@ -153,12 +154,9 @@ def _planned(
     was: Read, new: Read, settings: Settings, paths: Sequence[str], cluster: Cluster | None
 ) -> tuple[Plan, Findings]:
     from nodelint.apiserver import Schemas
-    from nodelint.commands._changed_gaps import find_changed_gaps
-    from nodelint.commands._changed_inputs import find_changed_inputs
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
-    from nodelint.commands._values_elsewhere import find_changes_elsewhere
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
 
@@ -197,9 +195,19 @@ def _planned(
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
-    gaps = find_changed_gaps(was, new, settings, bool(plan.pools or plan.classes), {gap.path for gap in unread.files})
-    places = (*unread_now, *find_changes_elsewhere(was, new), *find_changed_inputs(was, new, plan), *gaps)
+    places = (*unread_now, *_find_gaps(was, new, settings, plan, unread))
     return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
+
+
+def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Uncompared]:
+    """Yield what differs between the sides and may change pools and classes in a way that is not known."""
+    from nodelint.commands._changed_gaps import find_changed_gaps
+    from nodelint.commands._changed_inputs import find_changed_inputs
+    from nodelint.commands._values_elsewhere import find_changes_elsewhere
+
+    yield from find_changes_elsewhere(was, new)
+    yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_gaps(was, new, settings, plan, unread)
 
 
 def _judge_sides(

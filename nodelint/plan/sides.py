@@ -55,7 +55,7 @@ class Side(NamedTuple):
         return path_below(path, self.root) if self.root else path
 
     def values_file(self, obj: Object) -> str:
-        """Return the place of the values file that an object of a chart is built with, from the root on; empty for none."""
+        """Return the place, from the root on, of the values file that an object is built with; empty for none."""
         built = obj.source.built
         given = built.given[0].path if built is not None and built.given else ""
         return (

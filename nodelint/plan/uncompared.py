@@ -53,7 +53,7 @@ def nameless(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
 
 
 def built_on_one_side(obj: Object, values: str, side: int) -> Uncompared:
-    """An object that one side alone builds, with a values file that both sides have: it may have been there before."""
+    """An object that one side alone builds, with a values file that both sides have."""
     reason = (
         f"only the {('old', 'new')[side]} side is built with {values}: what the other side makes of it is not known"
     )

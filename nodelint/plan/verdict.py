@@ -14,8 +14,8 @@ from __future__ import annotations
 from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.hashstructure import hash_of, render_path
-from nodelint.drift.unlisted_fields import raise_for_unknown_fields
 from nodelint.drift.struct_diff import ValueDifference, differences
+from nodelint.drift.unlisted_fields import raise_for_unknown_fields
 from nodelint.ec2.facts import NOTHING as NO_FACTS
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.model.gvk import CLASS_KIND

@@ -61,7 +61,7 @@ def base(where: Repository) -> str:
 
 
 def list_changed(where: Repository, revision: str) -> frozenset[str]:
-    """Return the paths that differ between a revision and the commit that is checked out; none where git cannot tell."""
+    """Return the paths that differ between a revision and the checked-out commit; none if git cannot tell."""
     try:
         found = ask(where, "diff-tree", "-r", "-z", "--name-only", "--no-renames", revision, "HEAD")
     except GitError:

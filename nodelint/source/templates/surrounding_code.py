@@ -1,4 +1,4 @@
-"""The code of a template of any language that acts at a place: what is written there, and what is open or set above."""
+"""The code of a template of any language that acts at a place: what is written there, open or set above."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def list_codes(text: str) -> list[str]:
 
 
 def list_codes_around(above: str) -> list[str]:
-    """Return the code of a text that acts below it: what sets a variable, and what opens a block that is not closed."""
+    """Return the code of a text that acts below it: what sets a variable, and what opens an unclosed block."""
     opened: list[tuple[int, str]] = []
     found: list[tuple[int, str]] = []
     for number, code in enumerate(list_codes(above)):
