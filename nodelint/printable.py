@@ -46,8 +46,16 @@ def flat(line: str) -> str:
     return line if line.isprintable() else "".join(map(_picture, line))
 
 
-def screened(text: str, colours: bool = False) -> str:
-    """A whole output without codes for a terminal; line ends and tabs stay, and with `colours` its own colours."""
+def screened(text: str, colours: bool = False, commands: bool = False) -> str:
+    """A whole output without codes for a terminal; line ends and tabs stay, and with `colours` its own colours.
+
+    Nor does a line of it begin with what a runner takes for a command, after white space or not: what a repository
+    holds may do so wherever a line is broken. `commands` leaves them: in nodelint's own commands, or in a diff.
+    """
+    if not commands and ("::" in text or "##[" in text):
+        import re
+
+        text = re.sub(rf"(?m)^((?:\s|{_COLOUR})*):(?=:)", r"\1\\x3a", without_commands(text))
     if text.replace("\n", "").isprintable():
         return text  # without the patterns, which take a millisecond to compile
     import re
@@ -77,6 +85,7 @@ def has_codes(text: str) -> bool:
 
 def escaped_json(text: str) -> str:
     r"""JSON in which every character that is not printable is an escape of JSON's: the same values, safe to print."""
+    text = text.replace("##[", "#\\u0023[")
     if text.replace("\n", "").isprintable():
         return text
     import re

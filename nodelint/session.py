@@ -10,7 +10,7 @@ from nodelint.caching import cache, cached_property
 from nodelint.lint.config import BUNDLED, Settings, no_rule, selection
 from nodelint.lint.config_file import ConfigError
 from nodelint.lint.rule_options import option_values
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import read_bounded
 from nodelint.source.files.globs import Excluded, Globs
 from nodelint.source.files.safe_read import error_reason
 
@@ -114,7 +114,8 @@ class Session:
         from nodelint.apiserver import Schemas
 
         try:
-            schemas: Schemas = self._read(path, lambda path: Schemas.from_crds(path, self.settings.crds_within))
+            within = self.settings.bounds.get("crds")
+            schemas: Schemas = self._read(path, lambda path: Schemas.from_crds(path, within))
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {error_reason(error)}") from error
         return schemas
@@ -130,7 +131,7 @@ class Session:
 
         try:
             entries: tuple[KnownFinding, ...] = self._read(
-                path, lambda file: baseline.read(safe_read.read(file), file)
+                path, lambda file: baseline.read(read_bounded(file, self.settings.bounds.get("baseline")), file)
             )
         except FileNotFoundError as error:
             raise ConfigError(f"{path}: {error_reason(error)}; `nodelint baseline` writes it") from error
@@ -156,8 +157,11 @@ class Session:
         path = None if named == BUNDLED else named or cache.find_cached(folder)
         if path is None:
             return NOTHING, None
-        read = cache.read if named else cache.read_kept
-        snapshot = self._read(path, lambda path: read(path, region=self._region))
+        if named:
+            within = self.settings.bounds.get("snapshot")
+            snapshot = self._read(path, lambda path: cache.read(path, region=self._region, within=within))
+        else:
+            snapshot = self._read(path, lambda path: cache.read_kept(path, region=self._region))
         return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path
 
     def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:

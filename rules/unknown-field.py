@@ -113,7 +113,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
     if name == "nodeSelector" and isinstance(obj, NodePool) and parent is not None:
         return remedies.list_suggestions(_as_requirements(parent, problem.node))
     there = obj.node.find(*problem.belongs.split("."), name) if problem.belongs else None
-    if there is None or parent is None or there.parent is parent:
+    if there is None or parent is None or there.parent is parent or _is_within(parent, there):
         # What is left beside a field that the schema lacks stays as it is; an empty mapping may be refused.
         alone = parent is None or len(parent.entries) == 1
         return remedies.drop_refused(obj, problem.node, judge if alone else None)
@@ -124,6 +124,14 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
         moved = edits.if_editable(edits.set_value, there, value)
         ways.append((f"keep `{messages.short(value, 30)}`, in {problem.belongs}", [*drop, *moved] if moved else []))
     return remedies.list_suggestions(ways)
+
+
+def _is_within(node: Node, outer: Node) -> bool:
+    """Whether a node is another, or lies in it."""
+    inner: Node | None = node
+    while inner is not None and inner is not outer:
+        inner = inner.parent
+    return inner is not None
 
 
 def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | None:

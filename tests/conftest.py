@@ -19,6 +19,7 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
+from nodelint.source.files.gate import gate
 
 from . import in_process
 from .ec2_front import front, register, server  # noqa: F401
@@ -60,6 +61,8 @@ def tmp_path(tmp_path: Path) -> Path:
     """
     folder = tmp_path / "deep" / "in" / "folders"
     folder.mkdir(parents=True)
+    gate.reset()
+    gate.admit(str(folder))  # as for a command that names it: a command has roots of its own
     return folder
 
 

@@ -136,6 +136,15 @@ def test_a_pull_request_does_not_start_what_renders(folder: Path) -> None:
     assert asked_too[-5:] == [*off, "--helm", "--", "."]
 
 
+def test_rules_of_the_checkout_run_where_the_workflow_says_so(folder: Path) -> None:
+    check(folder, args="--rules=checks\n")
+    plan(folder)
+    check(folder, repository_rules="true")
+    refused, planned, allowed = calls(folder)
+    assert "--no-repository-rules" in refused and "--no-repository-rules" in planned
+    assert "--repository-rules" in allowed and "--no-repository-rules" not in allowed
+
+
 def test_annotations_are_commands_and_the_text_is_none(folder: Path) -> None:
     lines = check(folder, "1").done.stdout.splitlines()
     stop = next(line for line in lines if line.startswith("::stop-commands::"))

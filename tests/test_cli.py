@@ -343,8 +343,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 """
     (tmp_path / "own").mkdir()
     put(tmp_path, own, "own/terms-go.py")
-    put(tmp_path, "rules: [own]\nselect: [terms-go]\n", "nodelint.yaml")
-    words = ("check", "--config", "nodelint.yaml", "--format", "json", "class.yaml")
+    put(tmp_path, "select: [terms-go]\n", "nodelint.yaml")
+    words = ("check", "--config", "nodelint.yaml", "--rules", "own", "--format", "json", "class.yaml")
     answer = json.loads(nodelint(*words).stdout)
     role, terms = answer["findings"]
     assert "its fix is left out: the API server would refuse the file: " in terms["help"]

@@ -244,7 +244,7 @@ def test_a_patch_without_its_object_stops_the_overlay_or_does_nothing(tmp_path: 
     ("kustomization", "reason"),
     [
         ("transformers: [t.yaml]\n", "`transformers` is not read: transformers may change any object"),
-        ("resources: [../base, ../../../../outside]\n", "is outside the repository"),
+        ("resources: [../base, ../../../../outside]\n", "is outside of the repository"),
         ("components: [../dev]\n", "takes this kustomization in again"),
         ("namePrefix: 1\n", "`namePrefix` has to be a text"),
         ("patches: [{path: gone.yaml}]\n", "there is no file `gone.yaml`"),

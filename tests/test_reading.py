@@ -53,11 +53,11 @@ def bounded(project: Path, forked: Command) -> Run:
 
 
 WHERE = {
-    "/dev/zero": "leads out of the repository",
-    "/": "leads out of the repository",
-    "../theirs/baseline.json": "leads out of the repository",
-    "link": "leads out of the repository",
-    "zero": "leads out of the repository",
+    "/dev/zero": "is outside of the repository",
+    "/": "is outside of the repository",
+    "../theirs/baseline.json": "is outside of the repository",
+    "link": "is outside of the repository",
+    "zero": "is outside of the repository",
     "pipe": "not a regular file",
     "large": "larger than 32 MiB",
     "\\0": "is not a path",
@@ -74,7 +74,7 @@ def test_a_configuration_has_nothing_read_that_is_no_file_of_the_repository(
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert WHERE[path] in line
-    if WHERE[path] in ("leads out of the repository", "is not a path"):
+    if WHERE[path] in ("is outside of the repository", "is not a path"):
         assert line.startswith(f"nodelint: nodelint.yaml:1:1: `{key}")
     else:
         assert line.startswith(f"nodelint: {'--crds ' if key == 'crds' else ''}{path}: ")
@@ -102,8 +102,12 @@ def test_a_flag_may_name_a_file_elsewhere(nodelint: Run, project: Path) -> None:
 def test_a_configuration_that_is_a_link_out_of_the_repository_is_not_found(name: str, project: Path) -> None:
     (project.parent / "theirs" / "pyproject.toml").write_text("[tool.nodelint]\n", encoding="utf-8")
     (project / name).symlink_to(f"../theirs/{name}")
-    with pytest.raises(ConfigError, match=f"{name}: a link out of the repository; to use it, name it by --config"):
-        find(str(project))
+    if name == "pyproject.toml":
+        assert find(str(project)) is None, "nor is it opened to see whether it has settings"
+    else:
+        message = f"{name}: a link to what is outside of the repository; to use it, name it by --config"
+        with pytest.raises(ConfigError, match=message):
+            find(str(project))
     assert load(str(project / name), {}).root == str(project)
 
 
@@ -114,7 +118,7 @@ def test_a_link_that_stays_inside_and_a_path_upwards_are_followed(project: Path)
     (project / "ci" / "nodelint.yaml").write_text("baseline: inner\ncrds: ../pool.yaml\n", encoding="utf-8")
     settings = load(str(project / "ci" / "nodelint.yaml"), {})
     assert settings.baseline == str(project / "ci" / "inner")
-    assert settings.crds_within == str(project)
+    assert settings.bounds == {"baseline": str(project), "crds": str(project)}
 
 
 def test_crds_of_a_configuration_are_not_read_through_a_link(project: Path, nodelint: Run) -> None:
@@ -130,7 +134,7 @@ def test_crds_of_a_configuration_are_not_read_through_a_link(project: Path, node
     (project / "nodelint.yaml").write_text("crds: crds\n", encoding="utf-8")
     done = nodelint("check", "pool.yaml", cwd=project)
     assert done.returncode == 2
-    assert done.stderr == f"nodelint: --crds crds: pools.yaml is a link out of {project}\n"
+    assert done.stderr == "nodelint: --crds crds: other.yaml is outside of the repository\n"
     assert nodelint("check", "--crds", "crds", "pool.yaml", cwd=project).returncode == 1, "named, so it is read"
 
 
@@ -163,7 +167,7 @@ def test_init_reads_no_pipe_and_no_file_of_others(name: str, kind: str, project:
     assert "1.4.0" not in done.stdout
     if name == ".pre-commit-config.yaml":
         assert done.returncode == 2
-        assert ("not a regular file" if kind == "pipe" else f"a link out of {project}") in done.stderr
+        assert ("not a regular file" if kind == "pipe" else "outside of the repository") in done.stderr
 
 
 def test_the_language_server_refuses_what_the_command_refuses(project: Path) -> None:

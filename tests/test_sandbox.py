@@ -280,7 +280,9 @@ def test_an_overlay_does_not_leave_the_repository(
     (here / "prod" / "linked").symlink_to(tmp_path / "elsewhere")
     calls = stand_in("kustomize", "print('# karpenter')")
     rendering = render(["prod"], kustomize=True, helm=False)
-    assert rendering.problems == (("prod/kustomization.yaml", f"not rendered: `{named}` is outside the repository"),)
+    assert rendering.problems == (
+        ("prod/kustomization.yaml", f"not rendered: `{named}` is outside of the repository"),
+    )
     assert not calls.exists()
 
 

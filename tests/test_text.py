@@ -104,7 +104,7 @@ def test_places_of_one_file_are_in_one_excerpt_and_those_of_others_in_their_own(
         "...",
         "4 | d: 4",
         "  | ---- the fourth",
-        "  ::: two.yaml:1:5",
+        "  --> two.yaml:1:5",
         "  |",
         "1 | x: [y, z]",
         "  |     - there",

@@ -9,7 +9,7 @@ from typing import Any
 
 from nodelint.apiserver.cel import Unsupported, compile
 from nodelint.apiserver.schema_node import Raw, load
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import Gate, Refused, read_bounded
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
 _DEEPEST = 200
@@ -26,7 +26,7 @@ def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Ra
     read, and ValueError where there is no CRD of Karpenter's, a file is not YAML, or a CRD has not the form of one.
     """
     roots: dict[tuple[str, str], Raw] = {}
-    for file in _files(path):
+    for file in _files(path, within):
         for definition in _definitions(file, within):
             try:
                 roots.update(_served(definition))
@@ -38,12 +38,14 @@ def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Ra
     return roots, tuple(skipped)
 
 
-def _files(path: str) -> list[Path]:
+def _files(path: str, within: str | None) -> list[Path]:
     if not os.path.isdir(path):
         return [Path(path)]
+    # A folder that a flag names is at home where it stands.
+    walk = Gate(within if within is not None else path).walk
     found: list[Path] = []
     seen = 0
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in walk(path):
         seen += len(folders) + len(names)
         if seen > _MOST_FILES:
             raise ValueError(f"holds more than {_MOST_FILES:,} files; name the folder of the CRDs")
@@ -54,12 +56,12 @@ def _files(path: str) -> list[Path]:
 def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
     import yaml
 
-    data = safe_read.read(str(file))
+    try:
+        data = read_bounded(str(file), within)
+    except Refused as error:
+        raise ValueError(f"{file.name} is {error.strerror}") from None
     if b"CustomResourceDefinition" not in data or b"karpenter" not in data:
         return
-    # A link that has nothing to do with CRDs may lead anywhere.
-    if within is not None and not safe_read.is_inside(str(file), within):
-        raise ValueError(f"{file.name} is a link out of {within}")
     try:
         _hold_to_depth(data)
         documents = list(yaml.load_all(data, _loader()))

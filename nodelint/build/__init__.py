@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 
+from nodelint.model.gap import Gap
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.safe_read import read
+from nodelint.source.limits import LeftOutNotes
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -48,7 +50,8 @@ _ARGO = "argoproj.io/"
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
-    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere.
+    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere, `gaps`
+    what limits leave out of it.
     """
 
     files: Sequence[Source]
@@ -56,6 +59,7 @@ class Inventory(NamedTuple):
     unbuilt: Sequence[UnbuiltOverlay] = ()
     kustomizations: Sequence[str] = ()
     remote: Sequence[Unbuilt] = ()
+    gaps: Sequence[Gap] = ()
 
     @property
     def sources(self) -> list[Source]:
@@ -71,6 +75,7 @@ class Inventory(NamedTuple):
                 place = f"{overlay.why.path}:{overlay.why.line}"
                 yield f"{place}: the overlay {overlay.folder_shown} is not built: {overlay.why.reason}"
         yield from (f"{values.path}:{values.line}: {values.reason}" for values in self.remote)
+        yield from (f"{gap.path}{f':{gap.line}' if gap.line else ''}: {gap.reason}" for gap in self.gaps)
 
     def left_out_notes(self) -> Iterator[str]:
         """What is said of overlays that are not built, and of objects that are left out."""
@@ -100,6 +105,18 @@ def build(
     one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
     helm have come to, where they were run. `each_release` is that of `filled_charts`.
     """
+    with LeftOutNotes() as notes:
+        inventory = _build(files, rendering, kustomizations, each_release)
+    return inventory._replace(gaps=_list_gaps(notes))
+
+
+def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
+    return tuple(Gap(*left_out) for left_out in notes.found)
+
+
+def _build(
+    files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str], each_release: bool
+) -> Inventory:
     built, unbuilt, overlays = _build_overlays(files, rendering, kustomizations)
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts
@@ -197,11 +214,22 @@ def read_inventory(
     inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
         inventory = _build_found(found, rendering, each_release)
-    _note_unread(found, inventory)
-    return inventory
+    with LeftOutNotes() as notes:
+        _note_unread(found, inventory)
+    return _with_gaps(inventory, notes)
+
+
+def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
+    return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *_list_gaps(notes)))))
 
 
 def _build_found(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
+    with LeftOutNotes() as notes:
+        inventory = _read_and_build(found, rendering, each_release)
+    return _with_gaps(inventory, notes)
+
+
+def _read_and_build(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
     helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
     if not helm and may_fill(found.sources):
         from nodelint.build.filled_charts import read_releases, values_beside, values_elsewhere
@@ -229,6 +257,10 @@ def _build_found(found: Discovery, rendering: Rendering | None, each_release: bo
 def _note_unread(found: Discovery, inventory: Inventory) -> None:
     """Name the files that were asked for and of which nothing can be built."""
     has_terraform = any(source.path.endswith((".tf", ".tofu", ".tf.json")) for source in found.sources)
+    if has_terraform:
+        from nodelint.build.outside_files import note_outside_files
+
+        note_outside_files(found.sources)
     if inventory.kustomizations or inventory.built or has_terraform or may_fill(found.sources):
         from nodelint.build.unread_inputs import find_unread_inputs
 
@@ -245,7 +277,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
 def _leads_out(path: str) -> bool:
     """Whether a kustomization takes something from beside or above its folder."""
     try:
-        return b"../" in read(path, _LARGEST)
+        return b"../" in gate.read(path, _LARGEST)
     except (OSError, ValueError):
         return False
 
@@ -260,5 +292,5 @@ def kustomizations_of(found: Discovery) -> list[str]:
     for path in found.seen if not found.folders else ():
         folder = os.path.dirname(path)
         candidates = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
-        paths += [path for path in candidates if path not in found.seen and os.path.isfile(path)]
+        paths += [path for path in candidates if path not in found.seen and gate.is_file(path)]
     return sorted(dict.fromkeys(paths))

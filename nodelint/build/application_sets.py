@@ -13,6 +13,7 @@ from itertools import product
 
 from nodelint.build.git_generators import ReadFile, list_git_parameters
 from nodelint.source import Node
+from nodelint.source.limits import note_limit
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.gotemplate import BadTemplate, parse
@@ -20,7 +21,7 @@ from nodelint.source.templates.sprig import read_printed
 from nodelint.source.templates.sprig_values import CopiedText, Rope, Unresolved
 from nodelint.source.templates.template_eval import TooLong, fill_text
 
-MOST_APPLICATIONS = 50
+MOST_APPLICATIONS = 1000
 """Applications that one set is read for."""
 
 _PARAMETER = r"\{\{-?\s*([\w.-]+)\s*-?\}\}"
@@ -39,6 +40,8 @@ def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
     generators = root.find("spec", "generators")
     for number, parameters in enumerate(_list_parameters(generators, read_file)):
         if number >= MOST_APPLICATIONS:
+            line = root.source.position(root.start).line
+            note_limit(root.source.path, MOST_APPLICATIONS, "Applications of this ApplicationSet", line)
             return
         yield _filled(spec, parameters, templates) if parameters else spec
 

@@ -14,6 +14,7 @@ from nodelint.build.kustomize.files import Files
 from nodelint.build.overlays import build_applied, put_in_place
 from nodelint.build.roots import nodes_of
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import find_top, is_inside
 
@@ -50,7 +51,9 @@ def _apply(
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
         return None
     folder = os.path.normpath(os.path.join(home, path.value.lstrip("/")))
-    if not is_inside(folder, home) or not any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
+    if gate.notes_refusal(folder, path.value, path.source, path.start):
+        return None
+    if not is_inside(folder, home) or not any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS):
         return None
     fields = argo_fields(kustomize)
     return build_applied(AppliedFolder(files, root, folder, fields), sources) if fields.fields else None

@@ -11,8 +11,10 @@ from typing import Literal
 from nodelint.build.roots import nodes_of, read
 from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import find_top, is_inside
+from nodelint.source.limits import note_more
 from nodelint.source.missing import text_of
 from nodelint.source.nodes import UNKNOWN, MappingEntry
 from nodelint.source.syntax_errors import Unreadable
@@ -20,7 +22,7 @@ from nodelint.source.templates.sprig_values import SetNode
 from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
-MOST_RELEASES = 20
+MOST_RELEASES = 1000
 """Releases that one chart is judged with."""
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
 RELEASES = rf"{re.escape(ARGO)}|{re.escape(FLUX)}"
@@ -38,13 +40,16 @@ class _Tree(NamedTuple):
     def read_file(self, path: str) -> Source | None:
         """A file of the repository, by its absolute path; None where it is outside, or missing."""
         source = self.sources.get(path)
-        if source is None and os.path.isfile(path) and is_inside(path, self.home):
+        if source is None and gate.is_file(path) and is_inside(path, self.home):
             source = read(path if self.absolute else os.path.relpath(path))
         return source
 
-    def read_values(self, *path: str) -> Node | None:
-        """The values in a file of the repository; None where it is outside, missing, or no file of values."""
-        source = self.read_file(os.path.normpath(os.path.join(*path)))
+    def read_values(self, folder: str, path: str, at: Node) -> Node | None:
+        """The values in a file that is named at a node; None where it is outside, missing, or no file of values."""
+        whole = os.path.normpath(os.path.join(folder, path))
+        source = self.read_file(whole)
+        if source is None:
+            gate.notes_refusal(whole, path, at.source, at.start)
         return values_root(source) if source is not None else None
 
 
@@ -76,6 +81,7 @@ def find_releases(
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
+    beyond: dict[str, str] = {}
     by_path = {os.path.abspath(source.path): source for source in sources}
     inflating = [source for source in sources if holders is not None and _HELM_CHARTS in source.text]
     for source in sources if holders is None else dict.fromkeys((*holders, *inflating)):
@@ -89,12 +95,17 @@ def find_releases(
             for folder, layers in _releases_of_helmfile(root, tree) if is_helmfile else _releases_in(root, tree):
                 path = folders.get(folder)
                 whole = values_root(charts[path]) if path is not None else None
-                if path is None or whole is None or not layers or counts[path] >= MOST_RELEASES:
+                if path is None or whole is None or not layers:
                     continue
                 counts[path] += 1
+                if counts[path] > MOST_RELEASES:
+                    beyond.setdefault(path, source.path)
+                    continue
                 for layer in layers:
                     whole = layer.apply(whole)
                 yield ChartRelease(path, files_in(layers, whole, charts[path]), whole)
+    for chart, first in beyond.items():
+        note_more(first, counts[chart], MOST_RELEASES, "releases of one chart")
 
 
 def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
@@ -140,9 +151,9 @@ def _releases_of_kustomization(root: Node, tree: _Tree) -> Iterator[tuple[str, l
     for chart in charts.items if charts is not None else ():
         own, inline = text_of(chart.get("valuesFile")), chart.get("valuesInline")
         more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
-        base = tree.read_values(around, own) if own else None
+        base = tree.read_values(around, own, chart) if own else None
         given = [base, inline] if merge == "override" else [inline, base] if merge == "merge" else [inline]
-        given += [tree.read_values(around, text_of(item)) for item in (more.items if more is not None else ())]
+        given += [tree.read_values(around, text_of(item), item) for item in (more.items if more is not None else ())]
         layers = [_merging(node) for node in given if node is not None and node.kind == "mapping"]
         yield os.path.normpath(os.path.join(around, home, text_of(chart.get("name")))), layers
 
@@ -172,7 +183,11 @@ def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[V
         layers = []
         for item in values.items if values is not None else ():
             given = (
-                item if item.kind == "mapping" else tree.read_values(folder, text_of(item)) if text_of(item) else None
+                item
+                if item.kind == "mapping"
+                else tree.read_values(folder, text_of(item), item)
+                if text_of(item)
+                else None
             )
             layers += [_merging(given)] if given is not None else []
         for item in settings.items if settings is not None else ():
@@ -204,7 +219,7 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
         of_another = re.match(r"\$[\w-]+/", name)
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
         above = tree.home if of_another is not None or name.startswith("/") else folder
-        root = tree.read_values(above, within) if name and "://" not in name else None
+        root = tree.read_values(above, within, node) if name and "://" not in name else None
         if root is not None and os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml"):
             yield _merging(root)
     text, values = helm.get("values"), helm.get("valuesObject")
@@ -233,7 +248,7 @@ def _flux_layers(root: Node, tree: _Tree) -> list[ValuesLayer] | None:
     layers: list[ValuesLayer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
     for number, item in enumerate(files.items if files is not None else ()):
-        found = tree.read_values(tree.home, text_of(item))
+        found = tree.read_values(tree.home, text_of(item), item)
         if found is None:
             return None
         # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
@@ -298,22 +313,39 @@ def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tre
             files = node.get("files")
             for item in files.items if files is not None and text_of(node.get("name")) == name else ():
                 own, _, path = text_of(item).rpartition("=")
-                found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path)
+                found = tree.read_values(os.path.dirname(os.path.abspath(source.path)), path, item)
                 if found is not None and (own or os.path.basename(path)) == key:
                     yield found
 
 
 def read_block(node: Node) -> Node | None:
-    """The values that a block of text holds."""
-    if node.style != "literal":
+    """The values that a text holds: a block, or one in quotes."""
+    if node.style == "literal":
+        text = node.source.text
+        start = text.find("\n", node.start, node.end) + 1
+        return _read_mapping(node.source, text[start : node.end], start)
+    if not isinstance(node.value, str):
         return None
-    text = node.source.text
-    start = text.find("\n", node.start, node.end) + 1
+    found = _read_mapping(SourceText("", node.value), node.value, 0)
+    return _placed(found, node) if found is not None else None
+
+
+def _read_mapping(source: SourceText, text: str, start: int) -> Node | None:
     try:
-        roots = compose(node.source, text[start : node.end], start, masked=False)
+        roots = compose(source, text, start, masked=False)
     except Unreadable:
         return None
     return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
+
+
+def _placed(node: Node, at: Node) -> Node:
+    """A value of a text, as one that is written where the text is, and is not edited by itself."""
+    made = Node(at.source, at.start, at.end, node.kind, "flow", node.value)
+    made.items = [_placed(item, at) for item in node.items]
+    made.entries = [
+        MappingEntry(_placed(entry.key, at), _placed(entry.value, at), entry.name) for entry in node.entries
+    ]
+    return made
 
 
 def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer | None:
@@ -328,6 +360,8 @@ def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer
     return ValuesLayer(value.source, lambda whole: _with_value(whole, steps, name, made))
 
 
+_DEEPEST = 100
+"""Keys within one another that one setting names."""
 _STEP = r"((?:[^\\.\[\]=,]|\\.)+)((?:\[\d{1,3}\])*)(?:\.(?!\Z)|\Z)"
 
 
@@ -341,7 +375,7 @@ def _read_steps(path: str) -> list[str | int] | None:
         steps.append(re.sub(r"\\(.)", r"\1", found[1]))
         steps += map(int, re.findall(r"\d+", found[2]))
         at = found.end()
-    return steps or None
+    return steps if 0 < len(steps) <= _DEEPEST else None
 
 
 def _read_set_value(value: Node, typed: bool) -> Node:

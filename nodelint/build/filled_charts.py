@@ -13,8 +13,9 @@ from nodelint.build.template_source_map import Back, Uses, fill_template, make_b
 from nodelint.build.values_files import beside, merged, overrides
 from nodelint.build.vendored_values import find_vendored_values, vendored_files
 from nodelint.source import Node, Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
+from nodelint.source.limits import guarded
 from nodelint.source.templates.charts import ChartFiles, values_of, values_place
 from nodelint.source.text import YAML_NAMES
 
@@ -37,7 +38,7 @@ def filled_charts(
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
     for values, templates in charts.values():
-        for variants in _fill(templates, values, uses, files, None, each_release):
+        for variants in _fill_all(templates, values, uses, files, None, each_release):
             yield make_built(variants, values, fixing=True)._replace(values=next(iter(own_roots(values)), None))
     defaults = {path: values for path, (values, _) in charts.items()}
     holders = _list_holders(sources, overlays) if charts and overlays else None
@@ -50,29 +51,36 @@ def filled_charts(
     ]
     for number, release in enumerate((*given, *releases)):
         values, templates = charts[release.path]
-        for variants in _fill(templates, values, {}, files, release.root, each_release):
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
             yield made._replace(release=number, values=release.root)
 
     yield from _fill_overlay_releases(charts, files, overlays, each_release)
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, files.sources):
-            variants = fill_template(template, found.defaults, {}, files, found.root)
+            variants = _fill(template, found.defaults, {}, files, found.root)
             if variants:
                 made = make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
                 yield made._replace(values=found.root)
 
 
-def _fill(
+def _fill_all(
     templates: Sequence[Source], values: Source, uses: Uses, files: ChartFiles, root: Node | None, all_of_them: bool
 ) -> Iterator[tuple[Back, ...]]:
     """What the templates of a chart come to that have some of the values; all of them if asked for, and one has."""
-    found = [fill_template(template, values, uses, files, root) for template in templates]
+    found = [_fill(template, values, uses, files, root) for template in templates]
     is_whole = all_of_them and any(found)
     for template, variants in zip(templates, found, strict=True):
-        variants = variants or (fill_template(template, values, uses, files, root, plain=True) if is_whole else ())
+        variants = variants or (_fill(template, values, uses, files, root, plain=True) if is_whole else ())
         if variants:
             yield variants
+
+
+def _fill(
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
+) -> tuple[Back, ...]:
+    """A template with values; nothing where nodelint breaks down over it."""
+    return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root, plain)))
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
@@ -93,7 +101,7 @@ def _fill_overlay_releases(
     defaults = {path: values for path, (values, _) in charts.items()}
     for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
         values, templates = charts[release.path]
-        for variants in _fill(templates, values, {}, files, release.root, each_release):
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)._replace(values=release.root)
             yield lead_through(made, release.overlay)
 
@@ -118,7 +126,7 @@ def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:
         path = values_place(source.path) if is_template else None
         whole = os.path.abspath(path) if path is not None else ""
         values = by_path.get(whole) or (read(path) if path is not None else None)
-        if values is None and path is not None and not os.path.exists(path):
+        if values is None and path is not None and not gate.exists(path):
             values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
         if values is not None:
             by_path[whole] = values
@@ -184,7 +192,7 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 def _read_values(path: str) -> str:
     """The text of a file without an object, which may hold values; else nothing."""
     try:
-        data = safe_read.read_in_place(path, _LARGEST)
+        data = gate.read_listed(path, _LARGEST)
     except OSError:
         return ""
     return "" if b"apiVersion" in data else data.decode(errors="replace")
@@ -196,4 +204,4 @@ def _list_keys(text: str) -> set[str]:
 
 
 def _is_of_chart(path: str) -> bool:
-    return os.path.isfile(os.path.join(os.path.dirname(path), CHART))
+    return gate.is_file(os.path.join(os.path.dirname(path), CHART))

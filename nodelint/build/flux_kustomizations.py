@@ -23,6 +23,7 @@ from nodelint.edits.collections import members_of, root_of
 from nodelint.model.finding import Edit
 from nodelint.source import UNKNOWN, Node, Source, SourceText
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.missing import text_of
 from nodelint.source.templates.gotemplate import Code
@@ -38,7 +39,7 @@ _NUMBER = r"[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?"
 _NO_TEXT = re.compile(rf"(?i:true|false|yes|no|on|off|null|~|{_NUMBER}|[\[{{].*)?")
 """What YAML reads without quotes as something else than text: kustomize prints a variable without its quotes."""
 _LARGEST = 4 << 20
-_MOST_LEVELS = 8
+_MOST_LEVELS = 64
 
 
 class FluxKustomization(NamedTuple):
@@ -81,7 +82,7 @@ def read_kustomizations(sources: Sequence[Source], paths: Sequence[str], seen: s
     for path in sorted(seen) if names else ():
         if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have:
             try:
-                data = safe_read.read_in_place(path, _LARGEST)
+                data = gate.read_listed(path, _LARGEST)
             except OSError:
                 continue
             if b"ConfigMap" in data and any(name in data for name in names):
@@ -177,8 +178,11 @@ def _find_folder(root: Node) -> str | None:
         above.append(os.path.dirname(above[-1]))
     for top in dict.fromkeys(([home] if home is not None else []) + above[::-1]):
         folder = os.path.normpath(os.path.join(top, path))
-        if os.path.isdir(folder) and safe_read.is_inside(folder, top):
+        if gate.is_folder(folder) and safe_read.is_inside(folder, top):
             return folder
+    named = root.find("spec", "path")
+    if named is not None and home is not None:
+        gate.notes_refusal(os.path.join(home, path), text_of(named), named.source, named.start)
     return None
 
 
@@ -224,7 +228,7 @@ def _list_targets(
     """The texts that a Kustomization applies: of an overlay, or of the files in a folder without one."""
     folder = kustomization.folder
     inside = os.path.join(folder, "")
-    has_own = any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+    has_own = any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
     parts: set[str] = set()
     for overlay in overlays:
         if overlay.cluster == folder or (not has_own and overlay.cluster.startswith(inside)):

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 
 from nodelint.build.roots import nodes_of
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import find_top
+from nodelint.source.limits import note_more
 from nodelint.source.missing import items_of, text_of
 from nodelint.source.terraform.tffiles import match_files
 from nodelint.source.terraform.tfnodes import mapping, scalar, sequence
@@ -20,7 +22,8 @@ from nodelint.source.terraform.tfnodes import mapping, scalar, sequence
 ReadFile = Callable[[str], Source | None]
 """What gives a file of the repository by its absolute path; None where it cannot be read."""
 
-_MOST_FOLDERS = 500
+_MOST_FOLDERS = 5000
+"""Folders that one pattern of a generator stands for."""
 
 
 def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, Node]]:
@@ -28,6 +31,11 @@ def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, No
     home = find_top(os.path.dirname(os.path.abspath(git.source.path)))
     if home is None or git.get("pathParamPrefix") is not None:
         return
+    for item in (*items_of(git.get("files")), *items_of(git.get("directories"))):
+        named = text_of(item.get("path"))
+        gate.notes_refusal(
+            os.path.join(home, re.split(r"[*?{\[]", named.lstrip("/"))[0]), named, item.source, item.start
+        )
     for item in items_of(git.get("files")):
         for name in match_files(home, text_of(item.get("path")).lstrip("/")) or ():
             source = read_file(os.path.join(home, name))
@@ -47,6 +55,8 @@ def _list_folders(items: list[Node], home: str) -> dict[str, Node]:
         for part in text_of(item.get("path")).strip("/").split("/"):
             below = [os.path.join(folder, name) for folder in below for name in _list_names(home, folder, part)]
         excluded = item.get("exclude")
+        line = item.source.position(item.start).line
+        note_more(item.source.path, len(below), _MOST_FOLDERS, "folders of this generator", line)
         for folder in below[:_MOST_FOLDERS]:
             if excluded is not None and excluded.value is True:
                 found.pop(folder, None)
@@ -56,11 +66,9 @@ def _list_folders(items: list[Node], home: str) -> dict[str, Node]:
 
 
 def _list_names(home: str, folder: str, pattern: str) -> list[str]:
-    try:
-        names = sorted(entry.name for entry in os.scandir(os.path.join(home, folder)) if entry.is_dir())
-    except OSError:
-        return []
-    return [name for name in names if not name.startswith(".") and fnmatch.fnmatchcase(name, pattern)]
+    around = os.path.join(home, folder)
+    names = [name for name in gate.names(around) if not name.startswith(".") and fnmatch.fnmatchcase(name, pattern)]
+    return [name for name in names if gate.is_folder(os.path.join(around, name))]
 
 
 def _path_node(item: Node, folder: str, name: str) -> Node:

@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.source import Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_more
 from nodelint.source.templates.charts import chart_of, find_users
 
 _DEFINED = re.compile(r"\{\{-?\s*define\s+[\"`]([^\"`\n]+)[\"`]")
 _INCLUDED = re.compile(r"\b(?:include|template)\s+[\"`]([^\"`\n]+)[\"`]")
 _LARGEST = 4 << 20
-_MOST_FILES = 500
+_MOST_FILES = 5000
+"""Templates of one chart."""
 _ENDINGS = (".yaml", ".yml", ".tpl")
 
 
@@ -49,9 +51,11 @@ def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[t
     """The files of a chart's templates that include one of some names, by their absolute paths."""
     folder = os.path.join(chart, "templates", "")
     texts: dict[str, str] = {}
-    for path in [path for path in shown if path.startswith(folder) and path.endswith(_ENDINGS)][:_MOST_FILES]:
+    paths = [path for path in shown if path.startswith(folder) and path.endswith(_ENDINGS)]
+    note_more(chart, len(paths), _MOST_FILES, "templates of this chart", 0)
+    for path in paths[:_MOST_FILES]:
         try:
-            texts[path] = safe_read.read(path, _LARGEST, within=chart).decode()
+            texts[path] = gate.read(path, _LARGEST, within=chart).decode()
         except (OSError, ValueError):
             continue
     known = set(names)

@@ -9,7 +9,8 @@ from nodelint.build.built import Built
 from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlays, make_outcome
 from nodelint.build.kustomize.applied_folder import AppliedFolder
 from nodelint.source import Node, Source
-from nodelint.source.files.safe_read import MARKS, read
+from nodelint.source.files.gate import gate
+from nodelint.source.files.safe_read import MARKS
 
 _LARGEST = 16 << 20
 
@@ -97,7 +98,7 @@ class _Marked(Collection[str]):
 
 def _is_marked(path: str) -> bool:
     try:
-        data = read(path, _LARGEST)
+        data = gate.read(path, _LARGEST)
     except (OSError, ValueError):
         return False
     return any(mark.encode() in data for mark in MARKS)

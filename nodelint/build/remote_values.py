@@ -27,7 +27,6 @@ FIELD = (
     r"|weight|blockDevice|userData|metadataOptions|zones?$|limits$|cpu)"
 )
 """How a key begins that says what a pool launches, or a class takes."""
-_MOST_LEVELS = 6
 _NOT_TAKEN = "are values that no template here is filled with: what a chart makes of them is not judged"
 NOT_HERE = "no template of which is here: what it makes of them is not judged"
 
@@ -112,15 +111,15 @@ def _read_values(given: Sequence[Node]) -> Iterator[Node]:
 
 def _find_holders(values: Node, judged: Sequence[tuple[int, int]]) -> Iterator[MappingEntry]:
     """The keys of values under which pools or classes stand of which one is not judged."""
-    pending = [(values, 0)]
+    pending = [values]
     while pending:
-        node, level = pending.pop()
-        pending += [(item, level + 1) for item in node.items if level < _MOST_LEVELS]
+        node = pending.pop()
+        pending += node.items
         for entry in reversed(node.entries):
             if entry.merged or entry.value.kind == "scalar":
                 continue
             if entry.name is None or re.fullmatch(HOLDER, entry.name) is None:
-                pending += [(entry.value, level + 1)] if level < _MOST_LEVELS else []
+                pending.append(entry.value)
             elif _is_switched_on(entry.value) and any(
                 not _is_judged(part, judged) for part in _list_parts(entry.value)
             ):

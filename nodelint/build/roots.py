@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from nodelint.source import Document, Node, Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import OUTSIDE, gate
 from nodelint.source.files.gitignore import Ignored, entered
 from nodelint.source.files.globs import READ_ALL, Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import MARKS, is_inside, repository
+from nodelint.source.limits import note_limit
 from nodelint.source.missing import items_of
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import OTHER_VALUES, TRIAL_VALUES
@@ -56,6 +57,8 @@ def roots(paths: Sequence[str], exclude: Excluded = READ_ALL, *, kustomize: bool
     What another of them is built on is rendered within that one, and not alone.
     """
     named = list(dict.fromkeys(map(os.path.normpath, filter(None, paths))))
+    for path in named:
+        gate.admit(path if path != "-" else os.curdir)
     folders = [path for path in named if os.path.isdir(path)]
     files = [path for path in named if path != "-" and path not in folders]
     chosen = _tops(folders, kustomize, helm, exclude)
@@ -113,7 +116,7 @@ def read(path: str, also: str | None = None) -> Source | None:
 
 
 def _content(path: str) -> bytes:
-    return safe_read.read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
+    return gate.read(path, _LARGEST)
 
 
 def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Excluded) -> Iterator[Root]:
@@ -136,7 +139,7 @@ def _tops(folders: Sequence[str], kustomize: bool, helm: bool, exclude: Excluded
 
 def _below(top: str, kustomize: bool, helm: bool, exclude: Excluded) -> Iterator[Root]:
     ignored = {top: Ignored.around(top) if exclude.gitignore else None}
-    for folder, folders, files in os.walk(top):
+    for folder, folders, files in gate.walk(top):
         shown = "" if folder == os.curdir else os.path.normpath(folder)
         here = ignored.pop(folder, None)
         if exclude.gitignore:
@@ -183,7 +186,7 @@ def _overlay(folder: str, own: str) -> Root | None:
         os.path.normpath(os.path.join(folder, own)),
         tuple(parts),
         missing=next(iter(missing), None),
-        refused=f"`{outside[0]}` is outside the repository" if outside else None,
+        refused=f"`{outside[0]}` is {OUTSIDE}" if outside else None,
     )
 
 
@@ -193,7 +196,7 @@ def _follow(folder: str, parts: dict[str, None], missing: list[str], outside: li
     pending = [folder]
     while pending and len(parts) < _MOST_FILES:
         folder = pending.pop(0)
-        name = next((n for n in KUSTOMIZATIONS if os.path.isfile(os.path.join(folder, n))), None)
+        name = next((n for n in KUSTOMIZATIONS if gate.is_file(os.path.join(folder, n))), None)
         if name is None:
             continue
         path = os.path.normpath(os.path.join(folder, name))
@@ -204,15 +207,18 @@ def _follow(folder: str, parts: dict[str, None], missing: list[str], outside: li
         for root in nodes_of(source):
             for patch in patch_files(root):
                 parts.setdefault(os.path.normpath(os.path.join(folder, patch)))
-            missing += [n for n in _loaded(root) if not os.path.exists(os.path.join(folder, n))]
+            outside += [n for n in _loaded(root) if not gate.holds(os.path.join(folder, n))]
+            missing += [n for n in _loaded(root) if not gate.exists(os.path.join(folder, n))]
             for field in ("components", "resources", "bases"):
                 for named in _texts(root.get(field)):
                     below = os.path.normpath(os.path.join(folder, named))
-                    if os.path.exists(below) and home is not None and not is_inside(below, home):
+                    if not gate.holds(below) or (
+                        gate.exists(below) and home is not None and not is_inside(below, home)
+                    ):
                         outside.append(named)
-                    elif os.path.isdir(below):
+                    elif gate.is_folder(below):
                         pending.append(below)
-                    elif os.path.isfile(below):
+                    elif gate.is_file(below):
                         parts.setdefault(below)
                     else:
                         missing.append(named)
@@ -256,16 +262,17 @@ def _chart(folder: str, files: list[str]) -> Root | None:
         return None
     values = [os.path.join(folder, n) for n in sorted(files) if re.fullmatch(OTHER_VALUES, n)]
     trial = os.path.join(folder, "ci")
-    if os.path.isdir(trial):
-        values += [os.path.join(trial, n) for n in sorted(os.listdir(trial)) if re.fullmatch(TRIAL_VALUES, n)]
+    if gate.is_folder(trial):
+        values += [os.path.join(trial, n) for n in gate.names(trial) if re.fullmatch(TRIAL_VALUES, n)]
     values = [os.path.normpath(path) for path in values]
     parts = [os.path.join(folder, CHART), *values]
     parts += [os.path.join(folder, n) for n in ("values.yaml",) if n in files]
     for place in ("templates", "charts"):
-        for where, folders, names in os.walk(os.path.join(folder, place)):
+        for where, folders, names in gate.walk(os.path.join(folder, place)):
             folders.sort()
             parts += [os.path.join(where, name) for name in sorted(names) if name.endswith(_TEXTS)]
             if len(parts) > _MOST_FILES:
+                note_limit(folder, _MOST_FILES, "files of this chart", 0)
                 break
     file, *rest = map(os.path.normpath, parts)
     refused = next(_astray(folder), None)
@@ -275,16 +282,29 @@ def _chart(folder: str, files: list[str]) -> Root | None:
 
 
 def _astray(folder: str) -> Iterator[str]:
-    """What helm would read with a chart and is not one of it: it follows every link."""
-    for where, folders, names in os.walk(folder):
+    """What helm would read with a chart and is not one of it: it follows every link, and takes each file it finds."""
+    for where, folders, names in gate.walk(folder):
+        if os.path.lexists(os.path.join(where, ".git")) and not _ignores_git(folder):
+            yield "`.git` is among the chart's files; exclude it by a line `.git/` in its .helmignore"
         for name in sorted((*folders, *names)):
             path = os.path.join(where, name)
             shown = os.path.relpath(path, folder).replace(os.sep, "/")
             if os.path.islink(path):
                 if not is_inside(path, folder):
                     yield f"`{shown}` is a link out of the chart"
-            elif name in names and not os.path.isfile(path):
+            elif name in names and not gate.is_file(path):
                 yield f"`{shown}` is neither a file nor a folder"
+
+
+def _ignores_git(chart: str) -> bool:
+    """Whether helm leaves out what is of git, by the chart's .helmignore."""
+    try:
+        lines = gate.read(os.path.join(chart, ".helmignore"), 1 << 16).decode(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(line.strip() in (".git", ".git/") for line in lines) and not any(
+        line.startswith("!") for line in lines
+    )
 
 
 # -- what both ask

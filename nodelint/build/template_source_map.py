@@ -14,6 +14,7 @@ from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
+from nodelint.source.limits import note_left_out
 from nodelint.source.templates.charts import ChartFiles
 from nodelint.source.templates.gotemplate import BadTemplate, Code, parse
 from nodelint.source.templates.sprig_values import CopiedText
@@ -82,10 +83,10 @@ def fill_template(
         filled = fill(template.text, parts, whole, holes, definitions)
         return _read(template, values, filled, uses, files.sources) if filled.values or plain else None
 
-    return _variants(attempt)
+    return _variants(template, attempt)
 
 
-def _variants(attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
+def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
     try:
         back = attempt("keys") or attempt("code")
         if back is None or not back.holes:
@@ -93,6 +94,9 @@ def _variants(attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
         attempted = attempt("some keys") or back
         none = attempt("nothing")
     except TooLong:
+        note_left_out(
+            template.path, "with values filled in it is longer than nodelint reads: it is judged as it is written"
+        )
         return ()
     return () if none is None else (back, attempted, none)
 

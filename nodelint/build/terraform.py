@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source import Source
+from nodelint.source.limits import note_fault
 from nodelint.source.syntax_errors import SetAside
 from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit
 from nodelint.source.terraform.tffill import ENDS, FileFiller, Origins, TerraformBlock, fill_template
@@ -76,13 +77,17 @@ def filled_texts(
     for source in own:
         by_folder.setdefault(os.path.dirname(os.path.abspath(source.path)), []).append(source)
     for filled_source, files in by_folder.items():
-        for module in modules.variants(filled_source) if not folder or filled_source == folder else ():
-            try:
+        if folder and filled_source != folder:
+            continue
+        try:
+            for module in modules.variants(filled_source):
                 yield from _of_module(module, files)
-            except EvaluationLimit as limit:
-                for source in files:
-                    _give_up(source, limit)
-                break
+        except EvaluationLimit as limit:
+            for source in files:
+                _give_up(source, limit)
+        except Exception as error:  # one module that breaks nodelint does not silence the others
+            for source in files:
+                note_fault(source.path, error)
     for source in sources:
         if not source.path.endswith(ENDS) and _may_fill(source, modules):
             yield from _of_template(source, modules)
@@ -104,6 +109,8 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
                 yield FilledText(source, result, filled, module.label, module.root, module.own)
     except EvaluationLimit as limit:
         _give_up(source, limit)
+    except Exception as error:
+        note_fault(source.path, error)
 
 
 def _give_up(source: Source, limit: EvaluationLimit) -> None:

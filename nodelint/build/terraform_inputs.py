@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from nodelint.build.input_text import InputText
 from nodelint.model.finding import Span
 from nodelint.source import Node, Source, SourceText
+from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import find_top
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.terragrunt import NAME as TERRAGRUNT
@@ -249,11 +250,16 @@ class TerraformInputs:
         called = False
         for caller, block in self._list_callers(place.folder, place.call):
             called = True
-            value = caller.attributes(block).get(name)
-            if value is not None:
+            argument = caller.attributes(block).get(name)
+            if argument is not None:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
                 yield _Place(
-                    f"module.{'.'.join(block.names)}: {name}", folder, caller.source, value.start, value.end, block
+                    f"module.{'.'.join(block.names)}: {name}",
+                    folder,
+                    caller.source,
+                    argument.start,
+                    argument.end,
+                    block,
                 )
         if not called:
             yield from self._list_given(place.folder, name)
@@ -282,11 +288,7 @@ class TerraformInputs:
     def _list_terragrunt_files(self, folder: str, home: str) -> Iterator[Source]:
         """The files of Terragrunt in a folder and above it, which it may include."""
         while True:
-            try:
-                names = sorted(name for name in os.listdir(folder) if name.endswith(".hcl"))
-            except OSError:
-                names = []
-            for name in names:
+            for name in (name for name in gate.names(folder) if name.endswith(".hcl")):
                 source = self.modules.source(os.path.join(folder, name))
                 if source is not None:
                     yield source

@@ -11,6 +11,7 @@ from functools import partial
 from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_in, read_setting
 from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
+from nodelint.source.limits import note_left_out, note_more
 from nodelint.source.placeholders import holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcltree import HclExpression
@@ -59,8 +60,12 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
                     count += 1
                     if count <= MOST_RELEASES:
                         yield ChartRelease(path, files_in(layers, root, defaults), root)
-            except EvaluationLimit:
+            except EvaluationLimit as limit:
+                note_left_out(
+                    source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}"
+                )
                 continue
+        note_more(path, count, MOST_RELEASES, "releases of one chart by Terraform")
 
 
 def releases_in(

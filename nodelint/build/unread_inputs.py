@@ -15,12 +15,14 @@ from nodelint.build.syntax_check import TERRAFORM, SyntaxFault, find_fault
 from nodelint.source import Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import Discovery
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
+from nodelint.source.limits import note_limit
 from nodelint.source.templates.charts import OTHER_VALUES, DefinedNames, chart_of, templates_around
 
 _LARGEST = 16 << 20
-_MOST_FILES = 5000
+_MOST_FILES = 20_000
 """Files of charts and modules that are looked at: a guard against a tree that holds everything."""
 
 
@@ -42,21 +44,22 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[
             charts.add(chart)
     for count, path in enumerate((*_list_charts(charts), *_list_modules(modules))):
         if count >= _MOST_FILES:
+            note_limit(path, _MOST_FILES, "files of charts and modules, whose syntax is looked at", 0)
             return
         yield path
 
 
 def _list_charts(charts: set[str]) -> Iterator[str]:
     for chart in sorted(charts):
-        for folder, _, names in os.walk(chart):
+        for folder, _, names in gate.walk(chart):
             for name in sorted(names):
                 if name.endswith((".yaml", ".yml", ".tpl")):
                     yield os.path.join(folder, name)
 
 
 def _list_modules(modules: set[str]) -> Iterator[str]:
-    for folder in sorted(filter(os.path.isdir, modules)):
-        yield from (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(TERRAFORM))
+    for folder in sorted(filter(gate.is_folder, modules)):
+        yield from (os.path.join(folder, name) for name in gate.names(folder) if name.endswith(TERRAFORM))
 
 
 def find_unread_inputs(
@@ -80,17 +83,12 @@ def find_unread_inputs(
     folders = {os.path.dirname(path): os.path.dirname(name) for path, name in shown.items()}
     known: DefinedNames = {}
     for path in dict.fromkeys(inputs):
-        if (
-            path not in shown
-            and os.path.islink(path)
-            and not os.path.exists(path)
-            and os.path.dirname(path) in folders
-        ):
+        if path not in shown and os.path.islink(path) and not gate.exists(path) and os.path.dirname(path) in folders:
             shown[path] = os.path.join(folders[os.path.dirname(path)], os.path.basename(path))
         if path not in shown or path in broken:
             continue
         try:
-            source, fault = find_fault(path, safe_read.read(path, _LARGEST), known)
+            source, fault = find_fault(path, gate.read(path, _LARGEST), known)
         except OSError as error:
             if path not in named_before:  # what may hold objects and cannot be opened is named when it is looked for
                 yield shown[path], safe_read.error_reason(error)
@@ -116,7 +114,7 @@ def _find_lost_charts(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
         if os.path.basename(chart).startswith(("_", ".")):
             continue  # helm passes these over
         known.add(chart)
-        if os.path.isfile(os.path.join(outer, CHART)):
+        if gate.is_file(os.path.join(outer, CHART)):
             missing = os.path.relpath(os.path.join(chart, CHART))
             yield f"{source.path}:1", f"cannot be read: helm loads no chart without its `{missing}`"
 
@@ -144,7 +142,7 @@ def _find_missing_path(source: Source) -> SyntaxFault | None:
                 return SyntaxFault(named.start, f"`{field}` has to be a list")
             for item in named.items if named is not None else ():
                 path = item.value if isinstance(item.value, str) else ""
-                if re.fullmatch(_LOCAL, path) and not os.path.exists(os.path.join(folder, path)):
+                if re.fullmatch(_LOCAL, path) and not gate.exists(os.path.join(folder, path)):
                     return SyntaxFault(item.start, f"`{path}` is not there")
     return None
 
@@ -157,7 +155,7 @@ _LOCAL = rf"(?:\.\.?/)+{_PART}(?:/{_PART})*/?|[\w-]+(?:/{_PART})*/?|[\w.-]+\.(?:
 def _may_take(path: str, objects: set[str]) -> bool:
     """Whether a kustomization that cannot be read stands beside a file with objects, names one, or a folder above."""
     try:
-        text = safe_read.read(path, _LARGEST).decode(errors="replace")
+        text = gate.read(path, _LARGEST).decode(errors="replace")
     except OSError:
         return False
     folder = os.path.dirname(path)

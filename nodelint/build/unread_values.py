@@ -19,8 +19,9 @@ from nodelint.build.values_files import beside
 from nodelint.caching import cached_property
 from nodelint.model.finding import Span, span_of
 from nodelint.source import UNKNOWN, Node, Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
+from nodelint.source.files.safe_read import find_top
 from nodelint.source.missing import items_of
 from nodelint.source.missing import text_of as read_text
 from nodelint.source.nodes import MappingEntry
@@ -63,7 +64,7 @@ class UnreadValues:
             found = self._by_path.get(path)
             if found is None:
                 try:
-                    text = safe_read.read(path, _LARGEST, within=self._top).decode(errors="replace")
+                    text = gate.read(path, _LARGEST, within=self._top).decode(errors="replace")
                     found = Source(os.path.relpath(path).replace(os.sep, "/"), text)
                 except OSError:
                     found = None
@@ -148,7 +149,7 @@ class UnreadValues:
                     yield from self._list_helm_release(root, chart)
 
     def _list_application(self, root: Node, chart: str, folder: str) -> Iterator[InputText]:
-        home = safe_read.find_top(folder) or self._top
+        home = find_top(folder) or self._top
         holds_code = any(_holds_code(made) for made in list_sources(root, self._read))
         for entry in _list_argo_sources(root):
             where, helm = read_text(entry.get("path")), entry.get("helm")
@@ -168,7 +169,7 @@ class UnreadValues:
                 yield from self._list_named(above, re.sub(r"^\$[\w-]+/|^/", "", name))
 
     def _list_helm_release(self, root: Node, chart: str) -> Iterator[InputText]:
-        home = safe_read.find_top(os.path.dirname(os.path.abspath(root.source.path))) or self._top
+        home = find_top(os.path.dirname(os.path.abspath(root.source.path))) or self._top
         named = read_text(root.find("spec", "chart", "spec", "chart"))
         if not named or os.path.normpath(os.path.join(home, named)) != chart:
             return
@@ -237,9 +238,7 @@ class UnreadValues:
             return False
         if path.startswith(os.path.join(chart, "")):
             return os.path.relpath(path, chart).split(os.sep)[0] not in _PASSED_OVER
-        return not any(
-            os.path.isfile(os.path.join(self._top, *below[:depth], CHART)) for depth in range(1, len(below))
-        )
+        return not any(gate.is_file(os.path.join(self._top, *below[:depth], CHART)) for depth in range(1, len(below)))
 
 
 def _list_argo_sources(root: Node) -> Iterator[Node]:

@@ -13,15 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.roots import own_roots
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
+from nodelint.source.limits import note_more
 from nodelint.source.nodes import MappingEntry
 from nodelint.source.templates.charts import OTHER_VALUES
 
 _FOLDERS = ("values", "env", "envs", "environment", "environments")
 """Folders of a chart for the values of each environment."""
 
-MOST = 20
+MOST = 1000
 """Files of values that one chart is judged with."""
 
 _FEWEST_KEYS = 2
@@ -38,10 +40,7 @@ def beside(values: str) -> list[str]:
 
 
 def _list(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder or os.curdir))
-    except OSError:
-        return []
+    return gate.names(folder or os.curdir)
 
 
 def _find_own_values(path: str) -> str | None:
@@ -60,6 +59,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
     """
     defaults = {path: root for path, values in charts.items() if (root := values_root(values)) is not None}
     counts = dict.fromkeys(defaults, 0)
+    beyond: dict[str, str] = {}
     for source in sources:
         path = os.path.abspath(source.path)
         if path in charts or source.may_be_template or not path.endswith((".yaml", ".yml")):
@@ -67,7 +67,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
         own = _find_own_values(path)
         if own in defaults:
             fitting = [own]
-        elif os.path.isfile(os.path.join(os.path.dirname(path), CHART)):
+        elif gate.is_file(os.path.join(os.path.dirname(path), CHART)):
             continue  # of a chart of its own
         else:
             fitting = [
@@ -76,9 +76,15 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
                 if _fits(source, defaults[default_path]) and _one_repository(default_path, path)
             ]
         root = values_root(source) if len(fitting) == 1 else None
-        if root is not None and counts[fitting[0]] < MOST:
-            counts[fitting[0]] += 1
+        if root is None:
+            continue
+        counts[fitting[0]] += 1
+        if counts[fitting[0]] <= MOST:
             yield fitting[0], source, root
+        else:
+            beyond.setdefault(fitting[0], source.path)
+    for chart, path in beyond.items():
+        note_more(path, counts[chart], MOST, "files of values of one chart")
 
 
 def merged(base: Node, over: Node) -> Node:

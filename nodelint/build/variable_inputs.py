@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from nodelint.build.input_text import InputText
 from nodelint.model.finding import Span
 from nodelint.source import Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.templates.surrounding_code import list_codes, list_codes_around
 
 _LARGEST = 1 << 20
@@ -79,7 +79,7 @@ class VariableInputs:
     def _list_files(self) -> list[Source]:
         if self._files is None:
             self._files = []
-            for folder, folders, names in os.walk(self._root):
+            for folder, folders, names in gate.walk(self._root):
                 folders[:] = sorted(set(folders) - _PASSED_OVER)
                 for name in sorted(names):
                     source = self._read(os.path.join(folder, name))
@@ -95,7 +95,7 @@ class VariableInputs:
         if not by_name and not place.endswith((".yaml", ".yml")):
             return None
         try:
-            text = safe_read.read(path, _LARGEST, within=self._root).decode(errors="replace")
+            text = gate.read(path, _LARGEST, within=self._root).decode(errors="replace")
         except OSError:
             return None
         if not _HELD.search(text) and (not by_name or _MANIFEST.search(text)):

@@ -116,16 +116,24 @@ class ending:
             sys.exit(UNHEARD)
 
 
-def settings_of(flags: Mapping[str, object]) -> Settings:
-    """The configuration with a command's flags over it; ends the run where it cannot be used."""
+def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Settings:
+    """The configuration with a command's flags over it; ends the run where it cannot be used.
+
+    `paths` are those under test: what stands in their repositories runs no code because it says so itself.
+    """
     from nodelint.lint import config
     from nodelint.lint.config_file import ConfigError
+    from nodelint.source.files.gate import gate
+
+    gate.reset()
+    for named in paths or (os.curdir,):
+        gate.admit(named if named != "-" else os.curdir)
 
     over = {key.replace("_", "-"): value for key, value in flags.items()}
     over["jobs"] = over.get("jobs") or os.environ.get("NODELINT_JOBS") or None
     path = over.pop("config", None)
     assert path is None or isinstance(path, str)
-    trusted = path is not None
+    trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None:
             path = config.find(os.getcwd())
@@ -282,12 +290,12 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
     return [obj for obj, _ in switched_off]
 
 
-def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+def echo(text: str, *, err: bool = False, nl: bool = True, commands: bool = False) -> None:
     """Print text on standard output or standard error; of codes for a terminal only colours and our links are left.
 
-    Every command prints by this function, or by one of those below.
+    Every command prints by this function, or by one of those below. `commands` as for `screened`.
     """
-    _write(screened(text, colours=True), err, nl)
+    _write(screened(text, True, commands), err, nl)
 
 
 def echo_fitted(text: str) -> None:

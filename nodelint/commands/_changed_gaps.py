@@ -9,7 +9,7 @@ from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared
 from nodelint.source import Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ def _list_texts(side: Read, settings: Settings) -> dict[str, tuple[str, str]]:
 
 def _read(side: Read, place: str) -> str | None:
     try:
-        return safe_read.read(os.path.join(side.root, place), _LARGEST, within=side.root).decode(errors="replace")
+        return gate.read(os.path.join(side.root, place), _LARGEST, within=side.root).decode(errors="replace")
     except OSError:
         return None
 

@@ -81,7 +81,7 @@ def check(
     wanted = outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     found = discovered(paths or (".",), settings)
     writing = (fixing or unsafe_fixes) and not diff
     words = _read_words(quiet, verbose)._replace(karpenter_named=settings.karpenter_named, statistics=statistics)
@@ -302,7 +302,8 @@ def _tell(
 def _end(run: _Run, report: Report) -> NoReturn:
     """End with the exit code that a report asks for, after what has to be said on standard error."""
     unreadable(run.found)
-    for fault in report.faults:
+    broken = [gap.fault for gap in report.gaps if gap.fault]
+    for fault in (*report.faults, *broken):
         say(fault)
     missing = [skip for skip in report.skipped if skip.fact] if run.require_facts else []
     if missing:
@@ -310,7 +311,7 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
         for line in missing_lines(missing):
             say(line)
-    if report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT"):
+    if broken or (report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT")):
         sys.exit(FAULT)
     if run.found.unreadable:
         sys.exit(UNUSABLE)
@@ -338,7 +339,7 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed) -> None:
     style = look().style
     for old, new in zip(sources, fixed.sources, strict=True):
         lines = "".join(unified(old, new))
-        echo(coloured(screened(lines), style), nl=False)
+        echo(coloured(screened(lines, commands=True), style), nl=False, commands=True)
         if has_codes(lines):
             say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
     echo(f"Would fix {counted(len(fixed.applied), 'finding')}.", err=True)

@@ -14,10 +14,10 @@ from nodelint.release_evidence import Evidence, Stated, evidence_of
 from nodelint.release_evidence.evidence import About
 from nodelint.source import Node
 from nodelint.source.files.discover import discover
+from nodelint.source.files.gate import Gate
 from nodelint.source.files.globs import Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import read
 from nodelint.tuples import NamedTuple
 
 _LARGEST = 1 << 20
@@ -84,7 +84,7 @@ def _relative_path(path: str, folder: str) -> str:
 
 def _names_us(path: str, top: str) -> bool:
     try:
-        return b"nodelint" in read(path, _LARGEST, within=top)
+        return b"nodelint" in Gate(top).read(path, _LARGEST)
     except OSError:
         return False
 

@@ -42,7 +42,7 @@ _FACTS = {
 _JUDGING = {"--crds": "crds", "--jobs": "jobs", "--output": "output", "--profile": "profile"}
 _PATHS = {"--exclude": "exclude", "--include": "include"}
 _RULES = {"--ignore": "ignore", "--rules": "rules", "--select": "select"}
-_UNSAID = ("respect_gitignore", "kustomize", "helm")
+_UNSAID = ("respect_gitignore", "kustomize", "helm", "repository_rules")
 
 _CHECK_SWITCHES = {
     "--fix": "fixing",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     from nodelint.model.cluster_objects import PATTERN
 
     found = discovered(paths or (".",), settings, PATTERN)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         ignore: tuple[str, ...]
         select: tuple[str, ...]
         rules: tuple[str, ...]
+        repository_rules: bool | None
         profile: str | None
 
     class SnapshotFlags(TypedDict):
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
         """Of `nodelint rule`."""
 
         rules: tuple[str, ...]
+        repository_rules: bool | None
 
     class DiffFlags(PathFlags, VersionFlags):
         """Of `nodelint snapshot diff`."""

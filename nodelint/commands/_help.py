@@ -11,7 +11,17 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     _WRITTEN: ("--fix", "--unsafe-fixes", "--diff"),
     _READ: ("--include", "--exclude", "--no-ignore", "--kustomize", "--helm", "--config", "--workloads", "--cluster"),
     _JUDGED: (
-        *("--karpenter-version", "--kubernetes-version", "--profile", "--select", "--ignore", "--rules", "--crds"),
+        *(
+            "--karpenter-version",
+            "--kubernetes-version",
+            "--profile",
+            "--select",
+            "--ignore",
+            "--rules",
+            "--repository-rules",
+            "--repository-rules",
+            "--crds",
+        ),
         *("--baseline", "--jobs"),
     ),
     _FACTS: ("--snapshot", "--live", "--region", "--aws-profile", "--max-age"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import LintRequest, Report, Target
     from nodelint.lint.incremental import ResultCaches
     from nodelint.lint.results import Skipped
+    from nodelint.model.gap import Gap
     from nodelint.session import Session
     from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
@@ -109,6 +110,12 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
             metavar="FOLDER",
             shell_complete=files,
             help="A folder of rules of your own. Rules are code: they run.",
+        ),
+        click.option(
+            "--repository-rules/--no-repository-rules",
+            default=None,
+            help="Run rules that stand in the repository under test, because its configuration or --rules names them."
+            " Default: those that --rules names.",
         ),
         click.option(
             "--profile",
@@ -208,7 +215,8 @@ def judge_of(
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
         report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
-        return report._replace(skipped=(*report.skipped, *skip_unbuilt(made.unbuilt), *skip_remote(made.remote)))
+        more = (*skip_unbuilt(made.unbuilt), *skip_remote(made.remote), *skip_gaps(made.gaps))
+        return report._replace(skipped=(*report.skipped, *more), gaps=(*report.gaps, *made.gaps))
 
     return judge
 
@@ -229,6 +237,14 @@ def skip_remote(remote: Sequence[Unbuilt]) -> Iterator[Skipped]:
 
     for values in remote:
         yield Skipped(None, values.path, None, values.reason, False, line=values.line)
+
+
+def skip_gaps(gaps: Sequence[Gap]) -> Iterator[Skipped]:
+    """What is said of inputs that a limit leaves out, or over which nodelint breaks down."""
+    from nodelint.lint.results import Skipped
+
+    for gap in gaps:
+        yield Skipped(None, gap.path, None, gap.reason, False, line=gap.line)
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:

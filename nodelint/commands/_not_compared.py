@@ -8,6 +8,9 @@ from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared
 from nodelint.report.coverage import list_unjudged
+from nodelint.source import Source
+from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 
 TYPE_CHECKING = False
 
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from nodelint.commands._revisions import Read
     from nodelint.lint.engine import Report, Result
     from nodelint.plan import UnreadFiles
-    from nodelint.source import Source
 
 
 def unread_places(
@@ -32,6 +34,8 @@ def unread_places(
         if gap.at.source.path not in named_files:
             named_files.add(gap.at.source.path)
             yield Uncompared(gap.at, gap.path, gap.sentence, True)
+    yield from _list_gaps(sides)
+    said = {(gap.path, gap.reason) for side in sides for gap in side.inventory.gaps}
     whole = {gap.path for gap in unread.files}
     files = [_by_place(side) for side in sides]
     named = {place.what.replace(" ", "/") for place in known}
@@ -40,6 +44,8 @@ def unread_places(
         by_path = {source.path: place for place, source in mine.items()}
         root = os.path.join((sides[1] if mine is files[1] else sides[0]).root, "")
         for path, line, label, message in list_unjudged(report):
+            if (path, message) in said:
+                continue
             reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
             place = by_path.get(path)
             if place is None or place in whole or (place, label, reason) in seen or label in named:
@@ -48,6 +54,31 @@ def unread_places(
             source, other = mine[place], others.get(place)
             at = Span(source, *_line(source, line))
             yield Uncompared(at, label or "a document", reason, other is None or other.text != source.text)
+
+
+def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
+    """What limits leave out of either side; `changed` where any file differs, for what is left out may differ there."""
+    gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in side.inventory.gaps if gap.decides}
+    differ = bool(gaps) and _differ(sides)
+    for side, gap in gaps.values():
+        below = os.path.relpath(os.path.abspath(gap.path), os.path.abspath(side.root))
+        shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
+        source = _by_place(side).get(below) or Source(shown, "")
+        yield Uncompared(Span(source, *_line(source, gap.line)), below, gap.reason, differ)
+
+
+def _differ(sides: tuple[Read, Read]) -> bool:
+    """Whether any file that was asked for differs between the sides, or stands on one of them alone."""
+    contents: list[dict[str, bytes | str]] = []
+    for side in sides:
+        found: dict[str, bytes | str] = {}
+        for path in side.found.seen:
+            try:
+                found[path_below(path, side.root)] = gate.read(path)
+            except OSError as error:
+                found[path_below(path, side.root)] = safe_read.error_reason(error)
+        contents.append(found)
+    return contents[0] != contents[1]
 
 
 def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[Result]:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.report.skipped import Unread
 from nodelint.source.files.discover import ENDINGS, SET_ASIDE
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, patched_in
 from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import read, read_in_place, repository
 
 TYPE_CHECKING = False
 
@@ -109,7 +109,7 @@ def _hidden(found: Discovery) -> Iterator[Unread]:
     looked = 0
     for top in found.hidden:
         counts: dict[str, int] = {}
-        for folder, folders, names in os.walk(top) if os.path.basename(top) not in _TOOLS else ():
+        for folder, folders, names in gate.walk(top) if os.path.basename(top) not in _TOOLS else ():
             folders[:] = sorted(name for name in folders if name not in _TOOLS)
             for path in (os.path.join(folder, name) for name in sorted(names) if name.endswith(ENDINGS)):
                 looked += 1
@@ -154,10 +154,7 @@ def _programs(found: Discovery) -> Iterator[Unread]:
 def _with_objects(path: str) -> bytes | None:
     """The content of a file that holds an object; what cannot be read was not asked for."""
     try:
-        if os.path.islink(path):
-            data = read(path, _LARGEST, within=repository(os.path.dirname(os.path.abspath(path))))
-        else:
-            data = read_in_place(path, _LARGEST)
+        data = (gate.read if os.path.islink(path) else gate.read_listed)(path, _LARGEST)
     except (OSError, ValueError):
         return None
     return data if b"karpenter." in data and re.search(_OBJECT, data) else None
@@ -182,7 +179,7 @@ def _charts(objects: Sequence[Object]) -> Iterator[Unread]:
     counts: dict[str, int] = {}
     for obj in objects:
         chart, templates, _ = obj.source.path.rpartition("templates/")
-        if templates and "{{" in obj.source.text and os.path.isfile(os.path.join(chart, CHART)):
+        if templates and "{{" in obj.source.text and gate.is_file(os.path.join(chart, CHART)):
             counts[_display_folder(chart)] = counts.get(_display_folder(chart), 0) + 1
     if counts:
         yield Unread("chart", tuple(counts), sum(counts.values()), "--helm")

@@ -157,7 +157,7 @@ def _print(form: str, report: Report, run: Run, words: OutputOptions) -> None:
     elif form == "json":
         echo_json(_json(report, run), words.to_stderr)
     else:
-        echo(_rendered(form, report, run, words), nl=False, err=words.to_stderr)
+        echo(_rendered(form, report, run, words), nl=False, err=words.to_stderr, commands=form == "github")
 
 
 def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:

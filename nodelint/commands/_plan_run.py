@@ -61,7 +61,7 @@ def plan_change(
     if against is not None and old is not None:
         stop("--against and --old exclude each other: both name the old side")
     wanted = outputs_of(outputs, output)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     cluster = None
     if live is not None:
         from nodelint.commands._live import cluster_of

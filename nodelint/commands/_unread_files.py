@@ -9,7 +9,7 @@ from nodelint.caching import cached_property
 from nodelint.model.finding import Span
 from nodelint.plan.unread import UnreadFile, UnreadFiles
 from nodelint.source import Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import error_reason
 from nodelint.source.syntax_errors import SetAside
 from nodelint.source.text import YAML_NAMES
@@ -59,7 +59,7 @@ class _Side:
         self._beginnings = [os.path.join(root, "") for root in (self._root, os.path.abspath(read.root))]
         unrendered = read.built.problems if read.built is not None else ()
         closed = (problem for problem in read.found.unreadable if problem not in unrendered)
-        self._closed_folders = {self.below(path): reason for path, reason in closed if os.path.isdir(path)}
+        self._closed_folders = {self.below(path): reason for path, reason in closed if gate.is_folder(path)}
         self._contents: dict[str, bytes | str | None] = dict(self._closed_folders)
         self.builds = read.inventory.built
         sources = (*read.found.sources, *read.beside, *read.inventory.files)
@@ -89,7 +89,7 @@ class _Side:
             whole = self._whole(path)
             found: bytes | str | None
             try:
-                found = safe_read.read(whole, _LARGEST)
+                found = gate.read(whole, _LARGEST)
             except OSError as error:
                 found = None
                 if os.path.islink(whole):

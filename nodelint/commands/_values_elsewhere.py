@@ -10,7 +10,7 @@ from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
 from nodelint.source import Node
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 
 TYPE_CHECKING = False
 
@@ -157,7 +157,7 @@ def _list_charts(side: Read) -> dict[str, Object]:
 def _read_files(chart: str) -> dict[str, bytes]:
     """The files of a chart that `.Files` gives: no templates, and nothing that Helm reads itself; not too many."""
     found: dict[str, bytes] = {}
-    for folder, _, names in os.walk(chart):
+    for folder, _, names in gate.walk(chart):
         below = os.path.relpath(folder, chart)
         if below.split(os.sep)[0] in ("templates", "charts") or len(found) > _MOST_FILES:
             continue
@@ -165,7 +165,7 @@ def _read_files(chart: str) -> dict[str, bytes]:
             if below == os.curdir and name in _OF_HELM:
                 continue
             try:
-                found[os.path.join(below, name)] = safe_read.read(os.path.join(folder, name), _LARGEST, within=chart)
+                found[os.path.join(below, name)] = gate.read(os.path.join(folder, name), _LARGEST, within=chart)
             except OSError:
                 continue
     return found

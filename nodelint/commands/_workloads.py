@@ -152,10 +152,10 @@ _SELECTING = (b"nodeSelector", b"nodeAffinity", b"olerations", b"node_selector",
 
 def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:
     """The text of a file that holds one of some keys, where there are any, and a marker; empty for others."""
-    from nodelint.source.files.safe_read import read_in_place
+    from nodelint.source.files.gate import gate
 
     try:
-        data = read_in_place(path)
+        data = gate.read_listed(path)
     except OSError:
         return ""
     wanted = keys is None or (_holds(data, keys) and (not markers or _holds(data, markers)))
@@ -203,12 +203,12 @@ def _is_whole(found: Discovery) -> bool:
 
 def read_texts(paths: Sequence[str]) -> list[str]:
     """The texts of files; nothing of those that cannot be read any more."""
-    from nodelint.source.files.safe_read import read
+    from nodelint.source.files.gate import gate
 
     found = []
     for path in paths:
         try:
-            found.append(read(path).decode("utf-8", "replace"))
+            found.append(gate.read(path).decode("utf-8", "replace"))
         except OSError:
             continue
     return found

@@ -62,7 +62,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
       nodelint baseline --prune clusters/
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune")

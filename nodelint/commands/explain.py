@@ -74,7 +74,7 @@ def command(
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     found = discovered(paths or (".",), settings)
     from nodelint.build import read_inventory
     from nodelint.lint.context import Context

@@ -82,7 +82,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
       nodelint hash pool.yaml class.yaml --karpenter-version 1.6.0 --format json
       nodelint hash clusters/prod --live kubectl
     """
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     found = discovered(paths or (".",), settings)
     session = session_of(settings)
     target = session.target(choose=session.choose(found))

@@ -12,7 +12,8 @@ from nodelint import project
 from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable
 from nodelint.commands._help import GroupedCommand
 from nodelint.model.messages import counted
-from nodelint.source.files.safe_read import error_reason, read, repository
+from nodelint.source.files.gate import read_bounded
+from nodelint.source.files.safe_read import error_reason, repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,7 +169,7 @@ def _hook(top: str, dry_run: bool) -> bool:
             return False
         return _write_file(path, text)
     try:
-        before = read(path, within=top)
+        before = read_bounded(path, top)
         old = Source(path.replace(os.sep, "/"), before.decode())
     except OSError as error:
         say(f"{path}: {error_reason(error)}")

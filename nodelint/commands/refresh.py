@@ -114,7 +114,7 @@ def command(
         echo_json(policy())
         return
     given = _repeat_flags(flags)
-    settings = settings_of(flags)
+    settings = settings_of(flags, paths)
     _check_regions(regions)
     session = Session(settings)
     found, classes = (None, session.classes_at((), None)) if catalog else _manifests(paths, session)

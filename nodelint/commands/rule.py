@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     help="A folder of rules of your own. Rules are code: they run.",
 )
 @click.option(
+    "--repository-rules/--no-repository-rules",
+    default=None,
+    help="Run rules that stand in the repository under test, because its configuration or --rules names them."
+    " Default: those that --rules names.",
+)
+@click.option(
     "--subject",
     metavar="SUBJECT",
     help="List only rules about this: images, disks, spot, user data, ...; `nodelint rule` names all subjects.",

@@ -83,7 +83,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Unpack[Tria
     fact_flags = FactFlags.read(flags)
     if fact_flags.live and not manifests:
         stop("--live asks AWS about manifests: name them with --manifests")
-    settings = settings_of(flags)
+    settings = settings_of(flags, manifests)
     read = _read(file, settings)
     faults: tuple[str, ...] = ()
     bad_path = False

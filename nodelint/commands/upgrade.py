@@ -96,7 +96,7 @@ def command(
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)})
+    settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)

@@ -20,6 +20,7 @@ KINDS = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws", "nodeclai
 """What to ask kubectl for, by names that no other API has."""
 
 NODEPOOL = "karpenter.sh/nodepool"
+_TOO_DEEP = "nested more deeply than kubectl prints anything"
 
 
 class Claim(NamedTuple):
@@ -102,6 +103,8 @@ def read(*texts: str) -> Cluster:
 def _parsed(text: str) -> list[Any]:
     try:
         return [json.loads(text)]
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
     except ValueError:
         pass  # kubectl prints YAML as well
     from ruamel.yaml import YAML
@@ -109,6 +112,8 @@ def _parsed(text: str) -> list[Any]:
 
     try:
         return list(YAML(typ="safe").load_all(text))
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark is not None else ""

@@ -24,6 +24,7 @@ from nodelint.ec2.snapshot import (
 )
 from nodelint.model.fact_kinds import FACT_KINDS, FactKind
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import read_bounded
 from nodelint.source.files.safe_read import error_reason, repository
 
 TYPE_CHECKING = False
@@ -84,13 +85,13 @@ def _home() -> str:
     return str(user_cache_path("nodelint", appauthor=False))
 
 
-def read(path: str, hint: str = "", region: str | None = None) -> Snapshot:
+def read(path: str, hint: str = "", region: str | None = None, within: str | None = None) -> Snapshot:
     """The snapshot of a file. Raises UnusableSnapshot, whose last message ends in the hint.
 
-    Where a `region` is named that the file holds, the others may be left out, unread.
+    Where a `region` is named that the file holds, the others may be left out, unread. `within` as for `read_bounded`.
     """
     try:
-        text = safe_read.read(path)
+        text = read_bounded(path, within)
         return parse_snapshot(text if region is None else with_region_alone(text, region))
     except OSError as error:
         raise UnusableSnapshot(f"{path}: {error_reason(error)}{hint}") from error

@@ -7,7 +7,8 @@ import os
 from nodelint.lint.config_file import ConfigError, ConfigFile, read_config, table_of
 from nodelint.lint.rule_options import read_options
 from nodelint.model.messages import did_you_mean
-from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.files.gate import Gate, gate
+from nodelint.source.files.safe_read import repository
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -71,8 +72,8 @@ class Settings(NamedTuple):
     Of a range `release` is the newest one, and `karpenter_range` all, parted where something changes.
     `per_path_versions` maps globs to what they are judged for; the first that matches counts.
 
-    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `crds_within` is the folder that
-    links among the CRDs must not leave, None where a flag names the CRDs.
+    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `bounds` are the
+    folders that `baseline`, `crds` and `snapshot` have to lie in, where no flag names them.
 
     `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `kustomize` and
     `helm` say that overlays and charts are judged as those tools render them.
@@ -98,7 +99,7 @@ class Settings(NamedTuple):
     fail_on: FailOn = "error"
     baseline: str | None = None
     crds: str | None = None
-    crds_within: str | None = None
+    bounds: Mapping[str, str] = NOTHING
     snapshot: str | None = None
     rules: tuple[str, ...] = ()
     policies: tuple[tuple[Policy, Callable[..., str]], ...] = ()
@@ -135,8 +136,9 @@ def find(folder: str) -> str | None:
             if os.path.isfile(path):
                 return _own(path)
         path = os.path.join(folder, "pyproject.toml")
-        if os.path.isfile(path) and table_of(path) is not None:
-            return _own(path)
+        # One that leads out of the repository is not opened to see whether it holds settings.
+        if os.path.isfile(path) and _refusal(path) is None and table_of(path) is not None:
+            return path
         parent = os.path.dirname(folder)
         if parent == folder or os.path.exists(os.path.join(folder, ".git")):
             return None
@@ -144,10 +146,15 @@ def find(folder: str) -> str | None:
 
 
 def _own(path: str) -> str:
-    """The path of a file that was found. Raises ConfigError for a link out of the repository."""
-    if not is_inside(path, _top(os.path.dirname(path))):
-        raise ConfigError(f"{path}: a link out of the repository; to use it, name it by --config")
+    """The path of a file that was found. Raises ConfigError for a link out of the repository, or into `.git`."""
+    reason = _refusal(path)
+    if reason is not None:
+        raise ConfigError(f"{path}: a link to what is {reason}; to use it, name it by --config")
     return path
+
+
+def _refusal(path: str) -> str | None:
+    return Gate(_top(os.path.dirname(path))).refusal(path)
 
 
 def _top(folder: str) -> str:
@@ -158,7 +165,7 @@ def _top(folder: str) -> str:
 def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -> Settings:
     """Settings of a file (None for no file) with flags over them; a flag that is None was not given.
 
-    `trusted` says that the user named the file, so that what it names may run as code.
+    `trusted` says that the user named a file of their own, so that what it names may run as code.
 
     Raises ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
     repository, one of a flag may lie anywhere.
@@ -209,7 +216,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         fail_on=_fail_on(*value("fail-on")),
         baseline=path_of("baseline"),
         crds=path_of("crds"),
-        crds_within=_top(folder) if flags.get("crds") is None and "crds" in given.values else None,
+        bounds={key: _top(folder) for key in _PATHS if flags.get(key) is None and key in given.values},
         snapshot=BUNDLED if bundled else path_of("snapshot"),
         rules=_rules(given, flags, folder, trusted),
         policies=_policies(given),
@@ -293,15 +300,26 @@ def _path(key: str, text: str, folder: str, where: str) -> str:
         raise ConfigError(f"{where}: `{key}` is an empty text, where a path is wanted")
     if "\0" in text:
         raise ConfigError(f"{where}: `{key}` is not a path: {text!r}")
-    if is_inside(path, _top(folder)):
+    reason = Gate(_top(folder)).refusal(path)
+    if reason is None:
         return path
-    raise ConfigError(f"{where}: `{key}: {text}` leads out of the repository; to use it, name it by --{key}")
+    raise ConfigError(f"{where}: `{key}: {text}` is {reason}; to use it, name it by --{key}")
+
+
+_PATHS = ("baseline", "crds", "snapshot")
 
 
 def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
-    """Folders of rules. Rules are code: those of a file that was only found are refused."""
+    """Folders of rules. Rules are code: those that a file of the repository under test names are refused.
+
+    The flag `--no-repository-rules` refuses those in that repository whoever names them, `--repository-rules` none.
+    """
     folders: Any = flags.get("rules") or ()
     named = tuple(str(path) for path in folders)
+    from_repository = flags.get("repository-rules")
+    for path in named if from_repository is False else ():
+        if gate.surrounds(path):
+            raise ConfigError(f"--rules {path}: --no-repository-rules refuses rules of the repository under test")
     value, where = given.values.get("rules"), given.place("rules")
     if isinstance(value, dict):
         value = value.get("folders")
@@ -313,9 +331,10 @@ def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted:
     paths = [_path("rules", path, folder, where) for path in listed]
     allowed = {os.path.realpath(path) for path in named}
     refused = [path for path in paths if os.path.realpath(path) not in allowed]
-    if refused and not trusted:
-        hint = f"run with --rules {os.path.relpath(refused[0])} to allow it"
-        raise ConfigError(f"{where}: rules are code, and this file was found, not named: {hint}")
+    is_own = trusted and not (from_repository is False and any(map(gate.surrounds, refused)))
+    if refused and not is_own and not from_repository:
+        hint = "" if from_repository is False else f"; run with --rules {os.path.relpath(refused[0])} to allow it"
+        raise ConfigError(f"{where}: rules are code, and do not run because this file names them{hint}")
     return tuple(dict.fromkeys([*named, *refused]))
 
 

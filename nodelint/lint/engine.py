@@ -30,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nodelint.build.built import Built, Unbuilt
     from nodelint.lint.incremental import ResultCaches
+    from nodelint.model.gap import Gap
     from nodelint.release_evidence.release_choice import Chosen
 
 __all__ = [
@@ -87,7 +88,7 @@ class Report(NamedTuple):
     the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
     and documents that were seen and are not one of these: classes of other providers, what cannot be read. `seen` are
     the objects as the clusters get them: in the place of those of a template what is built of it. `unbuilt` is
-    what could not be built.
+    what could not be built, `gaps` what limits leave out and what nodelint broke down over.
     """
 
     results: tuple[Result, ...]
@@ -99,6 +100,7 @@ class Report(NamedTuple):
     unjudged: int = 0
     seen: tuple[Object, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def places(self) -> list[Result]:

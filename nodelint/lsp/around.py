@@ -10,6 +10,7 @@ from nodelint.build import Inventory, build
 from nodelint.build.built import Built
 from nodelint.model.documents import objects
 from nodelint.source import Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
 
@@ -66,7 +67,7 @@ def _folders(source: Source) -> Iterator[str]:
         return
     around = folder
     while around != os.path.dirname(around):
-        if os.path.isfile(os.path.join(around, CHART)):
+        if gate.is_file(os.path.join(around, CHART)):
             yield around
             return
         if around == top:

@@ -33,6 +33,7 @@ from nodelint.model.manifest import Object
 from nodelint.session import Session
 from nodelint.source import Source, SourceText
 from nodelint.source.files.discover import discover
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import forget, is_patch
 from nodelint.source.files.safe_read import repository, stand_in
 from nodelint.source.incremental import move
@@ -295,6 +296,7 @@ class Project:
                 self._tell(str(error), named if os.path.isfile(named) else None)
                 continue
             root = repository(folder) or _workspace_folder(folder, state.folders)
+            gate.admit(root or folder)
             groups.setdefault((path, root), []).append(buffer)
         old, self._views = [view for view in self._views if not moved.intersection(map(id, view.beside))], []
         for (path, root), buffers in groups.items():

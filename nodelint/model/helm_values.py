@@ -35,8 +35,6 @@ _CLASS = (
     "detailedMonitoring",
     "instanceStorePolicy",
 )
-_MOST = 20_000
-"""Mappings and lists that are looked at."""
 
 
 def find_objects(root: Node, document: Document) -> Iterator[Object]:
@@ -45,9 +43,7 @@ def find_objects(root: Node, document: Document) -> Iterator[Object]:
     if all(text.find(word, root.start, root.end) < 0 for word in WORDS) or root.get("tests") is not None:
         return  # what helm-unittest gives a chart is there to be tried
     pending = [root]
-    for _ in range(_MOST):
-        if not pending:
-            return
+    while pending:
         node = pending.pop()
         if node.kind == "scalar" or node.alias or node.shared or node.get("apiVersion") is not None:
             continue

@@ -96,9 +96,12 @@ class Ahead(NamedTuple):
 def ahead() -> Ahead | None:
     """What is known of the next minor version; None where nothing is."""
     upcoming = table("versions").get("next")
-    return (
-        None if upcoming is None else Ahead(Version.parse(upcoming["release"]), upcoming["commit"], upcoming["date"])
-    )
+    if upcoming is None:
+        return None
+    try:
+        return Ahead(Version.parse(upcoming["release"]), upcoming["commit"], upcoming["date"])
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise ValueError("`next` in data/versions.json has to have `release`, `commit` and `date`") from None
 
 
 def is_newer(release: Version) -> bool:

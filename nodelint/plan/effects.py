@@ -164,7 +164,7 @@ def _budgets(pools: Stored) -> Iterator[Effect]:
 
 def _weight(pools: Stored) -> Iterator[Effect]:
     both = _both(inside(pools.before, "spec"), inside(pools.after, "spec"), "weight")
-    if both is not None:
+    if both is not None and all(weight is None or type(weight) is int for weight in both):  # else it is refused
         earlier = (both[1] or 0) > (both[0] or 0)
         yield _effect(
             pools, ("spec", "weight"), f"the pool is tried {'earlier' if earlier else 'later'} for new pods"

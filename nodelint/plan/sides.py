@@ -11,6 +11,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.source.files.gate import gate
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -68,7 +69,7 @@ class Side(NamedTuple):
 
     def has_file(self, place: str) -> bool:
         """Return whether the side has a file at a place."""
-        return os.path.isfile(os.path.join(self.root, place))
+        return gate.is_file(os.path.join(self.root, place))
 
     @property
     def all_objects(self) -> list[Object]:

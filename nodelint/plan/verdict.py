@@ -398,7 +398,7 @@ def _kubelet_of(pool: NodePool, stored_class: dict[str, Any]) -> Any:
 
         try:
             return json.loads(noted.value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
     return _value_at_path(stored_class, ("spec", "kubelet"))
 

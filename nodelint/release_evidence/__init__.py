@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from nodelint.model.releases import Version
 from nodelint.release_evidence.evidence import FOR_READERS, NO_RELEASE, About, Evidence
 from nodelint.source import Source
-from nodelint.source.files import safe_read
 from nodelint.source.files.discover import is_readme
-from nodelint.source.files.safe_read import repository
+from nodelint.source.files.gate import gate
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
 
@@ -208,7 +207,6 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
 
 def _text(path: str) -> str | None:
     try:
-        top = repository(os.path.dirname(os.path.abspath(path)))
-        return safe_read.read(path, _LARGEST, within=top).decode("utf-8", "replace")
+        return gate.read(path, _LARGEST).decode("utf-8", "replace")
     except OSError:
         return None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from nodelint.release_evidence.charts import CHART
 from nodelint.release_evidence.evidence import DEFAULT, LOOSE, STATED, About, Evidence, stated
+from nodelint.source.files.gate import gate
 from nodelint.source.terraform.hcl import Text, Token
 from nodelint.tuples import NamedTuple
 
@@ -224,11 +225,9 @@ def _followed(
 def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, list[tuple[str, str, Assigned]]]:
     """The variables and locals of a module, and what its variable files set."""
     found: dict[_Key, list[tuple[str, str, Assigned]]] = {}
-    try:
-        names = sorted(name for name in os.listdir(folder or os.curdir) if name.endswith(MODULE_FILES))
-    except OSError:
-        return found
-    for name in names:
+    for name in gate.names(folder or os.curdir):
+        if not name.endswith(MODULE_FILES):
+            continue
         path = f"{folder}/{name}" if folder else name
         text = read(path)
         for assignment in _list_assigned(path, text) if text is not None else ():

@@ -11,6 +11,7 @@ from nodelint.model.partial_objects import is_unclaimed_patch
 from nodelint.model.placeholder_names import by_code, namesakes_of
 from nodelint.printable import printable
 from nodelint.source import UNKNOWN
+from nodelint.source.files.gate import gate
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -104,11 +105,8 @@ def _is_terraform_near(folders: set[str]) -> bool:
     """Whether a file of Terraform stands in one of some folders, or a little above: nearly no repository has any."""
     for _ in range(_LEVELS):
         for folder in folders:
-            try:
-                if any(name.endswith(_TERRAFORM) for name in os.listdir(folder)):
-                    return True
-            except OSError:
-                continue
+            if any(name.endswith(_TERRAFORM) for name in gate.names(folder)):
+                return True
         folders = {os.path.dirname(folder) for folder in folders}
     return False
 

@@ -32,7 +32,7 @@ def render(report: Report, run: Run) -> str:
         more = f" GitHub shows {_SHOWN} annotations of each level; all are in this log."
     fixed = f" Fixed {len(run.applied):,}." if run.applied else ""
     lines.append(_plain(f"nodelint: {headline(report, run.files, run.unread)}.{fixed}{more}"))
-    return screened(writable("\n".join(lines) + "\n"))
+    return screened(writable("\n".join(lines) + "\n"), commands=True)
 
 
 def _finding(result: Result, run: Run) -> str:

@@ -166,7 +166,7 @@ def _elsewhere(result: Result, look: TextStyle) -> Iterator[str]:
         if also.span.source is not result.span.source:
             groups.setdefault(id(also.span.source), []).append(also)
     for group in list(groups.values())[:_PARTS]:
-        yield f"  {look.style(f'::: {place(group[0].span)}', dim=True)}"
+        yield f"  {look.style(f'--> {place(group[0].span)}', dim=True)}"
         yield from excerpt(group[0].span.source, [Mark(also.span, also.message) for also in group], look)
     if len(groups) > _PARTS:
         yield f"  … and {counted(len(groups) - _PARTS, 'more place')} in other files; --format json lists all"

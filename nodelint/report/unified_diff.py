@@ -15,7 +15,10 @@ def unified(old: Source, new: Source) -> Iterator[str]:
     path = old.path.lstrip("/")
     names = _quoted(f"a/{path}"), _quoted(f"b/{path}")
     for line in line_diff.unified(_lines(old.text), _lines(new.text), names):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        # A runner passes over the blank of a line that stays, and obeys what follows: it is taken out and put back.
+        obeyed = line.startswith(" ") and line.lstrip().startswith(("::", "##["))
+        for shown in (f"-{line[1:]}", f"+{line[1:]}") if obeyed else (line,):
+            yield shown if shown.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
 
 
 def coloured(diff: str, style: Style) -> str:

@@ -17,7 +17,7 @@ from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
 from nodelint.triage.groups import LogGroup, Release, Sorter
 from nodelint.triage.kubectl_objects import is_objects, of_objects
-from nodelint.triage.kubectl_text import of_text
+from nodelint.triage.kubectl_text import find_table, of_text
 from nodelint.triage.logs import LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
 from nodelint.triage.times import format_time
@@ -160,6 +160,12 @@ def _of_objects(tee: _Tee, release: Version | None) -> Triage:
 
 
 def _of_text(tee: _Tee, release: Version | None) -> Triage:
+    kind = find_table(tee.text())
+    if kind is not None:
+        raise NoLog(
+            f"is a table of `kubectl get {kind}`, which has no reasons: "
+            f"`kubectl get {kind} -o yaml | nodelint triage -` reads them"
+        )
     found, unread, has_message = of_text(tee.text())
     if not has_message:
         raise NoLog(_NOTHING)

@@ -311,6 +311,9 @@ _POOL_IN_TEXT = re.compile(
     r'(?:NodePool=|[Nn]ode[Pp]ool:? "|karpenter\.sh/nodepool In \[)([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)'
 )
 
+# Of a list of reasons, one for each NodePool, those of the NodePools whose limits are reached.
+_AT_LIMIT = re.compile(r"exceed limits for nodepool|limits have been exhausted for nodepool")
+
 
 def object_names(entry: LogLine) -> list[tuple[str, str]]:
     """The objects that a line is about, by kind and name."""
@@ -328,6 +331,8 @@ def object_names(entry: LogLine) -> list[tuple[str, str]]:
     if isinstance(own_kind, str) and own_kind in KINDS and isinstance(own, str) and own:
         space = fields.get("namespace")
         found[own_kind, f"{space}/{own}" if isinstance(space, str) and space else own] = None
-    for pool in _POOL_IN_TEXT.findall(entry.error[:20_000]):
+    reasons = entry.error[:20_000].split("; ")
+    at_limit = [reason for reason in reasons if _AT_LIMIT.search(reason)]
+    for pool in _POOL_IN_TEXT.findall("; ".join(at_limit or reasons)):
         found["NodePool", pool] = None
     return list(found)

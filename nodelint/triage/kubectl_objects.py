@@ -25,11 +25,8 @@ _NOT_FAULTS = frozenset(
     {"Consolidatable", "Drifted", "Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason", "Empty"}
     | {"Expired", "Ready", "ConsistentStateFound"}
 )
-_TELLING = frozenset(
-    {"KubeletExpressionsDisabled", "KubeletExpressionInvalid", "UnsupportedKubeletConfiguration"}
-    | {"KubeletExpressionEvalFailed", "KubeletExpressionEvaluationFailed", "UserDataSizeLimitExceeded"}
-)
-"""Reasons of a class's condition that say more than its message does."""
+_REASONED = "ValidationSucceeded"
+"""The condition of a class whose reason tells more than its type: each reason has a cause of its own."""
 _OBJECT = re.compile(
     r"\s*+\[?\s*+\{\s*+\"(?:apiVersion|kind|action|count|eventMessage|eventNamespace|eventTime|firstTimestamp|involvedObject|metadata)\""
 )
@@ -81,7 +78,7 @@ def conditions_of(obj: dict[str, Any], number: int) -> list[LogLine]:
 def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> LogLine:
     what, reason = f"{_text(stated, 'type')}={_text(stated, 'status')}", _text(stated, "reason")
     # The pool's own words differ from those of a class, whose conditions have the same names.
-    of_class = f"{what}: {reason}" if reason in _TELLING else what
+    of_class = f"{what}: {reason}" if reason and _text(stated, "type") == _REASONED else what
     message = {"EC2NodeClass": of_class, "NodePool": reason or what}.get(
         kind, f"{what}: {reason}" if reason else what
     )

@@ -16,9 +16,12 @@ _MOST_BARE = 20
 _AGE = r"(?:<unknown>|<invalid>|\d[\dsmhdy]*+)(?: ago)?(?: \(x(\d+) over [^)]{1,80}\))?"
 _ROW = re.compile(rf"(?:([a-z0-9][\w.-]*+)\s++)?{_AGE}\s++(Normal|Warning)\s++(\w+)\s++(\w+)/([\w.-]+)\s++(.*)")
 _DESCRIBED = re.compile(rf"\s++(Normal|Warning)\s++(\w+)\s++{_AGE}\s++(\S++)\s++(.*)")
+_AFTER_MESSAGE = re.compile(r"(.*?)\s{2,}\S+\s{2,}(\d+)\s{2,}\S+\s*")
 _HEADING = re.compile(r"(?>.*?\bREASON\b).*\bMESSAGE\b")
 _KEY = re.compile(r"(\s*+)([A-Z][\w /.-]*+):(?:\s++(.*))?$")
 _STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^(?!panic: )[\w./-]+: [\w{\["]""")
+# What Terraform frames an error with, and what it, helm and kubectl begin one with.
+_FRAME = re.compile(r"^[\s│╷╵]*(?:Error: )?")
 
 
 def of_text(lines: Iterable[str]) -> tuple[list[LogLine], int, bool]:
@@ -40,6 +43,24 @@ def of_text(lines: Iterable[str]) -> tuple[list[LogLine], int, bool]:
     return messages, unread, bool(messages)
 
 
+_TABLES = {
+    "NODECLASS": "nodepools",
+    "CAPACITY": "nodeclaims",
+    "RESTARTS": "pods",
+    "ROLES": "nodes",
+    "READY": "ec2nodeclasses",
+}
+"""A column that a table of `kubectl get` has, and the kind of that table; the first column that fits decides."""
+
+
+def find_table(lines: Iterable[str]) -> str | None:
+    """Return the kind whose `kubectl get` table a text begins with. None if it begins with no such table."""
+    heading = next((line.split() for line in lines if line.strip()), [])
+    if heading[:1] not in (["NAME"], ["NAMESPACE"]) or "AGE" not in heading or "MESSAGE" in heading:
+        return None
+    return next((kind for column, kind in _TABLES.items() if column in heading), None)
+
+
 def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
     """Rows of `kubectl get events`, also with `-o wide` or `-A`, and of `kubectl events`."""
     found: list[LogLine] = []
@@ -56,8 +77,10 @@ def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
             cell = {key: line[begin:end].strip() for key, (begin, end) in starts.items()}
             if cell["SOURCE"] and "karpenter" not in cell["SOURCE"]:
                 continue
-            message = cell.get("MESSAGE", message)
-            times = cell.get("COUNT") or times
+            # A message that is longer than its column moves the cells behind it.
+            moved = _AFTER_MESSAGE.fullmatch(line[starts["MESSAGE"][0] :]) if "NAME" in starts else None
+            message = moved[1] if moved else cell.get("MESSAGE", message)
+            times = moved[2] if moved else cell.get("COUNT") or times
         entry = event(object_kind, name, space or "", reason, message, kind == "Warning", number)
         if entry is not None:
             found.append(entry._replace(times=int(times) if times and times.isdigit() else 1))
@@ -181,12 +204,17 @@ def _conditions_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
             continue
         key = row[1].replace(" ", "").lower()
         first = first or number
-        stated[{"lasttransitiontime": "lastTransitionTime"}.get(key, key)] = (row[2] or "").strip("\"' ")
+        stated[{"lasttransitiontime": "lastTransitionTime"}.get(key, key)] = _unquoted(row[2] or "")
         if key == "type":
             conditions.append(stated)
             stated = {}
     kind = next((kind for condition in conditions if (kind := kind_of_condition(condition))), "")
     return conditions_of({"kind": kind, "status": {"conditions": conditions}}, first) if kind else []
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 # Words that only a message about Karpenter or a pod without a node has; another program's text has none of them.
@@ -196,7 +224,9 @@ _CONCERNS = re.compile(
 
 
 def _bare(rows: list[tuple[int, str]]) -> tuple[list[LogLine], int]:
-    """A few lines that are messages of the controller's, or one that a terminal has wrapped."""
+    """A few lines that are messages of the controller's or of a tool, or one that a terminal has wrapped."""
+    rows = [(number, _FRAME.sub("", line)) for number, line in rows]
+    rows = [(number, line) for number, line in rows if line]
     if len(rows) > _MOST_BARE or any(_STRUCTURED.search(line) for _, line in rows):
         return [], len(rows)
     known = [(number, line.strip()) for number, line in rows if recognise(line)]

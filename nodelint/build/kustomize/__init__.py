@@ -18,6 +18,7 @@ from nodelint.build.kustomize.text import PrintedObjects, differing, is_printed,
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.model.finding import Also, Span
 from nodelint.source import Node, Source
+from nodelint.source.limits import BROKE_DOWN, note_fault, note_limit
 from nodelint.tuples import NamedTuple
 
 _MOST_FOLDERS = 2000
@@ -104,6 +105,9 @@ def make_outcome(overlay: Overlay) -> Outcome:
         _check(printed)
     except BuildError as error:
         return _describe_failure(overlay, shown, error)
+    except Exception as error:  # one overlay that breaks nodelint does not silence the others
+        note_fault(shown, error)
+        return _describe_failure(overlay, shown, BuildError(None, BROKE_DOWN, fails=False))
     own = next(iter(overlay.parts))
     built = Built(
         source=printed.source,
@@ -258,6 +262,8 @@ class _Graph:
             fresh = [below for below in (found[0] if found is not None else []) if below not in seen]
             seen |= set(fresh)
             pending += fresh
+        if pending:
+            note_limit(folder, _MOST_FOLDERS, "kustomizations that take in each other", 0)
         return seen
 
     def concerns_karpenter(self, folder: str, marked: Collection[str] | None) -> bool:

@@ -13,12 +13,15 @@ from nodelint.build.kustomize.files import Files
 from nodelint.build.kustomize.overlay import Overlay
 from nodelint.build.kustomize.values import YamlTree, new_text, read_json
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.source.limits import note_more
 
 _SAME = ("patches", "namePrefix", "nameSuffix")
 _OLDER = ("patchesStrategicMerge", "patchesJson6902")
 """Fields of v1beta2 that hold whole objects where kustomize has texts; they are not built."""
-_MOST_FILES = 500
+_MOST_FILES = 5000
+"""Files of one folder that a controller applies."""
 
 
 def changes_objects(root: Node) -> bool:
@@ -112,7 +115,7 @@ class AppliedFolder(Overlay):
             yield self.below
             return
         count = 0
-        for around, folders, names in os.walk(self.below):
+        for around, folders, names in gate.walk(self.below):
             below = [name for name in sorted(folders) if self._has_kustomization(os.path.join(around, name))]
             yield from (os.path.join(around, name) for name in below)
             folders[:] = [name for name in sorted(folders) if name not in below and not name.startswith(".")]
@@ -120,6 +123,7 @@ class AppliedFolder(Overlay):
                 count += 1
                 if name.endswith((".yaml", ".yml")) and not name.startswith(".") and count <= _MOST_FILES:
                     yield os.path.join(around, name)
+        note_more(self.below, count, _MOST_FILES, "files in this folder, which a controller applies", 0)
 
     def _has_kustomization(self, folder: str) -> bool:
-        return any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+        return any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZATIONS)

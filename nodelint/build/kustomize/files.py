@@ -11,7 +11,7 @@ from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.resources import Resource
 from nodelint.build.kustomize.values import YamlTree, read_json, read_object, written_text
 from nodelint.source import Document, Node, Source
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.safe_read import MARKS, repository
 from nodelint.source.syntax_errors import SyntaxProblem, Unreadable
@@ -43,11 +43,11 @@ class Files:
 
     def is_file(self, path: str) -> bool:
         """Whether a file is at hand, or on the disk."""
-        return path in self._sources or os.path.isfile(path)
+        return path in self._sources or gate.is_file(path)
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder is on the disk, or holds a file that is at hand."""
-        return path in self._folders or os.path.isdir(path)
+        return path in self._folders or gate.is_folder(path)
 
     def find_kustomization(self, folder: str) -> str | None:
         """The path of the kustomization of a folder; None where it has none, or more than one."""
@@ -62,7 +62,7 @@ class Files:
             folder = os.path.dirname(path)
             if folder not in self._homes:
                 self._homes[folder] = repository(folder)
-            data = safe_read.read(path, _LARGEST, within=self._homes[folder])
+            data = gate.read(path, _LARGEST)
             shown = os.path.relpath(path)
             source = Source.from_bytes((path if shown.startswith("..") else shown).replace(os.sep, "/"), data)
             if not source.problems and "\ufffd" in source.text:

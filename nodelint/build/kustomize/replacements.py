@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nodelint.build.kustomize.configuration import Kustomization
     from nodelint.build.kustomize.run import OverlayRun
 
+_DEEPEST = 100
+"""Parts of a path: more than any object has levels."""
 _ANNOTATIONS = "metadata.annotations."
 _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
@@ -270,6 +272,8 @@ def _find_slots(
     value: YamlTree, path: list[str], create: str, at: Node | None
 ) -> Iterator[tuple[YamlTree | None, Put]]:
     """The fields that a path leads to: what is there now, and how to put another value there."""
+    if len(path) > _DEEPEST:
+        raise BuildError(at, f"the path has more than {_DEEPEST} parts")
     step, rest = path[0], path[1:]
     if step.isdigit() or _ELEMENT.fullmatch(step) is not None or step == "*":
         yield from _find_items(value, step, rest, create, at)

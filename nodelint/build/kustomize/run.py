@@ -10,6 +10,7 @@ from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.files import Files, PatchText, as_documents
 from nodelint.build.kustomize.resources import Resource
 from nodelint.source import Node
+from nodelint.source.files.gate import OUTSIDE, gate
 from nodelint.source.files.safe_read import is_inside, repository
 
 
@@ -45,6 +46,9 @@ class OverlayRun:
     def resolve(self, kustomization: Kustomization, path: str, at: Node | None) -> str:
         """The absolute path of what a kustomization names. Raises `BuildError` for a place outside the repository."""
         full = os.path.normpath(os.path.join(kustomization.folder, path))
+        reason = gate.refusal(full)
         if os.path.isabs(path) or (self.home is not None and not is_inside(full, self.home)):
-            raise BuildError(at, f"`{path}` is outside the repository", fails=False)
+            reason = OUTSIDE
+        if reason is not None:
+            raise BuildError(at, f"`{path}` is {reason}", fails=False)
         return full

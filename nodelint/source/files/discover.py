@@ -6,6 +6,7 @@ import os
 import sys
 
 from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods, may_state
+from nodelint.source.files.gate import gate
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
 from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
@@ -120,9 +121,11 @@ def discover(
         if not path:
             found.unreadable.append((path, "an empty path"))
         elif path == "-":
+            gate.admit(os.curdir)
             block.sort_in()
             _take_stdin(found, stdin or _stdin)
         else:
+            gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
             for file in _files(path, exclude, include, found):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 
 _LARGEST = 256 << 20
 _HEADER = 12
@@ -46,7 +47,8 @@ class GitIndex:
 
     def _read(self) -> None:
         try:
-            self._data = safe_read.read(os.path.join(_own_folder(self._root), "index"), _LARGEST)
+            own = _own_folder(self._root) if gate.holds_git_of(self._root) else None
+            self._data = safe_read.read_in_place(os.path.join(own, "index"), _LARGEST) if own is not None else b""
         except OSError:
             self._data = b""
         if self._data[:4] == b"DIRC" and self._data[4:8] == b"\0\0\0\4":

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.git_index import GitIndex
 from nodelint.tuples import NamedTuple
 
@@ -105,7 +106,8 @@ class Ignored:
 
     @classmethod
     def _at_root(cls, root: str) -> Ignored:
-        files = (os.path.join(_git_folder(root), "info", "exclude"), _of_the_user(root))
+        own = _git_folder(root)
+        files = (os.path.join(own, "info", "exclude") if own is not None else None, _of_the_user(root))
         return cls(tuple(level for file in files if file and (level := _level(file, ""))), "", GitIndex(root))
 
     def below(self, name: str) -> Ignored:
@@ -185,9 +187,11 @@ def _hint(text: str) -> str:
 # -- where git keeps them
 
 
-def _git_folder(root: str) -> str:
-    """The folder of a repository's own data; that of the main work tree for all others."""
+def _git_folder(root: str) -> str | None:
+    """The folder of a repository's own data, that of the main work tree for all others; None for one of elsewhere."""
     path = os.path.join(root, ".git")
+    if not gate.holds_git_of(root):
+        return None
     if os.path.isdir(path):
         return path
     target = _text(path).removeprefix("gitdir:").strip()
@@ -196,14 +200,14 @@ def _git_folder(root: str) -> str:
 
 
 def _of_the_user(root: str) -> str | None:
-    """The file that `core.excludesFile` names for the repository, the user or the system, else git's default.
+    """The file that `core.excludesFile` names for the user or the system, else git's default.
 
-    What a configuration includes from another file is not followed.
+    The repository's own configuration is not read: it may hold a token, and it may not be the user's. What a
+    configuration includes from another file is not followed.
     """
     home = os.path.expanduser("~")
     xdg = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git")
     configurations = (
-        os.path.join(_git_folder(root), "config"),
         os.environ.get("GIT_CONFIG_GLOBAL") or os.path.join(home, ".gitconfig"),
         os.path.join(xdg, "config"),
         "/etc/gitconfig",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from nodelint.caching import cache
-from nodelint.source.files.safe_read import read
+from nodelint.source.files.gate import gate
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = ("patches", "patchesStrategicMerge")
@@ -17,9 +17,9 @@ _ALTERING = ("patch", "transformers", "components")
 _WHOLES = ("resources", "bases", "components")
 
 # Folders. A guard against a file that stands in no repository.
-_HIGHEST = 12
+_HIGHEST = 64
 
-_MOST_FOLDERS = 64
+_MOST_FOLDERS = 2000
 
 _Named = tuple[frozenset[str], frozenset[str], bool, str]
 """The files that the kustomization of a folder names: patches, wholes; whether it alters any, and the folder."""
@@ -118,15 +118,15 @@ def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
         return frozenset(), ()
     named = _listed(text, _WHOLES, r"""[^\s"'\[\]{},:]+""")
     folders = (os.path.normpath(os.path.join(folder, name)) for name in named if name != "-")
-    return _files(text, folder, _WHOLES), tuple(folder for folder in folders if os.path.isdir(folder))
+    return _files(text, folder, _WHOLES), tuple(folder for folder in folders if gate.is_folder(folder))
 
 
 def _text(folder: str) -> str | None:
     for name in KUSTOMIZATIONS:
         path = os.path.join(folder, name)
-        if os.path.isfile(path):
+        if gate.is_file(path):
             try:
-                return read(path, 1 << 20).decode(errors="replace")
+                return gate.read(path, 1 << 20).decode(errors="replace")
             except OSError:
                 return None
     return None

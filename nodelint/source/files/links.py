@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import is_inside, repository
 
 CHART = "Chart.yaml"
@@ -21,6 +22,6 @@ def link_leaves(link: str, top: str) -> str | None:
         if above == root or above == os.path.dirname(above):
             break
         above = os.path.dirname(above)
-    if is_inside(link, chart or root):
+    if is_inside(link, chart or root) and gate.holds(link):
         return None
     return "chart" if chart else "repository" if repository(folder) else "folder"

@@ -31,14 +31,20 @@ def stand_in(texts: Mapping[str, str]) -> None:
     _edited = texts
 
 
+def edited_text(path: str) -> bytes | None:
+    """Return what an editor has of a file that it has open."""
+    text = _edited.get(os.path.abspath(path)) if _edited else None
+    return None if text is None else text.encode(errors="replace")
+
+
 def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
     """The content of a regular file of at most `largest` bytes.
 
     `within` is the folder that the file has to lie in when all links are followed; None allows any place.
     Raises OSError, whose `strerror` says why. Neither a pipe nor a device is opened, so nothing is waited for.
     """
-    if _edited and (text := _edited.get(os.path.abspath(path))) is not None:
-        return text.encode(errors="replace")
+    if (text := edited_text(path)) is not None:
+        return text
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise _refused(path)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
+from nodelint.source.limits import note_limit, note_more
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.expression_eval import Definitions, NamedTemplate
 from nodelint.source.templates.gotemplate import Action, BadTemplate, Definition, Part, Verbatim, parse
@@ -18,8 +20,8 @@ from nodelint.tuples import NamedTuple
 _FOLDER = "templates"
 _VALUES = "values.yaml"
 _LARGEST = 4 << 20
-_MOST_FILES = 500
-_MOST_VALUES = 50
+_MOST_FILES = 5000
+_MOST_VALUES = 1000
 
 OTHER_VALUES = r"\A(?:values[-._][^/]*|[^/]+[-._]values)\.ya?ml"
 TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
@@ -32,7 +34,7 @@ def values_of(path: str) -> str | None:
     A chart within another one has none of its own: the outer chart may give it others.
     """
     values = values_place(path)
-    return values if values is not None and os.path.isfile(values) else None
+    return values if values is not None and gate.is_file(values) else None
 
 
 def values_place(path: str) -> str | None:
@@ -41,7 +43,7 @@ def values_place(path: str) -> str | None:
     if folder is None:
         return None
     chart = os.path.dirname(folder)
-    if not os.path.isfile(os.path.join(chart, CHART)) or chart_around(chart) is not None:
+    if not gate.is_file(os.path.join(chart, CHART)) or chart_around(chart) is not None:
         return None
     return os.path.join(chart, _VALUES)
 
@@ -69,7 +71,7 @@ def vendored_chart(path: str) -> VendoredChart | None:
     mine = [node for node in (listed.items if listed is not None else ()) if _name(node) == name]
     names = tuple(_name(item, "alias") or name for item in mine) or (name,)
     values, given = os.path.join(chart, _VALUES), os.path.join(outer, _VALUES)
-    return VendoredChart(names, values if os.path.isfile(values) else None, given if os.path.isfile(given) else None)
+    return VendoredChart(names, values if gate.is_file(values) else None, given if gate.is_file(given) else None)
 
 
 def _name(node: Node, key: str = "name") -> str:
@@ -108,19 +110,16 @@ def more_values(path: str) -> list[Node]:
         return []
     chart, found = os.path.dirname(values), []
     for folder, pattern in ((chart, OTHER_VALUES), (os.path.join(chart, "ci"), TRIAL_VALUES)):
-        try:
-            names = sorted(os.listdir(folder or os.curdir))
-        except OSError:
-            continue
+        names = gate.names(folder or os.curdir)
         found += [os.path.join(folder, name) for name in names if re.fullmatch(pattern, name)]
+    note_more(chart, len(found), _MOST_VALUES, "files of values of this chart", 0)
     roots = (_root(path) for path in found[:_MOST_VALUES])
     return [root for root in roots if root is not None]
 
 
 def _root(values: str) -> Node | None:
     try:
-        home = safe_read.repository(os.path.dirname(os.path.abspath(values)))
-        source = Source(values, safe_read.read(values, _LARGEST, within=home).decode())
+        source = Source(values, gate.read(values, _LARGEST).decode())
         return compose(source, source.text, 0, masked=False)[0]
     except (OSError, ValueError, Unreadable, IndexError):
         return None
@@ -258,12 +257,12 @@ def _has_dependencies(chart: str) -> bool:
     """Whether all charts that a chart depends on are at hand, unpacked in its folder `charts` or by a path."""
     root = _root(os.path.join(chart, CHART))
     listed = root.get("dependencies") if root is not None else None
-    if root is None or os.path.isfile(os.path.join(chart, "requirements.yaml")):
+    if root is None or gate.is_file(os.path.join(chart, "requirements.yaml")):
         return False
     local = {os.path.basename(folder) for folder in _local_charts(chart)}
     names = [_name(node) for node in (listed.items if listed is not None else ())]
     vendored = os.path.join(chart, "charts")
-    return all(name in local or os.path.isfile(os.path.join(vendored, name, CHART)) for name in names)
+    return all(name in local or gate.is_file(os.path.join(vendored, name, CHART)) for name in names)
 
 
 def find_users(chart: str, paths: Iterable[str]) -> list[str]:
@@ -286,8 +285,11 @@ def _local_charts(chart: str) -> list[str]:
     for node in listed.items if listed is not None else ():
         address = _name(node, "repository")
         folder = os.path.normpath(os.path.join(chart, address.removeprefix("file://")))
+        is_local = address.startswith("file://")
+        if is_local and gate.notes_refusal(folder, address, node.source, node.start):
+            continue
         inside = home is None or safe_read.is_inside(folder, home)
-        if address.startswith("file://") and inside and os.path.isfile(os.path.join(folder, CHART)):
+        if is_local and inside and gate.is_file(os.path.join(folder, CHART)):
             found.append(folder)
     return found
 
@@ -303,21 +305,21 @@ def _may_define(path: str) -> bool:
 def chart_around(chart: str) -> str | None:
     """The chart that a chart is vendored in; None for one that stands by itself."""
     outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
-    return outer if name == "charts" and os.path.isfile(os.path.join(outer, CHART)) else None
+    return outer if name == "charts" and gate.is_file(os.path.join(outer, CHART)) else None
 
 
 def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
     """The paths and texts of the files below a folder that are wanted, as far as they can be read."""
-    home = safe_read.repository(os.path.abspath(folder))
     count = 0
-    for around, _, names in os.walk(folder):
+    for around, _, names in gate.walk(folder):
         for path in (os.path.join(around, name) for name in sorted(names)):
             if not wanted(path):
                 continue
             count += 1
             if count > _MOST_FILES:
+                note_limit(folder, _MOST_FILES, "files of this chart", 0)
                 return
             try:
-                yield path, safe_read.read(path, _LARGEST, within=home).decode()
+                yield path, gate.read(path, _LARGEST).decode()
             except (OSError, ValueError):
                 continue

@@ -153,6 +153,9 @@ class TemplateEvaluator(ABC):
                 self.mark_changed(target)
                 raise Unresolved
             key = read_text(args[1])
+            if name == "set" and _holds(args[2], target):
+                self.mark_changed(target)
+                raise Unresolved  # a dict within itself: whatever of helm walks over it has no end
             target.pop(key, None) if name == "unset" else target.update({key: args[2]})
             return target
         made = as_node(call(name, args))
@@ -234,6 +237,19 @@ class TemplateEvaluator(ABC):
             if name in scope:
                 return scope[name]
         raise Unresolved
+
+
+def _holds(value: object, wanted: object) -> bool:
+    """Whether a value is a dict, or holds it at any depth."""
+    pending, seen = [value], set()
+    while pending:
+        part = pending.pop()
+        if part is wanted:
+            return True
+        if isinstance(part, dict | list) and id(part) not in seen:
+            seen.add(id(part))
+            pending += part.values() if isinstance(part, dict) else part
+    return False
 
 
 def _field(value: object, name: str) -> object:

@@ -19,6 +19,8 @@ _BLOCKS = ("if", "with", "range")
 _DEEPEST = 30
 _DIGITS = 40
 """Longer than any number that a template prints."""
+_MOST_PIPES = 100
+"""Functions that one pipeline hands its value through: each holds the one before it."""
 _MOST_UNCLOSED = 8
 """Openers without an end behind which the rest of a text is no template; each has been followed to the end."""
 
@@ -265,7 +267,11 @@ class _Tokens:
         if depth > _DEEPEST:
             raise BadTemplate
         found = self.command(depth, None)
+        pipes = 0
         while self.peek() == "|":
+            pipes += 1
+            if pipes > _MOST_PIPES:
+                raise BadTemplate
             self.tokens.pop()
             found = self.command(depth, found)
         return found

@@ -251,5 +251,5 @@ def call(name: str, args: Sequence[object]) -> object:
         raise Unresolved
     try:
         return function(*args)
-    except TypeError:  # too many arguments, or too few
+    except (TypeError, RecursionError):  # too many arguments, or too few; a value within itself, or nearly so
         raise Unresolved from None

@@ -94,8 +94,12 @@ class Unordered(list[object]):
     """A list whose order differs from run to run: the keys of a map."""
 
 
-def as_node(value: object) -> Node:
-    """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template."""
+_DEEPEST = 100
+"""Lists and dicts within one another, as in a file of YAML."""
+
+
+def as_node(value: object, depth: int = 0) -> Node:
+    """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template, and without end."""
     if isinstance(value, Node):
         return value
     if isinstance(value, Rope) and len(value.pieces) == 1:
@@ -104,13 +108,15 @@ def as_node(value: object) -> Node:
             return node
     if isinstance(value, Unordered):
         raise Unresolved
+    if depth > _DEEPEST:
+        raise Unresolved
     if isinstance(value, dict):
         made = MadeNode(_NOWHERE, 0, 0, "mapping", "flow")
-        made.entries = [MappingEntry(as_node(name), as_node(item), name) for name, item in value.items()]
+        made.entries = [MappingEntry(as_node(name), as_node(item, depth + 1), name) for name, item in value.items()]
         return made
     if isinstance(value, list):
         made = MadeNode(_NOWHERE, 0, 0, "sequence", "flow")
-        made.items = [as_node(item) for item in value]
+        made.items = [as_node(item, depth + 1) for item in value]
         return made
     if isinstance(value, Rope):
         return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", str(value))

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_limit, note_more
 from nodelint.source.nodes import Node
 from nodelint.source.terraform.hcl import Text
 from nodelint.source.terraform.tfeval import EvaluationBudget, ExpressionEvaluator, NameScope
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     from nodelint.source.text import Source
 
 NAME = "terragrunt.hcl"
-_MOST_FOLDERS = 2000
+_MOST_FOLDERS = 20_000
 """Folders of a repository that are looked through."""
-_MOST_CALLS = 20
-_DEEPEST = 3
+_MOST_CALLS = 1000
+"""Files of Terragrunt that call one module."""
+_DEEPEST = 10
 """Files that include or read each other."""
 
 Reader = Callable[[str], "Source | None"]
@@ -40,22 +43,30 @@ class TerragruntCall(NamedTuple):
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
     """The calls in a repository by the folder of the module, in order of path. Raises `EvaluationLimit`."""
     found: dict[str, list[TerragruntCall]] = {}
+    beyond: dict[str, list[str]] = {}
     for path in sorted(_find_files(home)):
         source = read(path)
         if source is None:
             continue
         file = _TerragruntFile(source, os.path.dirname(path), home, read, budget)
         module = file.module()
-        if module is not None and len(found.get(module, ())) < _MOST_CALLS:
-            found.setdefault(module, []).append(TerragruntCall(source, file.folder, file.inputs()))
+        if module is None:
+            continue
+        if len(found.setdefault(module, [])) < _MOST_CALLS:
+            found[module].append(TerragruntCall(source, file.folder, file.inputs()))
+        else:
+            beyond.setdefault(module, []).append(path)
+    for paths in beyond.values():
+        note_more(paths[0], _MOST_CALLS + len(paths), _MOST_CALLS, "Terragrunt units of one module")
     return found
 
 
 def _find_files(home: str) -> Iterator[str]:
     left = _MOST_FOLDERS
-    for folder, folders, names in os.walk(home):
+    for folder, folders, names in gate.walk(home):
         left -= 1
         if left < 0:
+            note_limit(home, _MOST_FOLDERS, "folders in this repository, which may hold Terragrunt units", 0)
             return
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
         if NAME in names:
@@ -117,13 +128,18 @@ class _TerragruntFile:
     def _included(self) -> Iterator[_TerragruntFile]:
         for block in self.blocks:
             path = self._text(self._body(block).get("path")) if block.kind == "include" else None
-            file = self._open(path) if path is not None else None
+            file = self._open(path, block.start) if path is not None else None
             if file is not None:
                 yield file
 
-    def _open(self, path: str) -> _TerragruntFile | None:
-        source = self.read(os.path.normpath(os.path.join(self.folder, path))) if self.depth < _DEEPEST else None
+    def _open(self, path: str, start: int) -> _TerragruntFile | None:
+        if self.depth >= _DEEPEST:
+            note_limit(self.source.path, _DEEPEST, "files of Terragrunt that include or read each other")
+            return None
+        whole = os.path.normpath(os.path.join(self.folder, path))
+        source = self.read(whole)
         if source is None:
+            gate.notes_refusal(whole, path, self.source, start)
             return None
         return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
 
@@ -150,7 +166,7 @@ class _TerragruntFile:
         if name == "dirname" and isinstance(given, str):
             return scalar(at, os.path.dirname(given))
         if name == "read_terragrunt_config" and isinstance(given, str):
-            file = self._open(given)
+            file = self._open(given, at.start)
             return unknown(at) if file is None else file.values(at)
         return call_function(name, args, at)
 
@@ -158,7 +174,7 @@ class _TerragruntFile:
         folder = os.path.dirname(self.folder)
         while folder.startswith(self.home):
             path = os.path.join(folder, name)
-            if os.path.isfile(path):
+            if gate.is_file(path):
                 return path
             if folder == os.path.dirname(folder):
                 break

@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-_MOST_ENTRIES = 5000
+from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_left_out
+
+_MOST_ENTRIES = 20_000
 """Entries of folders that one pattern is held against."""
 _MOST_CHOICES = 16
 
@@ -22,7 +25,10 @@ def match_files(folder: str, pattern: str) -> list[str] | None:
     left = [_MOST_ENTRIES]
     for choice in choices or ():
         found.update(_walk(folder, choice.split("/"), "", left))
-    return sorted(found) if choices is not None and left[0] > 0 else None
+    if choices is None or left[0] <= 0:
+        note_left_out(folder, f"the pattern `{pattern[:60]}` stands for too many files: they are not judged", 0)
+        return None
+    return sorted(found)
 
 
 def names_file(pattern: str, path: str) -> bool:
@@ -49,22 +55,21 @@ def _expand(pattern: str) -> list[str] | None:
 
 def _walk(folder: str, steps: list[str], below: str, left: list[int]) -> Iterator[str]:
     try:
-        entries = sorted(os.scandir(os.path.join(folder, below)), key=lambda entry: entry.name)
+        entries = gate.entries(os.path.join(folder, below))
     except OSError:
         return
     step, rest = steps[0], steps[1:]
-    for entry in entries:
+    for name, is_folder in entries:
         left[0] -= 1
         if left[0] <= 0:
             return
-        path = f"{below}/{entry.name}" if below else entry.name
-        is_folder = entry.is_dir(follow_symlinks=False)
+        path = f"{below}/{name}" if below else name
         if step == "**":
             if is_folder:
                 yield from _walk(folder, steps, path, left)
-            elif rest and _matches(rest, [entry.name]):
+            elif rest and _matches(rest, [name]):
                 yield path
-        elif fnmatchcase(entry.name, step):
+        elif fnmatchcase(name, step):
             if rest and is_folder:
                 yield from _walk(folder, rest, path, left)
             elif not rest and not is_folder:

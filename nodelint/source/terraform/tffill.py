@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nodelint.source.limits import note_more
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.templates.gotemplate import Code
 from nodelint.source.templates.template_eval import Filled, Segment
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 JSON_ENDS = (".tf.json", ".tofu.json")
 ENDS = (".tf", ".tofu", *JSON_ENDS)
 """Of Terraform's own files."""
-MOST_INSTANCES = 200
+MOST_INSTANCES = 1000
 """Instances of one block that are built."""
 _ENCODERS = ("yamlencode", "jsonencode")
 _UNKNOWN = "unknown"
@@ -227,7 +228,7 @@ class FileFiller:
             self.declares = block.kind == "locals"
             given = list(attributes_of(self.words, block))
             outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
-            given_names = instances(outer, self.evaluator)[:MOST_INSTANCES]
+            given_names = instances(outer, self.evaluator)
             is_list = block.body is not None and len(given_names) > 1
             if is_list:
                 writer.add("[", block.start)
@@ -420,16 +421,25 @@ def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[
         if value.kind == "sequence":
             pairs = [(item, item) for _, item in pairs]
         at = evaluator.place(over)
-        made: list[Mapping[str, Node]] = [{"each": _names(at, key=key, value=item)} for key, item in pairs]
+        _note_instances(at, len(pairs))
+        made: list[Mapping[str, Node]] = [
+            {"each": _names(at, key=key, value=item)} for key, item in pairs[:MOST_INSTANCES]
+        ]
         return made or [{"each": _names(at, key=at, value=at)}]
     if count is not None:
         number = evaluator.value(count).value
         at = evaluator.place(count)
         known = isinstance(number, int) and not isinstance(number, bool) and number > 0
+        _note_instances(at, number if known and isinstance(number, int) else 0)
         numbers = range(min(number, MOST_INSTANCES)) if known and isinstance(number, int) else ()
         given: list[Mapping[str, Node]] = [{"count": _names(at, index=scalar(at, n))} for n in numbers]
         return given or [{"count": _names(at, index=at)}]
     return [{}]
+
+
+def _note_instances(at: Node, number: int) -> None:
+    line = at.source.position(at.start).line
+    note_more(at.source.path, number, MOST_INSTANCES, "instances of this block", line)
 
 
 def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
+from nodelint.source.files.safe_read import find_top
+from nodelint.source.limits import note_more
 from nodelint.source.terraform.tffill import ENDS, TerraformBlock, TerraformFile
 from nodelint.source.terraform.tfjson import read_file
 
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from nodelint.source.text import Source
 
 _LARGEST = 1 << 20
-_MOST_FILES = 300
+_MOST_FILES = 5000
+"""Files of Terraform that are looked through for whoever calls a module or a template."""
 _LEVELS = 4
 """Folders upwards in which a template's caller is looked for, with the folders in each."""
-_MOST_FOLDERS = 100
+_MOST_FOLDERS = 2000
+"""Folders in a folder, and in those, that are looked through for them."""
 _LOCAL_CALL = r"source\"?\s*[=:]\s*\"\."
 """What a file holds that calls a module of the same repository."""
 
@@ -64,9 +68,16 @@ class ModuleFiles:
                 for near_folder in (around, *self._list_below(around)):
                     found.update(dict.fromkeys(self._list(near_folder)[1]))
                 above = os.path.dirname(around)
-                if above == around or safe_read.find_top(around) == around or len(found) > _MOST_FILES:
+                if above == around or find_top(around) == around or len(found) > _MOST_FILES:
                     break
                 around = above
+            note_more(
+                folder,
+                len(found),
+                _MOST_FILES,
+                "files of Terraform around this folder, which may call what is here",
+                0,
+            )
             self._near[folder] = list(found)[:_MOST_FILES]
         return self._near[folder]
 
@@ -74,20 +85,24 @@ class ModuleFiles:
         """The folders in a folder, and those in these (`environments/prod`); none of either where there are many."""
         below = self._list(folder)[0]
         if len(below) > _MOST_FOLDERS:
+            note_more(folder, len(below), 0, "folders in this folder, which may call modules", 0)
             return []
         further = [inner for outer in below for inner in self._list(outer)[0]]
-        return [*below, *further] if len(further) <= _MOST_FOLDERS else below
+        if len(further) > _MOST_FOLDERS:
+            note_more(folder, len(further), 0, "folders two levels below this folder, which may call modules", 0)
+            return below
+        return [*below, *further]
 
     def _list(self, folder: str) -> tuple[list[str], list[str]]:
         """The folders in a folder, and its files of Terraform."""
         if folder not in self._listed:
             folders, files = [], []
             try:
-                for entry in os.scandir(folder):
-                    if entry.name.endswith(ENDS):
-                        files.append(entry.path)
-                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                        folders.append(entry.path)
+                for name, is_folder in gate.entries(folder):
+                    if name.endswith(ENDS):
+                        files.append(os.path.join(folder, name))
+                    elif is_folder and not name.startswith("."):
+                        folders.append(os.path.join(folder, name))
             except OSError:
                 pass
             files += (path for path in self._handed_in.get(folder, ()) if path.endswith(ENDS))
@@ -135,8 +150,7 @@ class ModuleFiles:
             from nodelint.source.text import Source  # here, because the text's module reads Terraform, too
 
             try:
-                home = safe_read.repository(os.path.dirname(path))
-                self._sources[path] = Source(os.path.relpath(path), safe_read.read(path, _LARGEST, home).decode())
+                self._sources[path] = Source(os.path.relpath(path), gate.read(path, _LARGEST).decode())
             except (OSError, ValueError):
                 self._sources[path] = None
         return self._sources[path]

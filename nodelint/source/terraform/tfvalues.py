@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from nodelint.source.files import safe_read
+from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_limit
 from nodelint.source.nodes import UNKNOWN, Node
 from nodelint.source.terraform.hclexpr import read_template
 from nodelint.source.terraform.hcltree import BadExpression, HclExpression
@@ -35,10 +38,10 @@ from nodelint.source.terraform.tfvars import environment_files, read_variables
 if TYPE_CHECKING:
     from nodelint.source.text import Source
 
-_MOST_CALLS = 20
-"""Instances of a module that are built."""
+_MOST_CALLS = 1000
+"""Calls of a module, or of a template, that are built."""
 _DOCUMENTS = "kubectl_path_documents"
-_DEEPEST = 4
+_DEEPEST = 10
 """Modules that call each other, as far as their arguments are followed."""
 
 
@@ -119,6 +122,7 @@ class TerraformModule:
                 if isinstance(path, str) and path.startswith(".") and not {"count", "for_each"} & given.keys():
                     args = {name: self.evaluator(file.source).value(value) for name, value in given.items()}
                     folder = os.path.normpath(os.path.join(self.folder, path))
+                    gate.notes_refusal(folder, path, file.source, block.start)
                     return TerraformModule(self.modules, folder, args, self.root, self.label, self.own)
         return None
 
@@ -203,7 +207,10 @@ class TerraformModule:
         path = args[0].value if args else None
         if not isinstance(path, str):
             return unknown(at)
-        source = self.modules.source(os.path.normpath(os.path.join(self.folder, path)))
+        whole_path = os.path.normpath(os.path.join(self.folder, path))
+        source = self.modules.source(whole_path)
+        if source is None:
+            gate.notes_refusal(whole_path, path, at.source, at.start)
         if name == "file" or len(args) < 2:
             if source is None:
                 return unknown(at)
@@ -225,6 +232,10 @@ class TerraformModule:
     def _file_set(self, args: list[Node], at: Node) -> Node:
         folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)
         if not isinstance(folder, str) or not isinstance(pattern, str):
+            return unknown(at)
+        steps = pattern.split("/")
+        led = "/".join(steps[: len(steps) - steps[::-1].index("..")]) if ".." in steps else ""
+        if gate.notes_refusal(os.path.join(self.folder, folder, led), f"{folder}/{led}", at.source, at.start) or led:
             return unknown(at)
         found = match_files(os.path.join(self.folder, folder), pattern)
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
@@ -252,7 +263,11 @@ class Modules(ModuleFiles):
         """A module as each of its callers calls it; one that nobody calls, by itself."""
         if (folder, depth) not in self._variants:
             self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
-            called = list(self._called(folder, depth)) if depth < _DEEPEST else []
+            called = list(islice(self._called(folder, depth), _MOST_CALLS + 1)) if depth < _DEEPEST else []
+            if len(called) > _MOST_CALLS:
+                note_limit(folder, _MOST_CALLS, "calls of this module", 0)
+            if depth >= _DEEPEST and any(self._list_calls(folder)):
+                note_limit(folder, _DEEPEST, "modules that call each other down to this one", 0)
             self._variants[folder, depth] = called[:_MOST_CALLS] or self._roots(folder)
         return self._variants[folder, depth]
 
@@ -291,13 +306,18 @@ class Modules(ModuleFiles):
         return self._given[source.path]
 
     def _called(self, folder: str, depth: int) -> Iterator[TerraformModule]:
+        for file, block in self._list_calls(folder):
+            given = file.attributes(block)
+            del given["source"]
+            yield from self._instances(file, block, given, folder, depth)
+
+    def _list_calls(self, folder: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+        """The blocks that call a module."""
         for path in self.callers(folder):
             around = os.path.dirname(path)
             for called, file, block in self.local_calls(path) if around != folder else ():
                 if called == folder:
-                    given = file.attributes(block)
-                    del given["source"]
-                    yield from self._instances(file, block, given, folder, depth)
+                    yield file, block
 
     def _instances(
         self, file: TerraformFile, block: TerraformBlock, given: dict[str, HclExpression], folder: str, depth: int
@@ -315,11 +335,7 @@ class Modules(ModuleFiles):
     def variable_files(self, folder: str) -> dict[str, Node]:
         """The values of the files that Terraform reads by itself."""
         if folder not in self._given:
-            try:
-                listed = os.listdir(folder)
-            except OSError:
-                listed = []
-            names = sorted({*listed, *map(os.path.basename, self._handed_in.get(folder, ()))})
+            names = sorted({*gate.names(folder), *map(os.path.basename, self._handed_in.get(folder, ()))})
             auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
             found: dict[str, Node] = {}
             for name in ("terraform.tfvars", "terraform.tfvars.json", *auto):
@@ -346,9 +362,10 @@ class Modules(ModuleFiles):
                 module.budget = self.budget
                 for values in _calls(file, module, whole):
                     names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
-                    found.append((module.template(source, names), module))
                     if len(found) >= _MOST_CALLS:
+                        note_limit(path, _MOST_CALLS, "calls of this template")
                         return found
+                    found.append((module.template(source, names), module))
         return found
 
 

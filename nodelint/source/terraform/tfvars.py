@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from nodelint.source.files.gate import gate
+from nodelint.source.limits import note_limit, note_more
 from nodelint.source.nodes import Node
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcl import Text
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
 _ENDS = (".tfvars", ".tfvars.json")
 _BY_ITSELF = ("terraform.tfvars", "terraform.tfvars.json")
 _MODULE_ENDS = (".tf", ".tofu")
-_MOST_FILES = 10
+_MOST_FILES = 1000
 """Files of variables that one root module is built with."""
-_MOST_ENTRIES = 500
+_MOST_ENTRIES = 20_000
 """Entries of folders that are looked through for them."""
 _DEEPEST = 2
 """Folders below a root module, such as `environments/prod`."""
@@ -54,10 +56,7 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
     pending = [(folder, 0)]
     while pending and left > 0:
         around, depth = pending.pop()
-        try:
-            names = sorted(os.listdir(around))
-        except OSError:
-            names = []
+        names = gate.names(around)
         left -= len(names)
         if depth and any(name.endswith(_MODULE_ENDS) for name in names):
             continue  # a module of its own, with variables of its own
@@ -67,7 +66,14 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
                 by_itself = name in _BY_ITSELF or name.endswith((".auto.tfvars", ".auto.tfvars.json"))
                 if depth or not by_itself:
                     found.append(path)
-            elif depth < _DEEPEST and not name.startswith(".") and "." not in name and os.path.isdir(path):
+            elif depth < _DEEPEST and not name.startswith(".") and "." not in name and gate.is_folder(path):
                 pending.append((path, depth + 1))
-    sources = (read(path) for path in sorted(found)[:_MOST_FILES])
+    if left <= 0:
+        note_limit(
+            folder, _MOST_ENTRIES, "files below this root module, where its files of variables are looked for", 0
+        )
+    found.sort()
+    if len(found) > _MOST_FILES:
+        note_more(found[_MOST_FILES], len(found), _MOST_FILES, "files of variables of one root module")
+    sources = (read(path) for path in found[:_MOST_FILES])
     return (source for source in sources if source is not None)

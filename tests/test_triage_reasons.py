@@ -1,0 +1,165 @@
+"""Every reason that Karpenter writes into a condition, and messages of the tools around it, with their causes.
+
+The reasons are those of the provider and of core at 1.0, 1.6 and 1.14.1 (`SetFalse` and `SetUnknownWithReason`).
+"""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from nodelint.triage import NoLog, Triage, triage
+
+CLASS, POOL, CLAIM = "EC2NodeClass", "NodePool", "NodeClaim"
+
+# Kind, condition, status, reason, message, cause.
+REASONS = (
+    (CLASS, "AMIsReady", "False", "AMINotFound", "AMISelector did not match any AMIs", "images-empty"),
+    (
+        CLASS,
+        "AMIsReady",
+        "False",
+        "UnsupportedAlias",
+        "AL2 aliases are no longer supported",
+        "alias-family-gone",
+    ),
+    (CLASS, "SubnetsReady", "False", "SubnetsNotFound", "SubnetSelector did not match any Subnets", "subnets-empty"),
+    (CLASS, "SecurityGroupsReady", "False", "SecurityGroupsNotFound", "no groups", "security-groups-empty"),
+    (
+        CLASS,
+        "PlacementGroupReady",
+        "False",
+        "PlacementGroupNotFound",
+        '"x" not found',
+        "placement-group",
+    ),
+    (CLASS, "PlacementGroupReady", "False", "PlacementGroupResolutionFailed", "Failed to resolve", "placement-group"),
+    (CLASS, "ValidationSucceeded", "False", "ClusterCIDRResolutionFailed", "Failed to detect", "cluster-cidr"),
+    (CLASS, "ValidationSucceeded", "False", "InvalidKubeletConfiguration", 'unknown field "x"', "kubelet-refused"),
+    (CLASS, "ValidationSucceeded", "False", "KubeletExpressionsDisabled", "gate", "kubelet-expressions-off"),
+    (CLASS, "ValidationSucceeded", "False", "KubeletExpressionInvalid", "x", "kubelet-expression-invalid"),
+    (CLASS, "ValidationSucceeded", "False", "KubeletExpressionEvaluationFailed", "x", "kubelet-expression-failed"),
+    (CLASS, "ValidationSucceeded", "False", "UnsupportedKubeletConfiguration", "x", "kubelet-field-unsupported"),
+    (CLASS, "ValidationSucceeded", "False", "UserDataSizeLimitExceeded", "too large", "user-data-size"),
+    (CLASS, "ValidationSucceeded", "False", "InstanceProfileNotFound", "x", "profile-missing"),
+    (CLASS, "ValidationSucceeded", "False", "TagValidationFailed", "tag a is not allowed", "class-refused-tags"),
+    (CLASS, "ValidationSucceeded", "False", "DependenciesNotReady", "Awaiting", "validation-waits"),
+    (CLASS, "ValidationSucceeded", "Unknown", "DependenciesNotReady", "Awaiting", "validation-waits"),
+    (CLASS, "ValidationSucceeded", "False", "CreateFleetAuthCheckFailed", "x", "permission-refused"),
+    (CLASS, "ValidationSucceeded", "False", "CreateLaunchTemplateAuthCheckFailed", "x", "permission-refused"),
+    (CLASS, "ValidationSucceeded", "False", "RunInstancesAuthCheckFailed", "x", "permission-refused"),
+    (CLASS, "ValidationSucceeded", "False", "SomethingNew", "x", "dry-run-refused"),
+    (POOL, "ValidationSucceeded", "False", "NodePoolValidationFailed", "x", "pool-refused"),
+    (POOL, "NodeClassReady", "False", "NodeClassNotFound", "NodeClass not found on cluster", "class-missing"),
+    (POOL, "NodeClassReady", "False", "UnhealthyDependents", "ValidationSucceeded=False", "class-invalid"),
+    (POOL, "NodeClassReady", "False", "UnhealthyDependents", "SubnetsReady=False", "subnets-empty"),
+    (POOL, "NodeRegistrationHealthy", "False", "RegistrationFailed", "Failed to register node", "registration"),
+    (CLAIM, "Registered", "False", "UnregisteredTaintNotFound", "Invariant violated", "startup-taint"),
+    (CLAIM, "Registered", "Unknown", "NodeNotFound", "Node not registered with cluster", "not-registered"),
+    (CLAIM, "Initialized", "Unknown", "StartupTaintsExist", "still exists", "not-initialized"),
+    (CLAIM, "Initialized", "Unknown", "ResourceNotRegistered", "was requested", "not-initialized"),
+    (CLAIM, "Initialized", "Unknown", "NodeNotReady", "Node status is NotReady", "not-initialized"),
+)
+
+
+def sort_by_cause(text: str) -> Triage:
+    return triage(io.BytesIO(text.encode()))
+
+
+def name_causes(text: str) -> list[str | None]:
+    return [group.cause.id if group.cause else None for group in sort_by_cause(text).groups]
+
+
+@pytest.mark.parametrize(("kind", "condition", "status", "reason", "message", "cause"), REASONS)
+def test_each_reason_of_a_condition_has_a_cause_of_its_own(
+    kind: str, condition: str, status: str, reason: str, message: str, cause: str
+) -> None:
+    described = f"""\
+Name:         web
+Kind:         {kind}
+Status:
+  Conditions:
+    Last Transition Time:  2026-07-13T20:49:06Z
+    Message:               {message}
+    Reason:                {reason}
+    Status:                {status}
+    Type:                  {condition}
+Events:  <none>
+"""
+    stored = f"""\
+kind: {kind}
+metadata: {{name: web}}
+status:
+  conditions:
+  - {{type: {condition}, status: "{status}", reason: {reason}, message: '{message}'}}
+"""
+    assert name_causes(described) == name_causes(stored) == [cause]
+
+
+LISTED = (
+    '{"level":"INFO","time":"2025-03-06T18:14:19.413Z","logger":"controller","message":"reflector.go:251: %s",'
+    '"commit":"058c665"}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (LISTED % r"failed to list *v1.NodePool: time: unknown unit \"hr\" in \"1hr\"", "objects-unreadable"),
+        (LISTED % "failed to list *v1.EC2NodeClass: json: cannot unmarshal object", "objects-unreadable"),
+        (LISTED % "failed to list *v1.NodeClaim: quantities must match the expression", "objects-unreadable"),
+        ("key zone, topology.kubernetes.io/zone DoesNotExist not in topology.kubernetes.io/zone In [a]; incompatible "
+         "requirements", "pod-contradiction"),
+        ("Reconciler error: missing required startup taint, karpenter.sh/unregistered", "startup-taint"),
+        ('Error: resource mapping not found: no matches for kind "NodePool" in version "karpenter.sh/v1"\n'
+         "ensure CRDs are installed first", "crds-missing"),
+        ("╷\n│ Error: default failed: resource [karpenter.sh/v1beta1/NodePool] isn't valid for cluster\n╵",
+         "crds-missing"),
+        ('The NodePool "a" is invalid: the sum of expireAfter and terminationGracePeriod may not exceed 21 days',
+         "auto-mode-lifetime"),
+    ],
+)  # fmt: skip
+def test_messages_of_reflectors_schedulers_and_other_tools_have_causes(text: str, cause: str) -> None:
+    assert name_causes(text) == [cause]
+
+
+def test_only_the_pool_whose_limits_are_reached_is_named() -> None:
+    text = (
+        'Failed to schedule pod, incompatible with nodepool "spot", no instance type has enough resources, '
+        "requirements=karpenter.sh/nodepool In [spot]; all available instance types exceed limits for nodepool "
+        "(NodePool=gpu)"
+    )
+    events = f"  Warning  FailedScheduling  3m50s (x58 over 4h48m)  karpenter  {text}\n"
+    assert sort_by_cause(events).groups[0].names["NodePool"] == ("gpu",)
+
+
+def test_a_message_wider_than_its_column_is_read_whole() -> None:
+    heading = "LAST SEEN   TYPE      REASON             OBJECT      SUBOBJECT   SOURCE      MESSAGE   FIRST SEEN"
+    heading += "   COUNT   NAME"
+    row = "2m          Warning   FailedScheduling   pod/web-1               karpenter   Failed to schedule pod, all "
+    row += "available instance types exceed limits for nodepool (NodePool=gpu)   9m   3   web-1.18"
+    group = sort_by_cause(f"{heading}\n{row}\n").groups[0]
+    assert (group.cause and group.cause.id, group.times, group.names["NodePool"]) == ("node-limits", 3, ("gpu",))
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        ("NAME      NODECLASS   NODES   READY   AGE\ndefault   default     0       False   12m\n", "nodepools"),
+        (
+            "NAME   TYPE   CAPACITY   ZONE   NODE   READY   AGE\nweb-abcde  m7g.large  spot  a  n  True  9d\n",
+            "nodeclaims",
+        ),
+        ("NAME      READY   AGE\ndefault   False   12m\n", "ec2nodeclasses"),
+        ("NAMESPACE   NAME   READY   STATUS    RESTARTS   AGE\nshop   web-1   0/1   Pending   0   9m\n", "pods"),
+    ],
+)
+def test_a_table_without_reasons_says_what_to_run_instead(table: str, kind: str) -> None:
+    with pytest.raises(NoLog, match=f"kubectl get {kind} -o yaml"):
+        sort_by_cause(table)
+
+
+def test_errors_of_other_objects_are_not_karpenters() -> None:
+    with pytest.raises(NoLog):
+        sort_by_cause('Error: no matches for kind "Certificate" in version "cert-manager.io/v1"\n')
