@@ -6,6 +6,7 @@ the plan never says that all is well; if anything else changes, it says nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -577,3 +578,34 @@ def test_a_changed_input_is_never_all_clear(nodelint: Run, tmp_path: Path, tree:
 def test_what_is_no_input_is_no_alarm(nodelint: Run, tmp_path: Path, tree: Tree, change: Change) -> None:
     for done in plan_both_ways(nodelint, tmp_path, tree, change):
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_build_of_a_chart_pairs_its_own_pool_and_class(nodelint: Run, tmp_path: Path) -> None:
+    """The pool's template takes no values, that of the class does."""
+    files = {**chart(), "chart/values-prod.yaml": f"alias: {ALIAS}\n"}
+    write_files(tmp_path / "old", files)
+    write_files(tmp_path / "new", changed(files, ("chart/values-prod.yaml", *NEWER)))
+    done = nodelint("plan", "--old", "old", "new", "--format", "json", cwd=tmp_path)
+    pools = json.loads(done.stdout)["nodePools"]
+    assert [(pool["name"], pool["replaced"]) for pool in pools] == [("web", "all"), ("web", "none")]
+
+
+def test_a_values_file_that_begins_to_match_makes_no_new_pool(nodelint: Run, tmp_path: Path) -> None:
+    files = {**chart(values=f"alias: {ALIAS}\nsize: 1\n"), "envs/prod.yaml": f"alias: {ALIAS}\nx: 1\n"}
+    write_files(tmp_path / "old", files)
+    write_files(tmp_path / "new", changed(files, ("envs/prod.yaml", "x: 1", "size: 2")))
+    done = nodelint("plan", "--old", "old", "new", "--format", "json", cwd=tmp_path)
+    plan = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert {pool["change"] for pool in plan["nodePools"]} == {"unchanged"}
+    assert any("envs/prod.yaml" in place["reason"] for place in plan["notCompared"])
+
+
+@pytest.mark.parametrize("pool", ["", f"---\n{POOL}"])
+def test_a_field_that_no_list_has_is_not_known(nodelint: Run, tmp_path: Path, pool: str) -> None:
+    for side, value in (("old", "false"), ("new", "true")):
+        write_files(tmp_path / side, {"web.yaml": f"{class_of()}  hibernateWarmup: {value}\n{pool}"})
+    done = nodelint("plan", "--karpenter-version", "1.16.0", "--old", "old", "new", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "whether Karpenter 1.16.0 replaces nodes for spec.hibernateWarmup" in done.stdout
+    assert "No node is replaced" not in done.stdout
