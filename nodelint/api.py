@@ -35,6 +35,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `budgets` | how many nodes may be disrupted when, over a week |
 | `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
+| `controller_settings` | how the repository installs the controller, and which values its chart reads |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
 Modules are loaded when a rule first uses something of them.
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from nodelint.ec2.type_set import TypeSet
     from nodelint.karpenter import (
         controller,
+        controller_settings,
         convert,
         dummy_values,
         images,
@@ -120,6 +122,7 @@ __all__ = [
     "catalog",
     "cluster_objects",
     "controller",
+    "controller_settings",
     "convert",
     "dummy_values",
     "edits",
@@ -173,6 +176,7 @@ _MODULES = {
     ),
     "nodelint.karpenter": (
         "controller",
+        "controller_settings",
         "convert",
         "dummy_values",
         "images",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nodelint.lint.rule import Rule
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.release_evidence.settings import StatedSettings
+    from nodelint.release_evidence.settings import ControllerInstall, StatedSettings
     from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
 
@@ -237,13 +237,25 @@ class Session:
         known = NOTHING if facts is None else facts
         # Who names the releases in a flag does not ask how long they are supported.
         today = None if choose is None else self.today
-        return Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
+        target = Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
+        return target._replace(assumed=not settings.karpenter_named)
 
     def _stated(self, found: Discovery) -> StatedSettings:
-        from nodelint.release_evidence.settings import StatedSettings
-        from nodelint.source.files.discover import stating
+        from nodelint.release_evidence.settings import INSTALLING, StatedSettings
 
-        return StatedSettings(stating(found, self.exclude))
+        def find() -> Sequence[ControllerInstall]:
+            from nodelint.source.files.discover import stating
+
+            # A kustomization that generates a ConfigMap of values states no release itself.
+            sources = {source.path: source for source in (*found.sources, *stating(found, self.exclude))}
+            if not any(word in source.text for source in sources.values() for word in INSTALLING):
+                return ()
+            from nodelint.build.controller_charts import find_installs
+
+            return find_installs([source for path, source in sources.items() if path != "-"])
+
+        judged = {source.path for source in found.sources}
+        return StatedSettings(find, [source for source in found.stating if source.path not in judged])
 
 
 def _bundled() -> dict[str, Rule]:

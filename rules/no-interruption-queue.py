@@ -4,8 +4,9 @@ EC2 says two minutes ahead that it takes a spot instance back. Karpenter reads t
 another node at once and drains the one that goes. Without `settings.interruptionQueue` it hears nothing, and pods
 end when the instance does. Scheduled maintenance and instances that stop are announced by that queue, too.
 
-The rule reads `helm_release` of Terraform whose values stand in the block. It is silent where values come from
-elsewhere, where no NodePool beside it asks for spot, and where aws-node-termination-handler is installed.
+The rule reads the values of the chart in every form: `helm_release`, HelmReleases, Applications, helmfiles, `helm`
+commands, and Deployments. It is silent where some of the values are not known, where no NodePool beside the
+installation asks for spot, and where aws-node-termination-handler is installed.
 
 ```yaml bad
 # file: karpenter.tf
@@ -64,18 +65,13 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Source,
+    Span,
+    controller_settings,
     keys,
     rule,
-    terraform_blocks,
 )
 
-_CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter"')
-_ELSEWHERE = re.compile(
-    r"\b(?:file|templatefile|merge|concat|setproduct|jsondecode|yamldecode)[ \t]*\(|\bdynamic\b|\[\s*+for\b"
-    r"|\b(?:values|set|set_list|set_sensitive)[ \t]*=[ \t]*(?:\[\s*+)?(?:[a-z]+\()?(?:var|local|data|each|module)\."
-)
-"""Signs that values of the release are not all written in its block."""
-_QUEUE = re.compile(r"(?i)interruption_?queue")
+_QUEUE = re.compile(r"(?i)interruption_?-?queue")
 
 
 @rule(
@@ -86,25 +82,32 @@ _QUEUE = re.compile(r"(?i)interruption_?queue")
         "https://karpenter.sh/docs/concepts/disruption/#interruption",
         "https://karpenter.sh/docs/reference/settings/",
     ],
-    mentions=['"helm_release"'],
+    mentions=controller_settings.MENTIONS,
 )
 def check(source: Source, context: Context) -> Findings:
-    if not source.path.endswith(terraform_blocks.ENDINGS):
-        return
-    for block in terraform_blocks.find_blocks(source):
-        if block.kind != "helm_release" or not _CHART.search(block.text):
-            continue
-        if _QUEUE.search(block.text) or _ELSEWHERE.search(block.text):
+    places = set()
+    for install in context.installs:
+        at = install.at
+        if at.source.path != source.path or at.start in places or not install.is_complete or _names_queue(install):
             continue
         lines = list(_find_spot(source, context))
         if lines and not any("node-termination-handler" in file.text for file in context.files):
+            places.add(at.start)
             yield Finding(
-                at=block.at,
+                at=Span(source, at.start, at.end),
                 message="the chart has no interruption queue: spot interruptions end nodes without a drain",
                 also=[Also(line.values_node, "asks for spot capacity") for line in lines[:2]],
                 help="set `settings.interruptionQueue` to an SQS queue that gets EC2's events",
                 once=True,
             )
+
+
+def _names_queue(install: controller_settings.ControllerInstall) -> bool:
+    """Whether an installation names a queue, by whatever name; an empty one is none."""
+    if install.find("INTERRUPTION_QUEUE"):
+        return True
+    others = (setting for setting in install.settings if setting.variable != "INTERRUPTION_QUEUE")
+    return any(_QUEUE.search(setting.name) and (setting.value or not setting.is_known) for setting in others)
 
 
 def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:

@@ -64,9 +64,12 @@ DOCUMENTED_ACCOUNT = "123456789012"
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
     name = source.path.rpartition("/")[2].lower()
-    if obj.document.host not in (None, "block") or obj.document.templated or any(part in name for part in TEMPLATES):
+    if obj.live or any(part in name for part in TEMPLATES):
         return
-    if obj.live:
+    if obj.document.host == "terraform":  # which fills in `${}` alone: an id that stands there stays
+        yield from _report(list(_ids(obj)))
+        return
+    if obj.document.host not in (None, "block") or obj.document.templated:
         return
     whole, places = source.text[obj.node.start : obj.node.end], list(_ids(obj))
     if dummy_values.is_dummy_value(whole) is not None or dummy_values.may_hold_stand_in_name(
@@ -74,7 +77,12 @@ def check(obj: Object, context: Context) -> Findings:
     ):  # in a comment, maybe
         reported = {id(node) for node, _ in places}
         places += [place for place in (*_places(obj.node), *_of_user_data(obj)) if id(place[0]) not in reported]
-    if not places or any(map(source.holds, CODE)):
+    if not any(map(source.holds, CODE)):
+        yield from _report(places)
+
+
+def _report(places: list[tuple[Node | Span, str]]) -> Findings:
+    if not places:
         return
     node, left = places[0]
     others = list(dict.fromkeys(text for _, text in places if text != left))

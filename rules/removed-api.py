@@ -64,6 +64,7 @@ from nodelint.api import (
     Node,
     NodePool,
     Object,
+    Safety,
     Suggestion,
     apiserver,
     edits,
@@ -102,7 +103,9 @@ def check(obj: Object, context: Context) -> Findings:
     if isinstance(obj, manifest.Retired):
         message = f"`{obj.kind}` was removed in Karpenter 0.33: `{_SUCCESSORS[obj.kind]}` replaces it"
     elif obj.version == "v1beta1" and obj.group == gvk.GROUPS[obj.kind]:
-        message = f"`{obj.api_version}` was removed in Karpenter 1.1, the target is {context.karpenter}"
+        unclear = context.chosen is not None and context.chosen.not_known is not None
+        target = "later releases refuse it" if unclear else f"the target is {context.karpenter}"
+        message = f"`{obj.api_version}` was removed in Karpenter 1.1, {target}"
     else:
         yield Finding(
             at=at,
@@ -115,7 +118,15 @@ def check(obj: Object, context: Context) -> Findings:
     conversion = context.conversion(obj)
     hint = _help(obj, context)
     ways = [Suggestion("convert this object alone", conversion.alone)] if conversion.alone else []
-    yield Finding(at=at, message=message, edits=conversion.edits, note=_expiry(obj), help=hint, suggestions=ways)
+    # Whoever runs a release that serves the object has no need of the conversion: only a release that is known has.
+    safety: Safety | None = "unsafe" if context.is_assumed and conversion.edits else None
+    note = _expiry(obj)
+    if safety is not None:
+        assumed = "no file states the release of Karpenter: `--fix --karpenter-version` names it and converts"
+        note = f"{note}; {assumed}" if note else assumed
+    yield Finding(
+        at=at, message=message, edits=conversion.edits, safety=safety, note=note, help=hint, suggestions=ways
+    )
     yield from _refused_before(obj, context)
 
 

@@ -44,10 +44,13 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=f"a limit of {most} nodes is below `replicas: {replicas.value}`: the others are never launched",
             help="raise the limit above `replicas`, so that a node can be replaced as well",
         )
-    elif context.karpenter < releases.Version(1, 15, 0):
+    elif not context.settings(pool).gate("TerminateFirstDrift"):
+        way = "turn on the feature gate TerminateFirstDrift"
+        if context.karpenter < releases.Version(1, 15, 0):
+            way = f"upgrade to Karpenter 1.15 and {way}"
         yield Finding(
             at=limit,
             message=f"a limit of {most} nodes is all that `replicas` asks for: no node that drifts can be replaced",
             severity="info",
-            help="raise the limit by one or more, or upgrade to Karpenter 1.15",
+            help=f"raise the limit by one or more, or {way}",
         )

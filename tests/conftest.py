@@ -21,11 +21,12 @@ from nodelint.model.releases import NEWEST, KubernetesVersion, target
 from nodelint.source import Source
 from nodelint.source.files.gate import gate
 
-from . import in_process
+from . import in_process, own_home
 from .ec2_front import front, register, server  # noqa: F401
 from .forked import Command
 
 ROOT = Path(__file__).parent.parent
+assert os.path.expanduser("~") == own_home.FOLDER
 
 # The default run tries the same few examples each time and has no deadline by wall time: it passes or fails by the
 # code alone. `pytest --hypothesis-profile=long` looks for new ones.

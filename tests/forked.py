@@ -28,6 +28,8 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from .own_home import hold
+
 ROOT = Path(__file__).parent.parent
 PATIENCE = 120
 """Seconds after which a call is ended."""
@@ -152,6 +154,7 @@ class Command:
     def _fork(
         self, args: Sequence[str], cwd: Path, env: Mapping[str, str], files: list[int], memory: int | None = None
     ) -> int:
+        hold(env)
         _send(self._connected(), [list(args), str(cwd), dict(env), memory], files)
         number: int = _receive(self._connected())[0]
         return number

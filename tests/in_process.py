@@ -20,6 +20,7 @@ from subprocess import CompletedProcess
 from typing import IO, Any, NoReturn
 
 from .forked import PATIENCE, decided_by_a_start, forget, start
+from .own_home import hold
 
 
 class _Left(BaseException):
@@ -30,6 +31,7 @@ def run(
     args: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: str | None = None, *, merged: bool = False
 ) -> CompletedProcess[str]:
     """Like `subprocess.run` of `python -m nodelint` with these arguments; `merged` as with `stderr=STDOUT`."""
+    hold(env)
     if decided_by_a_start(env):
         assert not merged
         return start(args, cwd, env, stdin)

@@ -113,7 +113,7 @@ def test_a_run_with_nothing_said(folder: Path) -> None:
     ((command, *args),) = calls(folder)
     assert command == "check"
     assert args[-2:] == ["--", "."]
-    assert args[:2] == ["--format", "text"]
+    assert args[:3] == ["--timeout=5m", "--format", "text"]
     assert "--live" not in args and not any(arg.startswith("--karpenter") for arg in args)
     assert ran.output("exit-code") == "0"
     sarif = Path(ran.output("sarif"))
@@ -187,7 +187,7 @@ def test_every_input_arrives_as_it_is(folder: Path) -> None:
 def test_no_output_that_was_not_asked_for(folder: Path) -> None:
     ran = check(folder, summary="false", annotations="false", sarif="")
     ((_, *args),) = calls(folder)
-    assert [arg for arg in args if "=" in arg] == []
+    assert [arg for arg in args if "=" in arg] == ["--timeout=5m"]
     assert ran.summary == ""
     assert "sarif" not in ran.outputs
 

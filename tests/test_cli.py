@@ -369,11 +369,12 @@ def test_a_fix_that_reaches_into_a_file_that_was_not_named_says_so(nodelint: Run
     before = nodelint("check", "pool.yaml").stdout
     assert "its fix is left out: it changes class.yaml too, which was not named" in " ".join(before.split())
     assert "fixable" not in before
-    assert "2 fixable with --fix" in nodelint("check", "pool.yaml", "class.yaml").stdout
-    done = nodelint("check", "--fix", "pool.yaml")
+    named = ("--karpenter-version", "1.15.1")
+    assert "2 fixable with --fix" in nodelint("check", *named, "pool.yaml", "class.yaml").stdout
+    done = nodelint("check", "--fix", *named, "pool.yaml")
     assert "was left out: it changes class.yaml too, which was not named." in done.stdout
     assert (tmp_path / "pool.yaml").read_text(encoding="utf-8") == pool
-    assert nodelint("check", "--fix", "pool.yaml", "class.yaml").stdout.startswith("Fixed 2 findings.\n")
+    assert nodelint("check", "--fix", *named, "pool.yaml", "class.yaml").stdout.startswith("Fixed 2 findings.\n")
     assert "  kubelet: {maxPods: 20}\n" in (tmp_path / "class.yaml").read_text(encoding="utf-8")
 
 

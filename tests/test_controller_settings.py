@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.build.controller_charts import find_installs
 from nodelint.model.releases import NEWEST, Version
 from nodelint.release_evidence.settings import StatedSettings
 from nodelint.source import Source
@@ -152,7 +153,7 @@ def test_the_gate_of_expressions(nodelint: Run, tmp_path: Path, gate: str | None
 
 def test_all_settings_can_be_asked() -> None:
     settings = "{reservedENIs: '1', vmMemoryOverheadPercent: 0.05, isolatedVPC: true, preferencePolicy: Ignore}"
-    stated = StatedSettings([Source.from_text("a/release.yaml", helm_release(settings))])
+    stated = StatedSettings(lambda: find_installs([Source.from_text("a/release.yaml", helm_release(settings))]))
     facts = stated.for_path("a/pool.yaml", NEWEST)
     requested = (
         "RESERVED_ENIS",

@@ -223,7 +223,7 @@ class TestFoldersOfRules:
         (tmp_path / "team" / "memory-limit.py").write_text(RULE, encoding="utf-8")
         ours = ("memory-limit", 3, "no limit on memory")
         assert ours in findings_of(nodelint, "--rules", "team")
-        assert ours in findings_of(nodelint, "--config", "nodelint.yaml")
+        assert ours in findings_of(nodelint, "--config", "nodelint.yaml", "--repository-rules")
         assert findings_of(nodelint, "--rules", "team", "--select", "memory-limit") == [ours]
 
     def test_that_break_down_are_told_from_faults_of_nodelint(self, nodelint: Run, tmp_path: Path) -> None:

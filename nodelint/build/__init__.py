@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.budget import RUN
 from nodelint.model.gap import Gap
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
@@ -50,8 +51,8 @@ _ARGO = "argoproj.io/"
 class Inventory(NamedTuple):
     """The files that were read, and what is built of some of them.
 
-    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere, `gaps`
-    what limits leave out of it.
+    `unbuilt` are overlays that could not be built, `remote` the values of charts whose templates are elsewhere, and
+    `gaps` what limits leave out.
     """
 
     files: Sequence[Source]
@@ -105,6 +106,7 @@ def build(
     one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
     helm have come to, where they were run. `each_release` is that of `filled_charts`.
     """
+    RUN.refill()
     with LeftOutNotes() as notes:
         inventory = _build(files, rendering, kustomizations, each_release)
     return inventory._replace(gaps=_list_gaps(notes))

@@ -27,15 +27,27 @@ MOST_RELEASES = 1000
 ARGO, FLUX = "argoproj.io/", "helm.toolkit.fluxcd.io/"
 RELEASES = rf"{re.escape(ARGO)}|{re.escape(FLUX)}"
 _HELM_CHARTS = "helmCharts"
-_HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml$")
+HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml$")
 
 
-class _Tree(NamedTuple):
-    """The repository of a release: its top, the files that are read already, and whether paths are shown whole."""
+class RepositoryTree(NamedTuple):
+    """The repository of a release: its top, the files that are read already, and whether paths are shown whole.
+
+    `gaps` collects what gives values that could not be read.
+    """
 
     home: str
     sources: Mapping[str, Source]
     absolute: bool
+    gaps: list[Node]
+
+    @classmethod
+    def around(
+        cls, source: SourceText, sources: Mapping[str, Source], outside: str | None = None
+    ) -> RepositoryTree | None:
+        """Return the repository in which a file is; `outside` is the top where it is in none, None for no tree."""
+        home = find_top(os.path.dirname(os.path.abspath(source.path))) or outside
+        return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
 
     def read_file(self, path: str) -> Source | None:
         """A file of the repository, by its absolute path; None where it is outside, or missing."""
@@ -51,6 +63,14 @@ class _Tree(NamedTuple):
         if source is None:
             gate.notes_refusal(whole, path, at.source, at.start)
         return values_root(source) if source is not None else None
+
+    def read_named(self, folder: str, name: Node) -> Node | None:
+        """The values in a file that a node names; one that cannot be read is a gap."""
+        written = text_of(name)
+        found = self.read_values(folder, written, name) if written and "://" not in written else None
+        if found is None:
+            self.gaps.append(name)
+        return found
 
 
 class ChartRelease(NamedTuple):
@@ -85,13 +105,13 @@ def find_releases(
     by_path = {os.path.abspath(source.path): source for source in sources}
     inflating = [source for source in sources if holders is not None and _HELM_CHARTS in source.text]
     for source in sources if holders is None else dict.fromkeys((*holders, *inflating)):
-        is_helmfile = _HELMFILE.search(source.path) is not None
+        is_helmfile = HELMFILE.search(source.path) is not None
         gives = is_helmfile or re.search(rf"{ARGO}|{FLUX}|{_HELM_CHARTS}", source.text)
         if not folders or not gives or source.may_be_template:
             continue
-        home = find_top(os.path.dirname(os.path.abspath(source.path)))
-        tree = _Tree(str(home), by_path, os.path.isabs(source.path))
-        for root in nodes_of(source) if home is not None else ():
+        tree = RepositoryTree.around(source, by_path)
+        for root in nodes_of(source) if tree is not None else ():
+            assert tree is not None
             for folder, layers in _releases_of_helmfile(root, tree) if is_helmfile else _releases_in(root, tree):
                 path = folders.get(folder)
                 whole = values_root(charts[path]) if path is not None else None
@@ -120,7 +140,7 @@ def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tup
     return tuple(files.values())
 
 
-def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
+def _releases_in(root: Node, tree: RepositoryTree) -> Iterator[tuple[str, list[ValuesLayer]]]:
     """The folder of each chart that an object installs, with the values that it gives, the weakest first."""
     version, kind = root.get("apiVersion"), root.get("kind")
     if os.path.basename(root.source.path) in KUSTOMIZATIONS:
@@ -130,17 +150,17 @@ def _releases_in(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLaye
     if group.startswith(FLUX) and kind is not None and kind.value == "HelmRelease":
         chart = text_of(root.find("spec", "chart", "spec", "chart"))
         if chart:
-            layers = _flux_layers(root, tree)
+            layers = flux_layers(root, tree)
             yield os.path.normpath(os.path.join(tree.home, chart)), layers if layers is not None else []
     elif group.startswith(ARGO) and kind is not None:
         for release in list_sources(root, tree.read_file):
             path, helm = text_of(release.get("path")), release.get("helm")
             if path and helm is not None:
                 folder = os.path.normpath(os.path.join(tree.home, path))
-                yield folder, list(_argo_layers(helm, folder, tree))
+                yield folder, list(argo_layers(helm, folder, tree))
 
 
-def _releases_of_kustomization(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
+def _releases_of_kustomization(root: Node, tree: RepositoryTree) -> Iterator[tuple[str, list[ValuesLayer]]]:
     """The folder of each chart that a kustomization inflates, with its values, the weakest first.
 
     https://kubectl.docs.kubernetes.io/references/kustomize/builtins/#_helmchartinflationgenerator_
@@ -149,13 +169,18 @@ def _releases_of_kustomization(root: Node, tree: _Tree) -> Iterator[tuple[str, l
     home = text_of(root.find("helmGlobals", "chartHome")) or "charts"
     charts = root.get("helmCharts")
     for chart in charts.items if charts is not None else ():
-        own, inline = text_of(chart.get("valuesFile")), chart.get("valuesInline")
-        more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
-        base = tree.read_values(around, own, chart) if own else None
-        given = [base, inline] if merge == "override" else [inline, base] if merge == "merge" else [inline]
-        given += [tree.read_values(around, text_of(item), item) for item in (more.items if more is not None else ())]
-        layers = [_merging(node) for node in given if node is not None and node.kind == "mapping"]
+        layers = inflation_layers(chart, around, tree)
         yield os.path.normpath(os.path.join(around, home, text_of(chart.get("name")))), layers
+
+
+def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[ValuesLayer]:
+    """What an entry of `helmCharts` gives to its chart, the weakest first."""
+    own, inline = chart.get("valuesFile"), chart.get("valuesInline")
+    more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
+    base = tree.read_named(around, own) if own is not None else None
+    given = [base, inline] if merge == "override" else [inline, base] if merge == "merge" else [inline]
+    given += [tree.read_named(around, item) for item in (more.items if more is not None else ())]
+    return [_merging(node) for node in given if node is not None and node.kind == "mapping"]
 
 
 def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
@@ -168,7 +193,7 @@ def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Itera
             yield single
 
 
-def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[ValuesLayer]]]:
+def _releases_of_helmfile(root: Node, tree: RepositoryTree) -> Iterator[tuple[str, list[ValuesLayer]]]:
     """The folder of each chart that a helmfile installs, with its values, the weakest first.
 
     https://helmfile.readthedocs.io/en/latest/#configuration
@@ -176,25 +201,28 @@ def _releases_of_helmfile(root: Node, tree: _Tree) -> Iterator[tuple[str, list[V
     folder = os.path.dirname(os.path.abspath(root.source.path))
     releases = root.get("releases")
     for release in releases.items if releases is not None else ():
-        chart, values, settings = text_of(release.get("chart")), release.get("values"), release.get("set")
-        installed = release.get("installed")
-        if not chart or "://" in chart or (installed is not None and installed.value is False):
-            continue
-        layers = []
-        for item in values.items if values is not None else ():
-            given = (
-                item
-                if item.kind == "mapping"
-                else tree.read_values(folder, text_of(item), item)
-                if text_of(item)
-                else None
-            )
-            layers += [_merging(given)] if given is not None else []
-        for item in settings.items if settings is not None else ():
-            name, value = item.get("name"), item.get("value")
-            layer = read_setting(text_of(name), name, value, True) if name is not None and value is not None else None
-            layers += [layer] if layer is not None else []
-        yield os.path.normpath(os.path.join(folder, chart)), layers
+        chart, installed = text_of(release.get("chart")), release.get("installed")
+        if chart and "://" not in chart and (installed is None or installed.value is not False):
+            yield os.path.normpath(os.path.join(folder, chart)), helmfile_layers(release, folder, tree)
+
+
+def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[ValuesLayer]:
+    """What a release of a helmfile gives to its chart, the weakest first."""
+    values, settings = release.get("values"), release.get("set")
+    layers = []
+    for item in values.items if values is not None else ():
+        given = item if item.kind == "mapping" else tree.read_named(folder, item)
+        layers += [_merging(given)] if given is not None else []
+    for item in settings.items if settings is not None else ():
+        name, value = item.get("name"), item.get("value")
+        layer = read_setting(text_of(name), name, value, True) if name is not None and value is not None else None
+        if layer is None:
+            tree.gaps.append(item)
+        else:
+            layers.append(layer)
+    for key in ("inherit", "secrets", "setTemplate", "valuesTemplate", "strategicMergePatches", "jsonPatches"):
+        tree.gaps.extend(filter(None, [release.get(key)]))
+    return layers
 
 
 def _application_specs(root: Node, kind: str, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
@@ -212,21 +240,25 @@ def _merging(node: Node, given: SourceText | None = None) -> ValuesLayer:
     return ValuesLayer(given or node.source, lambda whole: merged(whole, node))
 
 
-def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
+def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+    """What a source of an Application gives to its chart, the weakest first.
+
+    `folder` is that of the chart; None for a chart of a registry, whose own files are not in the repository.
+    """
     files = helm.get("valueFiles")
     for node in files.items if files is not None else ():
         name = text_of(node)
         of_another = re.match(r"\$[\w-]+/", name)
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
         above = tree.home if of_another is not None or name.startswith("/") else folder
-        root = tree.read_values(above, within, node) if name and "://" not in name else None
-        if root is not None and os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml"):
+        root = tree.read_values(above, within, node) if name and "://" not in name and above is not None else None
+        if root is None and not (folder is None and name == "values.yaml"):
+            tree.gaps.append(node)
+        if root is not None and (
+            folder is None or os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml")
+        ):
             yield _merging(root)
-    text, values = helm.get("values"), helm.get("valuesObject")
-    if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
-        yield _merging(inner, helm.source)
-    if values is not None and values.kind == "mapping":
-        yield _merging(values)
+    yield from _argo_inline(helm, tree)
     parameters = helm.get("parameters")
     for node in parameters.items if parameters is not None else ():
         key, value, forced = node.get("name"), node.get("value"), node.get("forceString")
@@ -234,6 +266,8 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
             typed = forced is None or forced.value is not True
             if (layer := read_setting(text_of(key), key, value, typed)) is not None:
                 yield layer
+            else:
+                tree.gaps.append(node)
     files = helm.get("fileParameters")
     for parameter in files.items if files is not None else ():
         key, place = parameter.get("name"), parameter.get("path")
@@ -243,7 +277,18 @@ def _argo_layers(helm: Node, folder: str, tree: _Tree) -> Iterator[ValuesLayer]:
                 yield layer
 
 
-def _flux_layers(root: Node, tree: _Tree) -> list[ValuesLayer] | None:
+def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
+    """The values that stand in an Application itself."""
+    text, values = helm.get("values"), helm.get("valuesObject")
+    if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
+        yield _merging(inner, helm.source)
+    elif text is not None and text.value not in (None, ""):
+        tree.gaps.append(text)
+    if values is not None and values.kind == "mapping":
+        yield _merging(values)
+
+
+def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
     """What a HelmRelease gives; None where a file that stands in the place of the defaults cannot be read."""
     layers: list[ValuesLayer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
@@ -257,13 +302,15 @@ def _flux_layers(root: Node, tree: _Tree) -> list[ValuesLayer] | None:
     for reference in references.items if references is not None else ():
         node = _config_value(reference, root, tree)
         target = text_of(reference.get("targetPath"))
-        if node is None:
-            continue
-        if target:
-            setting = read_setting(target, node, node, True)
-            layers += [setting] if setting is not None else []
-        elif (inner := node if node.kind == "mapping" else read_block(node)) is not None:
-            layers.append(_merging(inner))
+        layer = None
+        if node is not None and target:
+            layer = read_setting(target, node, node, True)
+        elif node is not None and (inner := node if node.kind == "mapping" else read_block(node)) is not None:
+            layer = _merging(inner)
+        if layer is None:
+            tree.gaps.append(reference)
+        else:
+            layers.append(layer)
     values = root.find("spec", "values")
     if values is not None and values.kind == "mapping":
         layers.append(_merging(values))
@@ -276,12 +323,11 @@ def _instead(values: Node, whole: Node) -> Node:
 
 def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
     """The values that a `valuesFrom` of a HelmRelease names; None where they are in a Secret, or not to be found."""
-    path = release.source.path
-    home = find_top(os.path.dirname(os.path.abspath(path)))
-    return _config_value(reference, release, _Tree(str(home), sources, os.path.isabs(path))) if home else None
+    tree = RepositoryTree.around(release.source, sources)
+    return _config_value(reference, release, tree) if tree is not None else None
 
 
-def _config_value(reference: Node, release: Node, tree: _Tree) -> Node | None:
+def _config_value(reference: Node, release: Node, tree: RepositoryTree) -> Node | None:
     """The values that a ConfigMap of the repository holds for a release: the nearest one; None where two are as near.
 
     One that a kustomization generates is read from the file that it names.
@@ -302,7 +348,7 @@ def _config_value(reference: Node, release: Node, tree: _Tree) -> Node | None:
     return nearest[0] if len(nearest) == 1 else None
 
 
-def _config_maps(source: Source, name: str, namespace: str, key: str, tree: _Tree) -> Iterator[Node]:
+def _config_maps(source: Source, name: str, namespace: str, key: str, tree: RepositoryTree) -> Iterator[Node]:
     for root in nodes_of(source):
         if text_of(root.get("kind")) == "ConfigMap" and text_of(root.find("metadata", "name")) == name:
             own, value = text_of(root.find("metadata", "namespace")), root.find("data", key)

@@ -14,7 +14,7 @@ from nodelint.caching import cached_property
 from nodelint.edits import NotEditable, apply
 from nodelint.edits.hcl import change_literal, is_literal
 from nodelint.model.finding import Edit, Span
-from nodelint.source import Node, Source, SourceText, reread
+from nodelint.source import Node, Source, SourceText, reread, reread_document
 from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 
 _WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
@@ -68,6 +68,7 @@ class _TerraformBack(Back):
         self._files = sources
         self._module_files = module_files
         self._settled = settled
+        self._made: dict[tuple[Edit, ...], list[dict[int, tuple[Node, object]]]] = {}
 
     def find_origin(self, at: Node | Span) -> ValueOrigin:
         """Where a part of the result is written; only a literal is the very value."""
@@ -79,7 +80,7 @@ class _TerraformBack(Back):
         """The same change in the files, where literals are changed by it and nothing else is."""
         if not edits or any(edit.source is not self.result for edit in edits):
             return None
-        after = reread(self.result, apply(self.result.text, edits))
+        after = self._reread(edits)
         if len(after.documents) != len(self.result.documents):
             return None
         own = [self._own(edit) for edit in edits]
@@ -97,6 +98,14 @@ class _TerraformBack(Back):
                 return None
             places |= {id(part) for part in value.walk()}
         return self._check_edits(list(dict.fromkeys(made)), after, places)
+
+    def _reread(self, edits: Sequence[Edit]) -> Source:
+        """The result with some edits; where they are in one document, that one alone is read again."""
+        text = apply(self.result.text, edits)
+        for document in self.result.documents:
+            if all(document.start <= edit.start and edit.end <= document.end for edit in edits):
+                return reread_document(self.result, document.index, text)
+        return reread(self.result, text)
 
     def _own(self, edit: Edit) -> Edit | None:
         """The same, also over lines of a heredoc from which Terraform takes what they begin with alike."""
@@ -125,16 +134,27 @@ class _TerraformBack(Back):
     def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | None:
         """The edits, if they make the text what is wanted; what else changes is of the same literals."""
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
-        for new in self._fill_again(edits) if edits else ():
-            if len(new.documents) != len(self.result.documents):
-                continue
-            made = {id(node): (node, value) for node, value in find_changes(self.result, new)}
+        for made in self._find_made(edits) if edits else ():
             if any(key not in made or made[key][1] != value for key, value in wanted.items()):
                 continue
             others = [node for key, (node, _) in made.items() if key not in wanted]
             if all(id(self.value(node)) in places for node in others):
                 return LedEdits(edits, bool(others))
         return None
+
+    def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]]:
+        """What edits of files change in the text, each time that it is filled in.
+
+        The same is asked for each instance of a block.
+        """
+        key = tuple(edits)
+        if key not in self._made:
+            self._made[key] = [
+                {id(node): (node, value) for node, value in find_changes(self.result, new)}
+                for new in self._fill_again(edits)
+                if len(new.documents) == len(self.result.documents)
+            ]
+        return self._made[key]
 
     def _fill_again(self, edits: Sequence[Edit]) -> Iterator[Source]:
         """What the text comes to with some edits of files; several where it is filled in more than once."""

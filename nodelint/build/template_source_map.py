@@ -7,18 +7,19 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
+from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
+from nodelint.build.given_up import give_up, is_given_up
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.roots import own_roots
 from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
-from nodelint.source.limits import note_left_out
 from nodelint.source.templates.charts import ChartFiles
 from nodelint.source.templates.gotemplate import BadTemplate, Code, parse
 from nodelint.source.templates.sprig_values import CopiedText
-from nodelint.source.templates.template_eval import Filled, Holes, Segment, TooLong, fill
+from nodelint.source.templates.template_eval import Filled, Holes, Segment, fill
 from nodelint.tuples import NamedTuple
 
 _INCLUDES = r"\b(?:include|template|tpl)\b"
@@ -72,6 +73,8 @@ def fill_template(
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
+    if is_given_up(template):
+        return ()  # with other values it would take as long
     try:
         parts = parse(template.text)
     except BadTemplate:
@@ -88,15 +91,14 @@ def fill_template(
 
 def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
     try:
+        RUN.check_time()
         back = attempt("keys") or attempt("code")
         if back is None or not back.holes:
             return () if back is None else (back,)
         attempted = attempt("some keys") or back
         none = attempt("nothing")
-    except TooLong:
-        note_left_out(
-            template.path, "with values filled in it is longer than nodelint reads: it is judged as it is written"
-        )
+    except BudgetSpent as limit:
+        give_up(template, limit)
         return ()
     return () if none is None else (back, attempted, none)
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from nodelint.budget import BudgetSpent
 from nodelint.build.input_text import InputText
 from nodelint.model.finding import Span
 from nodelint.source import Node, Source, SourceText
@@ -17,7 +18,6 @@ from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import find_top
 from nodelint.source.terraform.hcltree import HclExpression
 from nodelint.source.terraform.terragrunt import NAME as TERRAGRUNT
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffiles import match_files, may_name
 from nodelint.source.terraform.tffill import ENDS, JSON_ENDS, TerraformBlock, TerraformFile
 from nodelint.source.terraform.tfmodulefiles import ModuleFiles
@@ -154,7 +154,7 @@ class TerraformInputs:
         try:
             variants = self.modules.variants(folder)
             return any(is_unknown(module.evaluator(file.source).value(expression)) for module in variants)
-        except EvaluationLimit:
+        except BudgetSpent:
             return True
 
     def _place_in_file(self, path: str, source: SourceText, start: int, end: int, call: str) -> _Place:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 
+from nodelint.budget import BudgetSpent
 from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_in, read_setting
 from nodelint.build.values_files import merged, values_root
 from nodelint.source import Node, Source, SourceText
@@ -15,7 +16,6 @@ from nodelint.source.limits import note_left_out, note_more
 from nodelint.source.placeholders import holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcltree import HclExpression
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import (
     BlockAttribute,
     TerraformBlock,
@@ -60,7 +60,7 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
                     count += 1
                     if count <= MOST_RELEASES:
                         yield ChartRelease(path, files_in(layers, root, defaults), root)
-            except EvaluationLimit as limit:
+            except BudgetSpent as limit:
                 note_left_out(
                     source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}"
                 )
@@ -73,7 +73,7 @@ def releases_in(
 ) -> Iterator[tuple[TerraformBlock, list[ValuesLayer] | None]]:
     """The blocks that install a chart, with the values that each gives; None where some of these are not known.
 
-    Raises `EvaluationLimit`.
+    Raises `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
     for block in file.blocks:
@@ -99,39 +99,58 @@ def _layers_of(
     file: TerraformFile, block: TerraformBlock, given: Sequence[BlockAttribute], evaluator: Evaluator
 ) -> list[ValuesLayer] | None:
     """What a release gives, the weakest first; None where some of it is not known."""
-    layers: list[ValuesLayer] = []
-    repeated = _read_repeated(file, block, evaluator)
-    if repeated is None:
-        return None
+    layers, is_complete = known_layers(file, block, given, evaluator)
+    return layers if is_complete else None
+
+
+def known_layers(
+    file: TerraformFile, block: TerraformBlock, given: Sequence[BlockAttribute], evaluator: Evaluator
+) -> tuple[list[ValuesLayer], bool]:
+    """Return what is known of what a release gives, the weakest first, and whether that is all of it."""
     outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
+    repeated = _read_repeated(file, block, evaluator)
+    layers: list[ValuesLayer] = []
+    is_complete = repeated is not None
     values = outer.get("values")
-    for part in values.parts if values is not None and values.kind == "list" else ():
-        root = _read_values(part, evaluator)
+    if values is not None and values.kind == "list":
+        roots = [_read_values(part, evaluator) for part in values.parts]
+    elif values is not None:
+        listed = evaluator.value(values)
+        is_complete &= not is_unknown(listed) and listed.kind == "sequence"
+        roots = [_read_value(item) for item in listed.items]
+    else:
+        roots = []
+    for root in roots:
         if root is None:
-            return None
-        layers.append(ValuesLayer(root.source, partial(_merge_into, root)))
-    if values is not None and values.kind != "list":
-        return None
-    settings = [evaluator.value(outer[name]) for name in _SETTERS if name in outer]
-    if any(is_unknown(setting) for setting in settings):
-        return None
-    pairs = [(i.get("name"), i.get("value"), i.get("type")) for setting in settings for i in setting.items]
-    inner = [attribute for attribute in given if attribute.depth == 1 and attribute.name in _PARTS_OF_A_SETTING]
-    blocks: list[dict[str, Node]] = []
-    for attribute in inner:
-        if not blocks or attribute.name in blocks[-1]:
-            blocks.append({})
-        blocks[-1][attribute.name] = evaluator.value(attribute.value)
-    pairs += [(setting.get("name"), setting.get("value"), setting.get("type")) for setting in blocks]
-    pairs += [(name, value, None) for name, value in repeated]
-    for name, value, kind in pairs:
+            is_complete = False
+        else:
+            layers.append(ValuesLayer(root.source, partial(_merge_into, root)))
+    for name, value, kind in (*_list_settings(outer, given, evaluator), *((*pair, None) for pair in repeated or ())):
         layer = None
         if name is not None and value is not None and isinstance(name.value, str):
             layer = read_setting(name.value, name, value, kind is None or kind.value != "string")
         if layer is None:
-            return None
-        layers.append(layer)
-    return layers
+            is_complete = False
+        else:
+            layers.append(layer)
+    return layers, is_complete
+
+
+def _list_settings(
+    outer: Mapping[str, HclExpression], given: Sequence[BlockAttribute], evaluator: Evaluator
+) -> Iterator[tuple[Node | None, Node | None, Node | None]]:
+    """Yield the name, value and type of each setting, in lists and in blocks; three None for an unknown list."""
+    for setting in (evaluator.value(outer[name]) for name in _SETTERS if name in outer):
+        if is_unknown(setting):
+            yield None, None, None
+        yield from ((item.get("name"), item.get("value"), item.get("type")) for item in setting.items)
+    blocks: list[dict[str, Node]] = []
+    for attribute in given:
+        if attribute.depth == 1 and attribute.name in _PARTS_OF_A_SETTING:
+            if not blocks or attribute.name in blocks[-1]:
+                blocks.append({})
+            blocks[-1][attribute.name] = evaluator.value(attribute.value)
+    yield from ((setting.get("name"), setting.get("value"), setting.get("type")) for setting in blocks)
 
 
 def _read_repeated(
@@ -169,7 +188,11 @@ def _read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
     if part.kind == "call" and part.value in _ENCODERS and len(part.parts) == 1:
         found = evaluator.value(part.parts[0])
         return found if found.kind == "mapping" else None
-    value = evaluator.value(part)
+    return _read_value(evaluator.value(part))
+
+
+def _read_value(value: Node) -> Node | None:
+    """The values that a text is."""
     if isinstance(value, TextNode):
         return _read_pieces(value)
     return _read_text(value.source, value.value, value.start) if isinstance(value.value, str) else None

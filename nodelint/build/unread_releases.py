@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.budget import BudgetSpent
 from nodelint.build.chart_values import ValuesLayer
 from nodelint.build.terraform_inputs import TerraformInputs
 from nodelint.build.terraform_releases import releases_in
@@ -17,7 +18,6 @@ from nodelint.model.finding import Span
 from nodelint.source import UNKNOWN, Node
 from nodelint.source.files.safe_read import is_inside
 from nodelint.source.terraform.hcltree import HclExpression
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import TerraformBlock, TerraformFile, attributes_of
 from nodelint.source.terraform.tfvalues import Modules
 from nodelint.tuples import NamedTuple
@@ -67,7 +67,7 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
     """Where the blocks begin of which all values are known."""
     try:
         found = list(releases_in(file, modules, chart))
-    except EvaluationLimit:
+    except BudgetSpent:
         return set()
     return {block.start for block, layers in found if layers is not None and not _holds_unknown(layers)}
 

@@ -35,7 +35,7 @@ def unread_places(
             named_files.add(gap.at.source.path)
             yield Uncompared(gap.at, gap.path, gap.sentence, True)
     yield from _list_gaps(sides)
-    said = {(gap.path, gap.reason) for side in sides for gap in side.inventory.gaps}
+    gap_places = {(gap.path, gap.reason) for side in sides for gap in side.inventory.gaps}
     whole = {gap.path for gap in unread.files}
     files = [_by_place(side) for side in sides]
     named = {place.what.replace(" ", "/") for place in known}
@@ -44,7 +44,7 @@ def unread_places(
         by_path = {source.path: place for place, source in mine.items()}
         root = os.path.join((sides[1] if mine is files[1] else sides[0]).root, "")
         for path, line, label, message in list_unjudged(report):
-            if (path, message) in said:
+            if (path, message) in gap_places:
                 continue
             reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
             place = by_path.get(path)
@@ -57,7 +57,7 @@ def unread_places(
 
 
 def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
-    """What limits leave out of either side; `changed` where any file differs, for what is left out may differ there."""
+    """What limits leave out of either side; `changed` where any file differs, for what is left out may differ."""
     gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in side.inventory.gaps if gap.decides}
     differ = bool(gaps) and _differ(sides)
     for side, gap in gaps.values():
@@ -68,15 +68,20 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
 
 
 def _differ(sides: tuple[Read, Read]) -> bool:
-    """Whether any file that was asked for differs between the sides, or stands on one of them alone."""
+    """Whether any file that something may be built of differs between the sides, or stands on one of them alone."""
+    from nodelint.source.files.discover import may_hold_objects
+
     contents: list[dict[str, bytes | str]] = []
     for side in sides:
         found: dict[str, bytes | str] = {}
-        for path in side.found.seen:
-            try:
-                found[path_below(path, side.root)] = gate.read(path)
-            except OSError as error:
-                found[path_below(path, side.root)] = safe_read.error_reason(error)
+        for folder, _, names in gate.walk(side.root):
+            for path in (os.path.join(folder, name) for name in names):
+                if not may_hold_objects(path):
+                    continue
+                try:
+                    found[os.path.relpath(path, side.root)] = gate.read_listed(path)
+                except OSError as error:
+                    found[os.path.relpath(path, side.root)] = safe_read.error_reason(error)
         contents.append(found)
     return contents[0] != contents[1]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.report.skipped import Unread
-from nodelint.source.files.discover import ENDINGS, SET_ASIDE
+from nodelint.source.files.discover import ENDINGS, JINJA, SET_ASIDE
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, patched_in
 from nodelint.source.files.links import CHART
@@ -149,6 +149,16 @@ def _programs(found: Discovery) -> Iterator[Unread]:
                 counts[_slashes(path)] = len(re.findall(_OBJECT, data))
         if counts:
             yield Unread(f"{kind} file", tuple(counts), sum(counts.values()), None)
+    templates = [path for path in found.unread if path.endswith(JINJA) and _names_karpenter(path)]
+    if templates:
+        yield Unread("Jinja template", tuple(map(_slashes, templates)), 0, None)
+
+
+def _names_karpenter(path: str) -> bool:
+    try:
+        return b"karpenter" in gate.read_listed(path, _LARGEST)
+    except (OSError, ValueError):
+        return False
 
 
 def _with_objects(path: str) -> bytes | None:

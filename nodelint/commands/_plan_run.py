@@ -292,7 +292,9 @@ def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session:
         if pair.change != "changed" or pair.old is None or pair.new is None or old_of is None or new_of is None:
             continue
         before, after = old_of(pair.old), new_of(pair.new)
-        if isinstance(before, str) or isinstance(after, str) or before[-1].assumed or after[-1].assumed:
+        if isinstance(before, str) or isinstance(after, str):
+            continue
+        if any(choice.assumed or choice.not_known for choice in (before[-1], after[-1])):
             continue
         old, to = before[-1].karpenter.last, after[-1].karpenter.last
         if old < to and version(pair.new.kind, old) != version(pair.new.kind, to):

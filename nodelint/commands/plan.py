@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import versions
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import live_option
@@ -58,6 +59,7 @@ Exit codes:
 @click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one.")
 @colour_option
 @versions
+@timeout_option
 def command(
     paths: Sequence[str],
     against: str | None,

@@ -24,6 +24,7 @@ from nodelint.commands import (
     unread,
     unreadable,
 )
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
@@ -68,6 +69,7 @@ Exit codes:
 @exclude
 @include
 @facts_options
+@timeout_option
 @colour_option
 @click.option(
     "--config", metavar="FILE", shell_complete=files, help="Default: the nearest nodelint.yaml or pyproject.toml."
@@ -92,11 +94,11 @@ def command(
       nodelint upgrade --from 1.6 --kubernetes-version 1.31 --format markdown
       nodelint upgrade --from 1.0.6 --fail-on warning charts/ values/prod.yaml
     """
-    from nodelint.model.releases import OLDEST, early
+    from nodelint.model.releases import early
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    settings = settings_of({**flags, "karpenter_version": old if start is None else str(OLDEST)}, paths)
+    settings = settings_of({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)
@@ -141,9 +143,7 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
     kubernetes = next(iter(clusters)) if len(clusters) == 1 else settings.kubernetes
     if settings.karpenter_named:
         return settings.karpenter, kubernetes
-    evidence_of = {
-        choice.karpenter.last: choice.karpenter_from for choice in chosen if not (choice.assumed or choice.later)
-    }
+    evidence_of = {choice.karpenter.last: choice.karpenter_from for choice in chosen if choice.is_stated}
     if not evidence_of:
         stop("the release to upgrade from is not known: name it by --from or by `karpenter-version` in nodelint.yaml")
     if len(evidence_of) > 1:
@@ -157,6 +157,17 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
     return release, kubernetes
 
 
+def _name_start(old: str | None, start: Version | None) -> str | None:
+    """Return the release that `check` begins with: --from, which has to be known; the oldest for an early `start`."""
+    from nodelint.model.releases import OLDEST
+
+    if start is not None:
+        return str(OLDEST)
+    if old is not None:
+        _release("--from", old)
+    return old
+
+
 def _release(option: str, text: str | None) -> Version:
     from nodelint.model.releases import NEWEST, target
 
@@ -165,7 +176,8 @@ def _release(option: str, text: str | None) -> Version:
     try:
         return target(text)
     except ValueError as error:
-        stop(f"{option}: {error}")
+        oldest = "; upgrade takes 0.32 and newer" if option == "--from" and text.startswith("0.") else ""
+        stop(f"{option}: {error}{oldest}")
 
 
 def _print(result: Upgrade, form: str, everything: bool) -> None:

@@ -77,9 +77,10 @@ def _home() -> str:
     given = os.environ.get("NODELINT_CACHE_DIR")
     if given:
         return given
-    if sys.platform == "linux" and not any(name in os.environ for name in ("XDG_CACHE_HOME", "ANDROID_ROOT")):
+    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
         # What platformdirs says then; to load it would be a tenth of a short run.
-        return os.path.expanduser("~/.cache/nodelint")
+        given = os.environ.get("XDG_CACHE_HOME", "")
+        return os.path.join(given if given.strip() else os.path.expanduser("~/.cache"), "nodelint")
     from platformdirs import user_cache_path
 
     return str(user_cache_path("nodelint", appauthor=False))

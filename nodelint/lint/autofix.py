@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 
+from nodelint.budget import RUN
 from nodelint.edits import apply, reread_edited
 from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Report, Target, lint
@@ -76,6 +77,8 @@ def fix(
             continue
         new = _rewritten(current, chosen, current if harms else tried)
         then = judge(new, request)
+        if RUN.is_over():
+            break  # what these fixes make was not judged
         idle = _without_effect(chosen, report, then)
         if idle:
             refused.update((_mark(result), (result, _UNSEEN)) for result in idle)
@@ -95,6 +98,9 @@ def applicable(sources: Sequence[Source], report: Report) -> Report:
     A fix that breaks the file only beside others comes in a later round, when these have been made. Safe fixes are
     tried without the unsafe ones and then with them, as the user may ask for both.
     """
+    if RUN.is_over():
+        late = (_drop_refused_fix(result, RUN.late_reason if result.fixable else None) for result in report.results)
+        return report._replace(results=tuple(late))
     why: dict[int, str] = {}
     # Without a block scalar no line below a comment can become a line of a text once the comment is gone.
     plain = {id(source) for source in sources if not (source.masked or "|" in source.text or ">" in source.text)}

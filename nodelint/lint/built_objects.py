@@ -105,7 +105,7 @@ class Replacement:
         map_objects: ObjectMap,
     ) -> BuiltOutcome:
         """Judge what is built, and say it with what is `plain` from the files alone."""
-        results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._is_about_code(r)]
+        results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._stays(r)]
         made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
         known = list(results)
         counts = Counter(path for built in self._built for path in built.parts)
@@ -146,6 +146,10 @@ class Replacement:
     def _is_replaced(self, source: SourceText) -> bool:
         return bool(self._replaced) and _path(source) in self._replaced
 
+    def _stays(self, result: Result) -> bool:
+        """Whether a finding about a file holds whatever is built of the file."""
+        return result.rule.name in _ABOUT_INSTALLS or self._is_about_code(result)
+
     def _is_about_code(self, result: Result) -> bool:
         """Whether a finding about a template is about its code, or about a field that nothing built of it has."""
         span = result.span
@@ -154,6 +158,10 @@ class Replacement:
             return False
         is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
         return "{{" in text or (is_key and not any(f"{text}:" in built_text for built_text in self._texts))
+
+
+_ABOUT_INSTALLS = ("endpoint-inside-cluster", "no-interruption-queue", "unread-chart-value")
+"""Rules about the installation of the controller, which they themselves read with all that changes it."""
 
 
 def _path(source: SourceText) -> str:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.releases import Version
     from nodelint.release_evidence.release_choice import Chosen
-    from nodelint.release_evidence.settings import ControllerFacts
+    from nodelint.release_evidence.settings import ControllerFacts, ControllerInstall
     from nodelint.source import Node, Source
 
 
@@ -87,6 +87,11 @@ class Context(ObjectRelations):
     def chosen(self) -> Chosen | None:
         """The releases that files state for the object, and where; None where no file does."""
         return self._target.chosen
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nothing names or states the release: it is the newest known."""
+        return self._target.assumed
 
     def stated_releases(self, obj: Object) -> tuple[Version, ...]:
         """The releases of Karpenter that a flag or files state for an object; none where the newest is assumed."""
@@ -189,6 +194,15 @@ class Context(ObjectRelations):
         return (
             ControllerFacts((), self.karpenter) if found is None else found.for_path(obj.source.path, self.karpenter)
         )
+
+    @cached_property
+    def installs(self) -> Sequence[ControllerInstall]:
+        """How the files of the repository install the controller, in every form, with the values of its chart."""
+        if self._target.stated is not None:
+            return self._target.stated().installs
+        from nodelint.build.controller_charts import find_installs
+
+        return find_installs(self.files)
 
     @property
     def recording(self) -> bool:

@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
+from nodelint.budget import RUN
 from nodelint.caching import cache
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.lint.context import Context
+from nodelint.lint.release_results import downgrade_severity, point_to_statements
 from nodelint.lint.results import (
     Result,
     RuleOutput,
     Skipped,
-    downgrade_severity,
     drop_superseded,
     hold_to_known,
     merge_releases,
@@ -103,7 +104,9 @@ def judge_objects(
             runs.append(run(target.for_choice(stating), release_objects))
             by_release.append((release, runs[-1].results))
         results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
+        results = point_to_statements(results, chosen, files)
     skipped += [skip for made in runs for skip in made.skipped]
+    RUN.note_reasons(skip.reason for skip in skipped)
     return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
 
 
@@ -224,7 +227,7 @@ class ReleaseRun:
             if self._cache is not None:
                 return self._cache.judge(obj, rules_for, self.context, self._run_on_object)
             output = RuleOutput([], [], [])
-            for rule in rules_for(obj):
+            for rule in _in_time(rules_for(obj), obj, output):
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 
@@ -240,9 +243,11 @@ class ReleaseRun:
         """What the rules about files say of them."""
         output = RuleOutput([], [], [])
         self.context.files = sources
+        stated = self.target.stated
+        scripts = stated().scripts if stated is not None and sources else ()
         for rule in running:
             if rule.on is Source:
-                for source in sources:
+                for source in (*sources, *scripts):
                     if not rule.mentions or any(map(source.holds, rule.mentions)):
                         self._run_rule(rule, source, None, source.path, output)
         return output._replace(raw=drop_superseded(output.raw))
@@ -315,6 +320,15 @@ class ReleaseRun:
             place = _own_place(rule, error)
             into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
             into.skipped.append(Skipped(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN, False))
+
+
+def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
+    """The rules that look at an object before the deadline."""
+    for rule in rules:
+        if RUN.is_over():
+            into.skipped.append(Skipped(None, obj.source.path, obj, RUN.late_reason, False))
+            return
+        yield rule
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:

@@ -6,18 +6,24 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from nodelint.caching import cache
 from nodelint.lint.config import Settings, Versions
 from nodelint.model.manifest import NodePool, Object
 from nodelint.model.ranges import Releases, only
 from nodelint.model.releases import FIRST_SERVING, OLDEST, KubernetesVersion
 from nodelint.release_evidence import Stated, evidence_of
 from nodelint.release_evidence.release_choice import Chosen
+from nodelint.release_evidence.siblings import is_about_sibling, objects_in
 from nodelint.source import Source
 from nodelint.source.files.globs import Globs
 from nodelint.source.files.safe_read import repository
 
 if TYPE_CHECKING:
     from nodelint.release_evidence import Evidence
+
+_Names = tuple[str, str]
+_Key = tuple[str, str, bool, tuple[str, ...], _Names]
+"""Path, API version, whether of another provider, root modules, and the kind and name of an object."""
 
 Choose = Callable[[Object], tuple[Chosen, ...] | str]
 """The releases of an object, oldest first, or why there are none."""
@@ -44,37 +50,49 @@ class _Targets:
     def __init__(self, settings: Settings, stated: dict[str | None, Stated]) -> None:
         self.settings = settings
         self.stated = stated
+        self.read_folder = cache(objects_in)
         self.globs = [(Globs((glob,), settings.root), named) for glob, named in settings.per_path_versions.items()]
-        self.known: dict[tuple[str, str, bool, tuple[str, ...]], tuple[Chosen, ...] | str] = {}
+        self.known: dict[_Key, tuple[Chosen, ...] | str] = {}
 
     def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
         # Which API version a chart prints its values in is not known: any release that has NodePools may serve it.
         version = _OF_VALUES if obj.of_values else obj.version
-        key = (obj.source.path, version, isinstance(obj, NodePool) and obj.foreign, _module_roots(obj))
+        foreign = isinstance(obj, NodePool) and obj.foreign
+        name = obj.name if isinstance(obj.name, str) else ""
+        key = (obj.source.path, version, foreign, _module_roots(obj), (obj.kind, name))
         if key not in self.known:
             self.known[key] = self._choose(*key)
         return self.known[key]
 
-    def _choose(self, path: str, api: str, foreign: bool, roots: tuple[str, ...]) -> tuple[Chosen, ...] | str:
+    def _choose(
+        self, path: str, api: str, foreign: bool, roots: tuple[str, ...], names: _Names
+    ) -> tuple[Chosen, ...] | str:
         if os.path.isdir(path):  # what an overlay or a chart was rendered to
             path = os.path.join(path, "")
         named = [versions for globs, versions in self.globs if globs.match(path)]
-        karpenter = self._karpenter(path, api, named, foreign, roots)
+        karpenter = self._karpenter(path, api, named, foreign, roots, names)
         if isinstance(karpenter, str):
             return karpenter
         named_too = self.settings.karpenter_named or any(versions.karpenter is not None for versions in named)
         least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
         by = [k_from for _, k_from in karpenter if k_from is not None]
         passed_over = () if named_too or foreign else self._evidence(path).passed_over(path, least, by)
+        evidence = self._evidence(path)
+        unclear = None if named_too or foreign else evidence.find_not_known(path, by)
+        if unclear is not None:
+            served = least is not None and least <= OLDEST
+            both = (OLDEST, self.settings.karpenter) if served else (self.settings.karpenter,)
+            karpenter = [(only(release), None) for release in both]
+        assumed = not named_too and unclear is None
         found = [
-            Chosen(k, v, k_from, v_from, not named_too and k_from is None, passed_over)
+            Chosen(k, v, k_from, v_from, assumed and k_from is None, passed_over, unclear)
             for k, k_from in karpenter
-            for v, v_from in self._kubernetes(path, named, k_from, roots)
+            for v, v_from in self._kubernetes(path, named, k_from, roots, names)
         ]
         return tuple(sorted(found, key=lambda choice: choice.order))
 
     def _karpenter(
-        self, path: str, api: str, named: Sequence[Versions], foreign: bool, roots: tuple[str, ...]
+        self, path: str, api: str, named: Sequence[Versions], foreign: bool, roots: tuple[str, ...], names: _Names
     ) -> Sequence[tuple[Releases, Evidence | None]] | str:
         releases = next((versions.karpenter for versions in named if versions.karpenter is not None), None)
         if releases is None and self.settings.karpenter_named:
@@ -86,6 +104,7 @@ class _Targets:
         least = FIRST_SERVING["v1beta1"] if api == _OF_VALUES else FIRST_SERVING.get(api)
         stated = self._evidence(path)
         evidence = stated.of_roots("karpenter", roots, least) or stated.for_path("karpenter", path, least)
+        evidence = tuple(item for item in evidence if not is_about_sibling(item.path, path, names, self.read_folder))
         if api == _OF_VALUES:
             evidence = tuple(item for item in evidence if item.karpenter >= OLDEST) or evidence
         # An object that some of them serve is taken to be theirs.
@@ -97,7 +116,7 @@ class _Targets:
         return [(only(item.karpenter), item) for item in evidence] or [(only(self.settings.karpenter), None)]
 
     def _kubernetes(
-        self, path: str, named: Sequence[Versions], karpenter: Evidence | None, roots: tuple[str, ...]
+        self, path: str, named: Sequence[Versions], karpenter: Evidence | None, roots: tuple[str, ...], names: _Names
     ) -> Sequence[tuple[KubernetesVersion | None, Evidence | None]]:
         version = next(
             (versions.kubernetes for versions in named if versions.kubernetes is not None), self.settings.kubernetes
@@ -106,6 +125,7 @@ class _Targets:
             return [(version, None)]
         stated = self._evidence(path)
         evidence = stated.of_roots("kubernetes", roots) or stated.kubernetes_beside(path, karpenter)
+        evidence = tuple(item for item in evidence if not is_about_sibling(item.path, path, names, self.read_folder))
         return [(item.kubernetes, item) for item in evidence] or [(None, None)]
 
     def _evidence(self, path: str) -> Stated:

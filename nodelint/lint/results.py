@@ -12,8 +12,8 @@ from nodelint.lint.rule import Rule
 from nodelint.model import messages
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
-from nodelint.model.manifest import Object, Retired
-from nodelint.model.releases import NEWEST, OLDEST, RETIRING, Version, is_newer
+from nodelint.model.manifest import Object
+from nodelint.model.releases import NEWEST, Version, is_newer
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
@@ -249,33 +249,6 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
         if mark not in seen:
             seen.add(mark)
             yield r
-
-
-def downgrade_severity(results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
-    """The results, no error among those about objects of which a file states that an older release serves them.
-
-    Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is
-    a choice. `chosen` are the releases of each object, by its id.
-    """
-    return [_milder(result, chosen.get(id(result.object), ())) for result in results]
-
-
-def _milder(result: Result, chosen: Sequence[Chosen]) -> Result:
-    obj, finding = result.object, result.finding
-    old = next((c.karpenter_from for c in chosen if c.karpenter_from), None)
-    retired = isinstance(obj, Retired)
-    if obj is None or old is None or old.karpenter >= (RETIRING if retired else OLDEST):
-        return result
-    if retired and result.severity == "error":
-        finding = finding._replace(severity="warning")
-    if finding.at is not obj.node.get("apiVersion"):
-        return result._replace(finding=finding)
-    note = f"Karpenter {old.version}, which {old.place} states, still serves it"
-    if finding.edits:
-        note += f"; `--fix --karpenter-version {NEWEST}` converts it"
-    # One upgrade converts all of them: of what is gone, what is to be done differs by what hinders it alone.
-    once = f"{finding.message} {finding.help}" if retired else finding.once
-    return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note, once=once))
 
 
 class SpanIndex:

@@ -34,6 +34,8 @@ class Target(NamedTuple):
     stated: Callable[[], StatedSettings] | None = None
     today: int | None = None
     chosen: Chosen | None = None
+    assumed: bool = False
+    """Whether nothing names or states the release, so that the newest known is taken."""
 
     @property
     def releases(self) -> tuple[Version, KubernetesVersion | None]:
@@ -43,7 +45,11 @@ class Target(NamedTuple):
     def for_choice(self, chosen: Chosen) -> Target:
         """The same for releases that were chosen for an object."""
         return self._replace(
-            karpenter=chosen.karpenter.last, kubernetes=chosen.kubernetes, choose=None, chosen=chosen
+            karpenter=chosen.karpenter.last,
+            kubernetes=chosen.kubernetes,
+            choose=None,
+            chosen=chosen,
+            assumed=chosen.assumed,
         )
 
     def for_object(self, obj: Object) -> tuple[Target, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from nodelint.model.releases import Version
-from nodelint.release_evidence.evidence import FOR_READERS, NO_RELEASE, About, Evidence
+from nodelint.release_evidence.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, About, Evidence
 from nodelint.source import Source
 from nodelint.source.files.discover import is_readme
 from nodelint.source.files.gate import gate
@@ -42,6 +43,10 @@ a name, `sample.tfvars` say, states nothing.
 """
 
 
+_VARIABLE = r"`(?:\"?\$\{?)?(?:var\.)?[A-Za-z_]\w*\}?\"?`"
+"""A release that one variable states."""
+
+
 class Stated:
     """All that was found, asked by path."""
 
@@ -51,7 +56,8 @@ class Stated:
             key = (item.about, item.path, item.line, item.version)
             if key not in unique or item.weight < unique[key].weight:
                 unique[key] = item
-        self.all = tuple(evidence for evidence in unique.values() if evidence.weight != NO_RELEASE)
+        self.all = tuple(evidence for evidence in unique.values() if evidence.weight < NO_RELEASE)
+        self._not_known = tuple(evidence for evidence in unique.values() if evidence.weight == NOT_KNOWN)
         self._no_release = tuple(evidence for evidence in unique.values() if evidence.weight == NO_RELEASE)
         self._folders = {evidence: _folders(evidence.path) for evidence in unique.values()}
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
@@ -60,7 +66,7 @@ class Stated:
 
     def __bool__(self) -> bool:
         """Whether anything was found, be it what cannot be a release of Karpenter."""
-        return bool(self.all or self._no_release)
+        return bool(self.all or self._no_release or self._not_known)
 
     def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
         """The evidence for what a file holds, one piece for each release; several where they disagree.
@@ -108,6 +114,22 @@ class Stated:
                 if shared is not None and (not chosen or shared > least_shared):
                     found.append((-shared, evidence.place, evidence))
         return tuple(evidence for *_, evidence in sorted(found)[:1])
+
+    def find_not_known(self, path: str, chosen: Sequence[Evidence]) -> Evidence | None:
+        """Return what states a release for what a file holds that cannot be worked out, if that counts there.
+
+        It counts where nothing else states a release but a README, and where it is nearer than all that does. A
+        variable may have its value from what lies above, so that it does not count beside a release that is known.
+        """
+        known = [evidence for evidence in chosen if evidence.weight != FOR_READERS]
+        folders = _folders(path)
+        least = max((_shared(folders, self._folders[evidence]) for evidence in known), default=-1)
+        found = []
+        for evidence in self._not_known if path != "-" else ():
+            shared = self._shared(folders, evidence)
+            if shared is not None and shared > least and not (known and re.search(_VARIABLE, evidence.by)):
+                found.append((-shared, evidence.path, evidence.line, evidence))
+        return min(found)[-1] if found else None
 
     def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
         """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.
@@ -177,6 +199,7 @@ def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
 
 def evidence_of(sources: Iterable[Source]) -> Stated:
     """What files state. Variables and locals of Terraform are looked up in the folders of those that use them."""
+    sources = list(sources)
     found: list[Evidence] = []
     references = []
     texts: dict[str, str] = {}
@@ -202,6 +225,10 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
         from nodelint.release_evidence.terraform import resolved
 
         found += resolved(references, lambda path: texts.get(path) or _text(path))
+    if any("helm_release" in text for text in texts.values()):
+        from nodelint.release_evidence.helm_releases import evaluated
+
+        found += evaluated(sources, found)
     return Stated(found)
 
 

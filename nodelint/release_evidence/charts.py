@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from nodelint.release_evidence.evidence import DEFAULT, STATED, Evidence, stated
+from nodelint.release_evidence.evidence import DEFAULT, STATED, Evidence, not_known, stated
 from nodelint.source import Node, Source
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import default_values, more_values
@@ -23,6 +23,8 @@ _PARAMETER = r"\{\{-?\s*(?:default\s+\S+\s+)?\.?([\w.]+?)\s*-?\}\}"
 _OF_VALUES = (
     r"\{\{-?\s*\$?\.Values\.([\w.]+)\s*(?:\|\s*(?:default\s+\"?v?([\d.]+)\"?|quote|squote|toString|trim)\s*)*-?\}\}"
 )
+_CODE = r"\{\{|\$\{|\$[A-Za-z_(]"
+"""What stands in the place of a version that somebody fills in."""
 _RENDERED = r"karpenter-v?(\d+\.\d+\.\d+)"
 _UPSTREAM = "aws/karpenter-provider-aws"
 _BY_IMAGE = "the controller's image"
@@ -37,6 +39,8 @@ def evidence(source: Source) -> Iterator[Evidence]:
             at = node.source.position(node.start).line
             if found := stated("karpenter", version, node.source.path, at, by, weight):
                 yield found._replace(of_image=by == _BY_IMAGE)
+            elif not about_crds and by != _BY_IMAGE and re.search(_CODE, version):
+                yield not_known(node.source.path, at, by, version)
         yield from _kubernetes(root)
 
 
@@ -131,19 +135,19 @@ def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
         nodes = [default_values(root.source.path), *more_values(root.source.path)]
         found = [value for node in nodes if node is not None and (value := node.find(*path)) is not None]
         yield from ((value, _node_text(value)) for value in found if value.kind == "scalar")
-        if of_values[2] and not found:
-            yield node, of_values[2]
+        if not found:
+            yield node, of_values[2] or text
         return
     parameter = re.fullmatch(_PARAMETER, text)
-    if parameter is None:
+    generators = root.find("spec", "generators") if word(root, "kind") == "ApplicationSet" else None
+    if parameter is None or generators is None:
         yield node, text
         return
-    generators = root.find("spec", "generators")
-    if word(root, "kind") != "ApplicationSet" or generators is None:
-        return
     name = parameter[1].rpartition(".")[2]
-    for below in generators.walk():
-        yield from ((value, _node_text(value)) for value in _values(below, (name,)))
+    given = [value for below in generators.walk() for value in _values(below, (name,))]
+    yield from ((value, _node_text(value)) for value in given)
+    if not given:
+        yield node, text
 
 
 _CALLED = {

@@ -1,15 +1,15 @@
 """What a piece of evidence is, and which versions, as they are written, pin a release.
 
-A range that allows one minor version (`~1.4`, `1.4.x`) is weaker evidence: it is read as the newest patch known of
-that version, and counts where nothing else that is as near does. A wider range, a template and a version with a
-suffix state nothing.
+A range (`~1.4`, `1.4.x`, `>=1.6.0 <1.8.0`) is weaker evidence: it is read as the newest release known within it, and
+counts where nothing else that is as near does. A version with a suffix states nothing. A release that a file states
+and that cannot be worked out, such as a variable without a value, is not known.
 """
 
 from __future__ import annotations
 
 import re
 
-from nodelint.model.releases import NEWEST, KubernetesVersion, Version, target
+from nodelint.model.releases import NEWEST, RELEASES, KubernetesVersion, Version, target
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -22,15 +22,17 @@ else:
     About = str
 
 
-STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE = 0, 1, 2, 3, 4
+STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN = 0, 1, 2, 3, 4, 5
 """How much a piece of evidence weighs, the weightiest first: what is installed; what may be overridden (the default
 of a variable, a script, the chart of the CRDs alone); a range, or the default of a module that others call; what a
 README tells people to run, which counts where nothing else does, however near. A version that Karpenter never had,
-such as 2.1.0 of somebody's own chart, counts nowhere, and is only named."""
+such as 2.1.0 of somebody's own chart, counts nowhere, and is only named. So does a release that is not known."""
 
 _EXACT = r"=?\s*v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
 _MINOR = r"(?:~>?\s*|=\s*)?v?(\d{1,3})\.(\d{1,3})(?:\.[x*])?"
 _TILDE = r"~>?\s*v?(\d{1,3})\.(\d{1,3})\.\d{1,3}"
+_COMPARISON = r"(>=|<=|>|<|\^)\s*v?(\d{1,3}(?:\.\d{1,3}){0,2})"
+_LONGEST_TEXT = 60
 _OF_KUBERNETES = r"v?1\.(\d\d)(?:\.\d{1,3})?"
 
 _LAST_BEFORE_1 = 37
@@ -42,7 +44,8 @@ class Evidence(NamedTuple):
     """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
 
     `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
-    LOOSE, FOR_READERS or NO_RELEASE. `of_image` says that it is the tag of the controller's image, not of a chart.
+    LOOSE, FOR_READERS, NO_RELEASE or NOT_KNOWN, which has no version. `of_image` says that it is the tag of the
+    controller's image, not of a chart.
     """
 
     about: About
@@ -86,10 +89,36 @@ def stated(about: About, text: str, path: str, line: int, by: str, weight: int =
         numbers = [int(number) for number in exact.groups()]
     else:
         found = re.fullmatch(_MINOR, text) or re.fullmatch(_TILDE, text)
-        if found is None:
+        newest = _newest_within(text) if found is None else None
+        if found is None and newest is None:
             return None
-        numbers, weight = [int(number) for number in found.groups()], LOOSE
+        written = found.groups() if found is not None else str(newest).split(".")
+        numbers, weight = [int(number) for number in written], LOOSE
     likely = 0 < numbers[1] <= _LAST_BEFORE_1 if numbers[0] == 0 else numbers[1] <= NEWEST.minor + _FURTHER
     if numbers[0] > 1 or not likely:
         weight = NO_RELEASE
     return Evidence(about, ".".join(map(str, numbers)), path, line, by, weight)
+
+
+def not_known(path: str, line: int, by: str, written: str) -> Evidence:
+    """The evidence of a file that states a release of Karpenter which cannot be worked out; `written` is its text."""
+    short = " ".join(written.split())
+    shown = short if len(short) <= _LONGEST_TEXT else f"{short[:_LONGEST_TEXT]}..."
+    return Evidence("karpenter", "", path, line, f"{by}, `{shown}`", NOT_KNOWN)
+
+
+def _newest_within(text: str) -> Version | None:
+    """The newest release known that a range with comparisons allows; None where it is no range, or allows none."""
+    parts = re.findall(rf"{_COMPARISON}[\s,]*", text)
+    if not parts or not re.fullmatch(rf"(?:{_COMPARISON}[\s,]*)+", text):
+        return None
+    bounds = [(sign, tuple(map(int, numbers.split(".")))) for sign, numbers in parts]
+    return max((release for release in RELEASES if all(_meets(release, *bound) for bound in bounds)), default=None)
+
+
+def _meets(release: Version, sign: str, numbers: tuple[int, ...]) -> bool:
+    bound = (*numbers, 0, 0)[:3]
+    own = tuple(release[:3])
+    if sign == "^":
+        return bound <= own < (numbers[0] + 1, 0, 0)
+    return {">=": own >= bound, ">": own > bound, "<": own < bound, "<=": own[: len(numbers)] <= numbers}[sign]

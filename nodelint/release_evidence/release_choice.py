@@ -26,6 +26,8 @@ class Chosen(NamedTuple):
     kubernetes_from: Evidence | None = None
     assumed: bool = False
     passed_over: tuple[Evidence, ...] = ()
+    not_known: Evidence | None = None
+    """What states a release for the object that cannot be worked out: it is judged for the oldest and the newest."""
 
     @property
     def bare(self) -> Chosen:
@@ -35,7 +37,7 @@ class Chosen(NamedTuple):
     @property
     def is_stated(self) -> bool:
         """Whether a file, a flag or the configuration states that this release runs."""
-        return not self.assumed and not self.later
+        return not self.assumed and not self.later and self.not_known is None
 
     @property
     def later(self) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nodelint.release_evidence.evidence import DEFAULT, FOR_READERS, STATED, Evidence, stated
+from nodelint.release_evidence.evidence import DEFAULT, FOR_READERS, STATED, Evidence, not_known, stated
 
 _RELEASE = r"v?(\d+\.\d+(?:\.\d+)?)(?![\w.*])"
 _VARIABLE = (
@@ -17,6 +17,7 @@ _DEFAULTED = rf"\$\{{(?:KARPENTER|karpenter):-{_RELEASE}"
 _HELM = r"helm[ \t]+(?:upgrade|install|template|pull)\b[^\n;&|]{0,2000}"
 _HELM_VERSION = rf"--version[ =][\"']?{_RELEASE}"
 _HELM_VARIABLE = r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)"
+_HELM_WRITTEN = r"--version[ =](\"[^\"\n]*\"|\$\{\{[^}\n]*\}\}|\$\([^)\n]*\)|\$[^\s\"']+|\{\{[^}\n]*\}\})"
 _CHART = r"(?!\.{0,2}/)\S+/karpenter"
 _TAKES_A_PATH = r"-f|--values|--set[\w-]*|--repo|--kube[\w-]+"
 _IMAGE = rf"\bkarpenter/controller:{_RELEASE}"
@@ -35,7 +36,7 @@ _CONTINUED = r"\\\r?\n"
 
 def evidence(path: str, text: str) -> Iterator[Evidence]:
     """What the lines of a text state; comments are passed over."""
-    joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text) if "helm" in text else text
+    joined = join_lines(text) if "helm" in text else text
     for pattern, by, weight, of_image in (
         (_VARIABLE, "a variable", DEFAULT, False),
         (_DEFAULTED, "a variable", DEFAULT, False),
@@ -45,12 +46,13 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
         for match in re.finditer(pattern, text):
             if found := _make_evidence("karpenter", path, text, match, by, weight):
                 yield found._replace(of_image=of_image)
-    for command in _helm_commands(joined):
+    for command in helm_commands(joined):
         version = re.compile(_HELM_VERSION).search(joined, *command.span())
-        if version is not None and (
-            found := _make_evidence("karpenter", path, text, version, "a helm command", DEFAULT)
-        ):
-            yield found
+        if version is not None:
+            if found := _make_evidence("karpenter", path, text, version, "a helm command", DEFAULT):
+                yield found
+        else:
+            yield from _find_variable(path, text, joined, command)
     if path.endswith((".toml", ".conf", ".ini", ".cfg")):
         yield from _tables(path, text)
     # Of other clusters, and of tools, there are versions too: only beside what is about Karpenter is it plain which.
@@ -60,10 +62,28 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
                 yield found
 
 
+def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) -> Iterator[Evidence]:
+    """What a command installs whose version is a variable: by its value in the same text, else it is not known."""
+    written = re.compile(_HELM_WRITTEN).search(joined, *command.span())
+    if written is None or _is_comment(text, command.start()):
+        return
+    name = re.search(r"([A-Za-z_]\w*)(?:\b|\})[^\w]*$", written[1].split(":-")[0])
+    own = re.escape(name[1]) if name is not None else None
+    value = re.search(rf"\b{own}[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?{_RELEASE}", text) if own else None
+    found = None
+    if value is not None and not written[1].startswith("$("):
+        found = _make_evidence("karpenter", path, text, value, "a helm command", DEFAULT)
+    if found is not None:
+        yield found
+        return
+    line = text.count("\n", 0, written.start(1)) + 1
+    yield not_known(path, line, "a helm command", written[1])
+
+
 def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
     """What the helm commands of a README install, by a version or by a variable: the weakest evidence."""
-    joined = re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
-    for command in _helm_commands(joined):
+    joined = join_lines(text)
+    for command in helm_commands(joined):
         version = re.compile(_HELM_VERSION).search(joined, *command.span())
         variable = re.compile(_HELM_VARIABLE).search(joined, *command.span())
         if version is None and variable is not None:
@@ -74,7 +94,12 @@ def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
             yield found
 
 
-def _helm_commands(text: str) -> Iterator[re.Match[str]]:
+def join_lines(text: str) -> str:
+    """Return a text with each command on one line; all characters stay in their places."""
+    return re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
+
+
+def helm_commands(text: str) -> Iterator[re.Match[str]]:
     """The commands of helm that are about Karpenter's own chart, and not one whose name begins like it."""
     for command in re.finditer(_HELM, text):
         words = [word.strip("\"'`") for word in command[0].split()]
@@ -105,9 +130,13 @@ def _tables(path: str, text: str) -> Iterator[Evidence]:
 def _make_evidence(
     about: str, path: str, text: str, match: re.Match[str], by: str, weight: int, group: int = 1
 ) -> Evidence | None:
-    begins = text.rfind("\n", 0, match.start()) + 1
-    before = text[begins : match.start()]
-    if "#" in before or before.lstrip().startswith("//"):
+    if _is_comment(text, match.start()):
         return None
     line = text.count("\n", 0, match.start(group)) + 1
     return stated("karpenter" if about == "karpenter" else "kubernetes", match[group], path, line, by, weight)
+
+
+def _is_comment(text: str, at: int) -> bool:
+    """Whether a place stands in a comment."""
+    before = text[text.rfind("\n", 0, at) + 1 : at]
+    return "#" in before or before.lstrip().startswith("//")

@@ -1,20 +1,20 @@
 """Settings of the controller as files state them: values of its chart, variables and flags of its Deployment.
 
-Read are HelmReleases, Argo CD Applications, `helmCharts` of a kustomization, files of values, Deployments, and the
-`set` blocks of Terraform's helm_release. What `data/settings.json` does not know is passed over: charts hold much
-else. A setting counts for what lies nearest to the file that states it.
+`build.controller_charts` reads the installations; what `data/settings.json` does not know is passed over here: charts
+hold much else. A setting counts for what lies nearest to the file that states it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from nodelint.data import table
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version, releases_match
-from nodelint.source import UNKNOWN, Node, Source
+from nodelint.source import UNKNOWN, Node, Source, SourceText
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -22,10 +22,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from nodelint.model.finding import Span
+
     Kind = Literal["value", "variable", "flag", "gate"]
 
-_TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
-"""Keys of `settings` by which a file of values is known for that of Karpenter's chart."""
+_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install)\b[^;|&]{0,2000}karpenter")
+
+INSTALLING = (
+    *("HelmRelease", "Application", "helmCharts", "helm_release", "releases:", "helm upgrade", "helm install"),
+    *("karpenter/controller", "settings:", "settings."),
+)
+"""A file that installs the controller, or gives its chart values, holds one of these."""
+
+TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
 
 
 class WrittenSetting(NamedTuple):
@@ -37,6 +46,43 @@ class WrittenSetting(NamedTuple):
     node: Node
     chart: int | None = None
     """Which chart of the run it belongs to."""
+    is_known: bool = True
+    """Whether the value is known; the text of one that is not is empty."""
+
+    @property
+    def variable(self) -> str | None:
+        """The variable by which the controller knows the setting, in whatever way it is written."""
+        row = next((row for row in table("settings")["settings"] if row.get(self.kind) == self.name), None)
+        return row.get("variable") if row is not None else None
+
+
+class ControllerInstall(NamedTuple):
+    """How a file installs the controller: where, by what, in which version, and with which settings.
+
+    `version` is as it is written; None where it is not known. `is_complete` says that no other values count than
+    those that were read. `values` are all that were read; None where the installation has no chart. `files` are the
+    texts with a part in them.
+    """
+
+    at: Span
+    by: str
+    version: str | None
+    settings: tuple[WrittenSetting, ...]
+    is_complete: bool
+    values: Node | None
+    files: tuple[SourceText, ...]
+
+    def find(self, variable: str) -> tuple[WrittenSetting, ...]:
+        """The settings that give the controller a variable a value, known or not."""
+        return tuple(s for s in self.settings if s.variable == variable and (s.value or not s.is_known))
+
+    @property
+    def release(self) -> Version | None:
+        """The release of Karpenter; None where it is not known."""
+        from nodelint.release_evidence.evidence import NO_RELEASE, stated
+
+        found = stated("karpenter", self.version or "", self.at.source.path, 1, self.by)
+        return None if found is None or found.weight == NO_RELEASE else found.karpenter
 
 
 class StatedSetting(NamedTuple):
@@ -78,40 +124,43 @@ class ControllerFacts:
 
 
 class StatedSettings:
-    """All settings that the files of a run state, asked by the path of an object's file."""
+    """All settings that the files of a run state, asked by the path of an object's file.
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._all = [setting for source in sources for setting in stated_settings(source)]
+    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest.
+    """
+
+    def __init__(self, find: Callable[[], Sequence[ControllerInstall]], others: Sequence[Source] = ()) -> None:
+        self._find = find
+        self.scripts = [source for source in others if _COMMAND.search(source.text)]
+        """Files without a manifest that install the controller by a command."""
+
+    @cached_property
+    def installs(self) -> Sequence[ControllerInstall]:
+        """All installations of the controller."""
+        return self._find()
+
+    @cached_property
+    def _stated_settings(self) -> list[StatedSetting]:
+        return [setting for install in self.installs for setting in stated_settings(install)]
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Those of the files that share the deepest folder with a path."""
         folders = _folders(path)
         near: dict[int, list[StatedSetting]] = {}
-        for setting in self._all:
+        for setting in self._stated_settings:
             near.setdefault(_shared(folders, setting.folders), []).append(setting)
         return ControllerFacts(near[max(near)] if near else (), release)
 
 
-def stated_settings(source: Source) -> Iterator[StatedSetting]:
-    """The settings that one file states."""
-    folders = _folders(source.path)
-    written: list[tuple[Kind, str, str]]
-    if source.path.endswith(_TERRAFORM):
-        written = [("value", name, value) for name, value in _SET.findall(source.text)]
-    else:
-        found = [setting for chart in chart_values(source) for setting in settings_of_values(chart, None)]
-        written = [setting[:3] for setting in (*found, *settings_of_deployments(source))]
-    for kind, name, value in written:
-        row = next((row for row in table("settings")["settings"] if row.get(kind) == name), None)
-        if row is not None and "variable" in row and value:
-            yield StatedSetting(folders, False, row["variable"], value)
-        for gate, state in _gates(kind, name, value):
+def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
+    """The settings that one installation states."""
+    folders = _folders(install.at.source.path)
+    for setting in install.settings:
+        variable = setting.variable
+        if variable is not None and setting.value:
+            yield StatedSetting(folders, False, variable, setting.value)
+        for gate, state in _gates(*setting[:3]):
             yield StatedSetting(folders, True, gate, state)
-
-
-_TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
-_SET = re.compile(r'\bname"?\s*+[=:]\s*+"(settings\.[\w.]+)"\s*+,?\s*+"?value"?\s*+[=:]\s*+"?([\w.=,%-]+)"?')
-"""A `set` of Terraform's helm_release: the path of a value of the chart, and the value."""
 
 
 def _folders(path: str) -> tuple[str, ...]:
@@ -122,81 +171,8 @@ def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
     return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-# -- where they stand
-
-
-def chart_values(source: Source) -> Iterator[Node]:
-    """The values that a source gives to Karpenter's chart."""
-    for root in _roots(source):
-        kind = text(root.get("kind"))
-        if kind == "HelmRelease":
-            chart = text(root.find("spec", "chart", "spec", "chart")) or text(root.find("spec", "chartRef", "name"))
-            yield from _if_ours(chart, root.find("spec", "values"))
-        elif kind == "Application":
-            listed = root.find("spec", "sources")
-            for candidate in (root.find("spec", "source"), *(listed.items if listed is not None else ())):
-                if candidate is not None:
-                    chart = text(candidate.get("chart")) or text(candidate.get("repoURL"))
-                    yield from _if_ours(
-                        chart, candidate.find("helm", "valuesObject") or _block(candidate.find("helm", "values"))
-                    )
-        elif kind is None:
-            yield from _plain(root)
-        charts = root.get("helmCharts")
-        for node in charts.items if charts is not None else ():
-            yield from _if_ours(text(node.get("name")), node.get("valuesInline"))
-
-
-def _roots(source: Source) -> Iterator[Node]:
-    """The mappings of a source; of a file of values that does not name Karpenter too, which is not read otherwise."""
-    roots = [document.root for document in source.documents]
-    if not any(roots) and source.path.endswith((".yaml", ".yml")) and "settings:" in source.text:
-        from nodelint.source.syntax_errors import Unreadable
-        from nodelint.source.yaml.compose import compose
-
-        try:
-            roots = list(compose(source, source.text, 0, masked=False))
-        except Unreadable:
-            return
-    yield from (root for root in roots if root is not None and root.kind == "mapping")
-
-
-def _if_ours(chart: object, values: Node | None) -> Iterator[Node]:
-    if isinstance(chart, str) and chart.rpartition("/")[2] == "karpenter" and values is not None:
-        yield values
-
-
-def _plain(root: Node) -> Iterator[Node]:
-    """A file of values: of the chart itself, or of one that holds it as `karpenter`."""
-    for values in (root, root.get("karpenter")):
-        settings = values.get("settings") if values is not None else None
-        if values is not None and settings is not None and any(settings.get(key) for key in _TELLTALE):
-            yield values
-
-
-def _block(node: Node | None) -> Node | None:
-    """The values in a block scalar; None where it is not one, or cannot be read."""
-    if node is None or node.style not in ("literal", "folded"):
-        return None
-    from nodelint.source.syntax_errors import Unreadable
-    from nodelint.source.yaml.compose import compose
-
-    begin = node.source.text.find("\n", node.start) + 1
-    try:
-        roots = compose(node.source, node.source.text[begin : node.end], begin, masked=False)
-    except Unreadable:
-        return None
-    return roots[0] if len(roots) == 1 else None
-
-
-def settings_of_deployments(source: Source) -> Iterator[WrittenSetting]:
-    """The settings that Deployments of the controller give it."""
-    for container in _containers(source):
-        yield from _of_container(container, None)
-
-
-def _containers(source: Source) -> Iterator[Node]:
-    """The containers of Deployments of Karpenter's controller."""
+def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
+    """The containers of Deployments of Karpenter's controller, each behind its Deployment."""
     for document in source.documents:
         root = document.root
         if root is None or text(root.get("kind")) != "Deployment":
@@ -205,10 +181,7 @@ def _containers(source: Source) -> Iterator[Node]:
         for container in listed.items if listed is not None else ():
             image = text(container.get("image"))
             if isinstance(image, str) and re.search(r"karpenter/controller\b", image):
-                yield container
-
-
-# -- what they say
+                yield root, container
 
 
 def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetting]:
@@ -218,7 +191,7 @@ def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetti
             yield chart_leaf(path, key, value)._replace(chart=chart)
     controller = values.get("controller")
     if controller is not None:
-        yield from _of_container(controller, chart)
+        yield from container_settings(controller, chart)
 
 
 def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
@@ -236,16 +209,19 @@ def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
 
 def chart_leaf(path: str, key: Node, value: Node) -> WrittenSetting:
     """A scalar of the chart's values as a setting."""
-    return WrittenSetting("value", path, _setting_text(value), key)
+    return WrittenSetting("value", path, _setting_text(value), key, is_known=value.value is not UNKNOWN)
 
 
-def _of_container(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
+def container_settings(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
+    """The variables and flags of a container."""
     env, args = container.get("env"), container.get("args")
     for item in env.items if env is not None else ():
         name = text(item.get("name"))
         value = item.get("value")
         if isinstance(name, str):
-            yield WrittenSetting("variable", name, _setting_text(value) if value is not None else "", item, chart)
+            known = value is not None and value.value is not UNKNOWN
+            text_ = _setting_text(value) if value is not None else ""
+            yield WrittenSetting("variable", name, text_, item, chart, known)
     for item in args.items if args is not None else ():
         written = text(item)
         flag = re.fullmatch(r"--?([a-z][a-z0-9-]*)(?:=(.*))?", written) if isinstance(written, str) else None
@@ -256,7 +232,7 @@ def _of_container(container: Node, chart: int | None) -> Iterator[WrittenSetting
 def _setting_text(value: Node) -> str:
     if value.value is UNKNOWN or value.value is None:
         return ""
-    return value.text if isinstance(value.value, bool) else str(value.value)
+    return str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
 
 
 def gates_of(setting: WrittenSetting) -> Iterator[WrittenSetting]:

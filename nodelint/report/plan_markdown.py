@@ -80,6 +80,8 @@ class _Comment:
         rows = "".join(map(self._class_row, plan.class_plans[:20]))
         if pool_blocks or rows:
             more = f"\n… and {counted(len(pool_blocks) - shown, 'more cause')}.\n" if shown < len(pool_blocks) else ""
+            if (left := len(plan.class_plans) - 20) > 0:
+                more += f"\n… and {left:,} more of EC2NodeClass.\n"
             yield f"| | object | what happens | where |\n| --- | --- | --- | --- |\n{table}{rows}{more}"
             yield details
         yield self._workloads(plan)

@@ -44,7 +44,9 @@ def versions_text(report: Report) -> str:
     if not chosen:
         target = report.target
         return f"Karpenter {target.karpenter}" + (f", Kubernetes {target.kubernetes}" if target.kubernetes else "")
-    text = f"Karpenter {karpenter_text(chosen)}"
+    known = [choice for choice in chosen if choice.not_known is None]
+    unclear = " and a release that is not known" if len(known) < len(chosen) else ""
+    text = f"Karpenter {karpenter_text(known)}{unclear}" if known else "a release of Karpenter that is not known"
     kubernetes = sorted({choice.kubernetes for choice in chosen if choice.kubernetes is not None})
     return text + (f", Kubernetes {_listed(map(str, kubernetes))}" if kubernetes else "")
 
@@ -77,9 +79,20 @@ def target_lines(report: Report) -> list[str]:
     """One line for each group: the releases, how many objects, and the lines that state them."""
     lines = []
     found = groups(report)
-    if len(found) == 1 and not any(c.karpenter_from or c.kubernetes_from or c.passed_over for c in found[0].chosen):
+    if len(found) == 1 and not any(
+        c.karpenter_from or c.kubernetes_from or c.passed_over or c.not_known for c in found[0].chosen
+    ):
         return []
     for group in found:
+        unclear = next((choice.not_known for choice in group.chosen if choice.not_known is not None), None)
+        if unclear is not None:
+            count = counted(len(group.objects), "object")
+            lines.append(
+                f"Target of {count}: not known. {unclear.place} ({unclear.by}) states a release that nodelint cannot "
+                f"work out. Judged for {karpenter_text(group.chosen)}: what depends on the release is no error. Name "
+                "it with --karpenter-version."
+            )
+            continue
         text = karpenter_text(group.chosen)
         older = [f for f in (c.karpenter_from for c in group.chosen) if f is not None and f.karpenter < OLDEST]
         by = _cite_evidence(c.karpenter_from for c in group.chosen if c.karpenter_from not in older)
@@ -127,6 +140,14 @@ def targets_json(report: Report) -> list[dict[str, object]]:
             "karpenter": releases_json(group.chosen),
             "kubernetes": list(dict.fromkeys(str(c.kubernetes) for c in group.chosen if c.kubernetes is not None)),
             "assumed": any(choice.assumed for choice in group.chosen),
+            "notKnown": next(
+                (
+                    {"path": choice.not_known.path, "line": choice.not_known.line, "by": choice.not_known.by}
+                    for choice in group.chosen
+                    if choice.not_known is not None
+                ),
+                None,
+            ),
             "evidence": [
                 {
                     "about": evidence.about,

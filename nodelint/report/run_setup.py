@@ -102,6 +102,8 @@ def _describe_choice(chosen: Chosen) -> str:
 
 def _describe_evidence(chosen: Chosen) -> str:
     evidence = chosen.karpenter_from
+    if chosen.not_known is not None:
+        return f"for {chosen.not_known.place} ({chosen.not_known.by}) states a release that cannot be worked out"
     if evidence is not None and evidence.karpenter < OLDEST:
         return f"for {evidence.place} ({evidence.by}) states {evidence.version}, which is older than nodelint knows"
     if evidence is not None:

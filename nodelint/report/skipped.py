@@ -85,15 +85,23 @@ def gaps_text(report: Report, unread: Sequence[Unread] = ()) -> str:
     return ", ".join(parts)
 
 
+_JINJA = "Jinja template"
+_OWN_LINE = (*_PLACES, *_FORMS, UNREADABLE, _JINJA)
+"""Kinds that have a line of their own."""
+
+
 def unread_lines(unread: Sequence[Unread]) -> list[str]:
     """What was not read or rendered, and what judges it."""
     lines = []
-    programs = [place for place in unread if place.way is None and place.kind not in (*_PLACES, *_FORMS, UNREADABLE)]
+    programs = [place for place in unread if place.way is None and place.kind not in _OWN_LINE]
     for place in unread:
         single = len(place.files) == 1
         if place.way in _RENDERED:
             what = f"{_files(place)} {_DOES[place.kind][not single]} Karpenter objects{_INSTEAD.get(place.kind, '')}"
             lines.append(f"Not rendered: {what}; {place.way} judges the result.")
+        elif place.kind == _JINJA:
+            what = "a template of Terraform" if single else "templates of Terraform"
+            lines.append(f"Not read: {_files(place)}, {what}: {_list_files(place.files)}.")
         elif place.way is not None:
             objects = counted(place.objects, "Karpenter object")
             lines.append(

@@ -71,7 +71,7 @@ def headline(outcome: Upgrade) -> str:
 def steps(outcome: Upgrade) -> Iterator[str]:
     """The steps of the route, each a sentence."""
     route = outcome.route
-    yield from route.trouble
+    yield from (*route.trouble, *route.healed)
     for stop in route.stops:
         yield f"Stop at {stop.release}: {stop.why}."
     reached = f"what {outcome.new.karpenter} supports is not known here"
@@ -272,6 +272,7 @@ def upgrade_json(outcome: Upgrade) -> dict[str, Any]:
             },
             "stops": [{"release": str(stop.release), "why": stop.why} for stop in route.stops],
             "trouble": list(route.trouble),
+            "healed": list(route.healed),
             "support": [{"minor": s.minor, "until": s.until, "longTerm": s.lts} for s in route.support],
         },
         "changes": [_note_json(note) for note in outcome.notes],

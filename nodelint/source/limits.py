@@ -42,7 +42,7 @@ class LeftOutNotes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _open.pop()
+        _open.remove(self)
 
 
 _open: list[LeftOutNotes] = []
@@ -71,7 +71,7 @@ BROKE_DOWN = "nodelint broke down on this file, please report it"
 
 
 def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
-    """What is made of a file; nothing where nodelint itself breaks down over it, which is noted: the rest is judged."""
+    """What is made of a file; nothing where nodelint itself breaks down over it, which is noted."""
     try:
         return list(make())
     except Exception as error:

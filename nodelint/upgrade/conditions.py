@@ -25,7 +25,7 @@ from typing import Any
 
 from nodelint.lint.context import Context
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, parse_alias, requirement_line, text
-from nodelint.source import Node, Source
+from nodelint.source import UNKNOWN, Node, Source
 from nodelint.upgrade import resources
 from nodelint.upgrade.resources import ClusterResource, Location
 from nodelint.upgrade.settings import ControllerSettings
@@ -171,13 +171,36 @@ def _numbers(version: str) -> list[int]:
 def _values(thing: ClusterResource, condition: Condition) -> Iterator[Location]:
     found = _nodes_at_path(thing.node, condition["path"])
     if condition.get("absent"):
-        if not found and not thing.partial:
+        if _may_lack(thing, condition["path"], found):
             where = _nodes_at_path(thing.node, condition["below"]) if "below" in condition else None
             yield Location(where[0][0] if where else _name(thing.node), thing.label)
         return
     for key, value in found:
         if _passes(key, value, condition):
             yield Location(key, thing.label)
+
+
+def _may_lack(thing: ClusterResource, path: str, found: Sequence[tuple[Node, Node]]) -> bool:
+    """Whether an object lacks a value, or has it only where a condition of its template holds; an empty list is none.
+
+    A template that prints whole mappings may print anything: what it lacks is not known.
+    """
+    if not thing.partial:
+        return all(value.value is UNKNOWN or (value.kind == "sequence" and not value.items) for _, value in found)
+    text_ = thing.node.source.text
+    if found:
+        return any(_depth_of_conditions(text_[thing.node.start : key.start]) > 0 for key, _ in found)
+    within = text_[thing.node.start : thing.node.end]
+    return path.rpartition(".")[2] not in within and re.search(_PRINTS_MAPPING, within) is None
+
+
+_PRINTS_MAPPING = r"(?m)(?:^|\bspec:)[ \t]*\{\{-?[ \t]*(?:toYaml|include|template|tpl|range|\.Values|\$)"
+
+
+def _depth_of_conditions(code: str) -> int:
+    """How many blocks of a template are open at the end of a text."""
+    words = re.findall(r"\{\{-?\s*(if|with|range|end)\b", code)
+    return sum(-1 if word == "end" else 1 for word in words)
 
 
 def _nodes_at_path(top: Node, path: str) -> list[tuple[Node, Node]]:

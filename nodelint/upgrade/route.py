@@ -31,8 +31,9 @@ class Stop(NamedTuple):
 
 
 class Route(NamedTuple):
-    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` is a text.
+    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` are texts.
 
+    `healed` are faults of the release that is left which the upgrade removes: they are no errors of the upgrade.
     What a release newer than all known ones supports is not known: `new` is None then, and so is `common`.
     """
 
@@ -42,6 +43,7 @@ class Route(NamedTuple):
     stops: tuple[Stop, ...]
     trouble: tuple[str, ...]
     support: tuple[Support, ...]
+    healed: tuple[str, ...] = ()
 
 
 def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> Route:
@@ -49,10 +51,13 @@ def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> R
     left, reached = supported(old), None if is_newer(new) else supported(new)
     common = None if reached is None else _common(left, reached)
     trouble: list[str] = []
+    healed: list[str] = []
     stops = list(_fixed_stops(old, new))
     if kubernetes is not None:
         if kubernetes not in left:
-            trouble.append(f"Karpenter {old} supports Kubernetes {left}: not {kubernetes}, even before the upgrade")
+            heals = reached is not None and kubernetes in reached
+            text = f"Karpenter {old} supports Kubernetes {left}: not {kubernetes}, even before the upgrade"
+            (healed if heals else trouble).append(f"{text}; Karpenter {new} supports it" if heals else text)
         if reached is None:
             pass  # what it supports is not known
         elif kubernetes > reached.most:
@@ -60,7 +65,7 @@ def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> R
         elif kubernetes < reached.least:
             stops += _stop_for(kubernetes, old, new, reached)
     support = tuple(_support(old, new))
-    return Route(left, reached, common, tuple(sorted(stops)), tuple(trouble), support)
+    return Route(left, reached, common, tuple(sorted(stops)), tuple(trouble), support, tuple(healed))
 
 
 def _common(range_: KubernetesRange, other: KubernetesRange) -> KubernetesRange | None:

@@ -6,17 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.build.controller_charts import find_installs
 from nodelint.data import table
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.release_evidence.settings import (
-    WrittenSetting,
-    chart_leaf,
-    chart_leaves,
-    chart_values,
-    gates_of,
-    settings_of_deployments,
-    settings_of_values,
-)
+from nodelint.release_evidence.settings import WrittenSetting, chart_leaf, chart_leaves, gates_of
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
 from nodelint.upgrade.resources import Location
@@ -36,11 +29,11 @@ class ControllerSettings:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._charts: list[Node] = []
         self.found: list[WrittenSetting] = []
-        for source in sources:
-            for chart in chart_values(source):
-                self.found += settings_of_values(chart, len(self._charts))
-                self._charts.append(chart)
-            self.found += settings_of_deployments(source)
+        for install in find_installs(sources):
+            number = len(self._charts) if install.values is not None else None
+            self.found += [setting._replace(chart=number) for setting in install.settings]
+            if install.values is not None:
+                self._charts.append(install.values)
         self.found += [gate for setting in self.found for gate in gates_of(setting)]
 
     def find_variable(self, condition: dict[str, Any]) -> Iterator[Location]:

@@ -34,10 +34,13 @@ _WORDS = ("backup", "bak", "disabled", "off", "old", "orig")
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml", "tf", "tofu") for word in _WORDS)
 """How manifests end that somebody has set aside: no tool applies them."""
 
+# Templates by which some tool writes files of Terraform: they are no Terraform yet.
+JINJA = (".j2.tf", ".jinja.tf", ".jinja2.tf", ".j2.tofu")
+
 # Texts and programs that may hold manifests, and are not read unless they are asked for, or at all.
 _TEXTS = (
     *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
+    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE, *JINJA),
 )
 _NOT_STATING = (".tftest.hcl", ".terraform.lock.hcl")
 _READ, _GLANCE, _UNREAD = 1, 2, 3
@@ -362,6 +365,8 @@ def is_text_of_others(path: str) -> bool:
 
 def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
+    if path.endswith(JINJA) and not (include and include.match(path)):
+        return _UNREAD
     if path.endswith(_TAKEN) or os.path.basename(path) in KUSTOMIZATIONS or (include and include.match(path)):
         return _READ
     if (path.endswith(_STATING) and not path.endswith(_NOT_STATING)) or is_readme(path):

@@ -41,7 +41,7 @@ class TerragruntCall(NamedTuple):
 
 
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
-    """The calls in a repository by the folder of the module, in order of path. Raises `EvaluationLimit`."""
+    """The calls in a repository by the folder of the module, in order of path. Raises `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
     beyond: dict[str, list[str]] = {}
     for path in sorted(_find_files(home)):

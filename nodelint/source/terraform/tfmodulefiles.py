@@ -21,8 +21,9 @@ _MOST_FILES = 5000
 """Files of Terraform that are looked through for whoever calls a module or a template."""
 _LEVELS = 4
 """Folders upwards in which a template's caller is looked for, with the folders in each."""
+_LEVELS_BELOW = 4
 _MOST_FOLDERS = 2000
-"""Folders in a folder, and in those, that are looked through for them."""
+"""Folders below one of those that are looked through for them."""
 _LOCAL_CALL = r"source\"?\s*[=:]\s*\"\."
 """What a file holds that calls a module of the same repository."""
 
@@ -82,16 +83,17 @@ class ModuleFiles:
         return self._near[folder]
 
     def _list_below(self, folder: str) -> list[str]:
-        """The folders in a folder, and those in these (`environments/prod`); none of either where there are many."""
-        below = self._list(folder)[0]
-        if len(below) > _MOST_FOLDERS:
-            note_more(folder, len(below), 0, "folders in this folder, which may call modules", 0)
-            return []
-        further = [inner for outer in below for inner in self._list(outer)[0]]
-        if len(further) > _MOST_FOLDERS:
-            note_more(folder, len(further), 0, "folders two levels below this folder, which may call modules", 0)
-            return below
-        return [*below, *further]
+        """The folders below a folder (`environments/prod/eu-west-1`), as many levels as are not too many."""
+        found: list[str] = []
+        level = self._list(folder)[0]
+        for _ in range(_LEVELS_BELOW):
+            if len(found) + len(level) > _MOST_FOLDERS:
+                what = "folders here, which may call modules"
+                note_more(folder, len(found) + len(level), len(found), what, 0)
+                break
+            found += level
+            level = [inner for outer in level for inner in self._list(outer)[0]]
+        return found
 
     def _list(self, folder: str) -> tuple[list[str], list[str]]:
         """The folders in a folder, and its files of Terraform."""

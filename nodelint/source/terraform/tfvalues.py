@@ -199,7 +199,7 @@ class TerraformModule:
         return None if value is None else without_gaps(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
-        """What a function gives. Raises `EvaluationFailure` and `EvaluationLimit`."""
+        """What a function gives. Raises `EvaluationFailure` and `BudgetSpent`."""
         if name == "fileset":
             return self._file_set(args, at)
         if name not in ("file", "templatefile"):

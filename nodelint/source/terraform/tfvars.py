@@ -27,12 +27,12 @@ _MOST_FILES = 1000
 """Files of variables that one root module is built with."""
 _MOST_ENTRIES = 20_000
 """Entries of folders that are looked through for them."""
-_DEEPEST = 2
-"""Folders below a root module, such as `environments/prod`."""
+_DEEPEST = 4
+"""Folders below a root module, such as `environments/prod/eu-west-1`."""
 
 
 def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
-    """The variables that a file of variables gives. Raises `EvaluationLimit`."""
+    """The variables that a file of variables gives. Raises `BudgetSpent`."""
     if source.path.endswith(".json"):
         try:
             roots = compose(source, source.text, 0, masked=False)

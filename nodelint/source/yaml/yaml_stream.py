@@ -30,7 +30,7 @@ _OVERLAP = 32
 """Bytes that a mark or a border which two blocks share may take."""
 
 
-class Gap(NamedTuple):
+class StreamGap(NamedTuple):
     """What is left out before a character of an excerpt: lines and characters, from the start of the stream on."""
 
     offset: int
@@ -46,11 +46,11 @@ class Excerpt(Source):
 
     def __init__(self, path: str, text: str, also: str | None = None) -> None:
         super().__init__(path, text, also)
-        self._gaps: list[Gap] = []
+        self._gaps: list[StreamGap] = []
         self._offsets: list[int] = []
         self._firsts: list[int] = []
 
-    def take_gaps(self, gaps: list[Gap]) -> None:
+    def take_gaps(self, gaps: list[StreamGap]) -> None:
         """Take what was left out, in the order of the text."""
         self._gaps = gaps
         self._offsets = [gap.offset for gap in gaps]
@@ -101,7 +101,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self.kept: list[bytes] = []
-        self.gaps: list[Gap] = []
+        self.gaps: list[StreamGap] = []
         self._length = 0
         self._lines = self._characters = 0
         self._pending: list[bytes] = []
@@ -174,7 +174,7 @@ class _Parts:
         elif self._cut:
             self._refuse()
         else:
-            self.gaps.append(Gap(self._length, self._lines, self._characters))
+            self.gaps.append(StreamGap(self._length, self._lines, self._characters))
             self.kept.append(data)
             self._length += len(data.decode("utf-8", "replace"))
         self._cut = False

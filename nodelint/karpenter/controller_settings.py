@@ -1,0 +1,85 @@
+"""The values that Karpenter's chart reads, release by release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nodelint.data import table
+from nodelint.karpenter.spelling import one_slip, squash
+from nodelint.model.releases import RELEASES, Version, releases_match
+from nodelint.release_evidence.settings import INSTALLING, ControllerInstall
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+__all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "unread_values"]
+
+MENTIONS = INSTALLING
+"""Texts of which a file that installs the controller holds one."""
+
+_OF_CONTAINER = ("env", "envFrom", "extraVolumeMounts", "image", "resources", "sidecarContainer")
+_GATES = ("featureGates", "awsFeatureGates")
+_FORMER = {
+    "aws": "its settings stand below `settings` itself",
+    "assumeRoleARN": "Karpenter assumes no role since 1.0: give its service account the role",
+    "assumeRoleDuration": "Karpenter assumes no role since 1.0: give its service account the role",
+    "defaultInstanceProfile": "set `role` or `instanceProfile` in the EC2NodeClass",
+    "interruptionQueueName": "write `settings.interruptionQueue`",
+    "enablePodENI": "Karpenter finds pod ENIs by itself",
+    "enableENILimitedPodDensity": "set `maxPods` in the kubelet settings of the EC2NodeClass",
+}
+
+
+class UnreadValue(NamedTuple):
+    """A value that a chart does not read: its path, the key, and what to do."""
+
+    path: str
+    node: Node
+    advice: str
+
+
+def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue]:
+    """Yield the values that the chart of a release does not read; None stands for all releases since 1.0."""
+    reads = _charts()
+    below = {path.partition(".")[2].partition(".")[0] for path in reads if path.startswith("settings.")}
+    for entry in values.entries:
+        name = entry.name or ""
+        if name in below or name in _FORMER:
+            yield UnreadValue(name, entry.key, _FORMER.get(name) or f"write it as `settings.{name}`")
+        elif name in _OF_CONTAINER:
+            yield UnreadValue(name, entry.key, f"write it as `controller.{name}`")
+    settings = values.get("settings")
+    for entry in settings.entries if settings is not None else ():
+        name = entry.name or ""
+        if entry.name is None:
+            continue
+        if name not in _GATES:
+            yield from _unread(f"settings.{name}", entry.key, reads, release)
+            continue
+        for gate in entry.value.entries:
+            if gate.name is not None:
+                yield from _unread(f"settings.{name}.{gate.name}", gate.key, reads, release)
+
+
+def _charts() -> dict[str, str]:
+    """The values below `settings` that charts read, each with the releases of these."""
+    rows = (*table("settings")["settings"], *table("settings")["gates"])
+    return {row["value"]: row.get("chart", row["releases"]) for row in rows if "value" in row}
+
+
+def _unread(path: str, key: Node, reads: dict[str, str], release: Version | None) -> Iterator[UnreadValue]:
+    charts = reads.get(path)
+    if charts is not None and (release is None or releases_match(charts, release)):
+        return
+    name = path.rpartition(".")[2]
+    if name in _FORMER:
+        yield UnreadValue(path, key, _FORMER[name])
+    elif path == "settings.featureGates.drift":
+        yield UnreadValue(path, key, "remove it: drift is always on since 1.0")
+    elif charts is not None:
+        since = next((known for known in RELEASES if releases_match(charts, known)), None)
+        yield UnreadValue(path, key, f"charts from {since} on read it" if since is not None else "remove it")
+    else:
+        names = {known: known.rpartition(".")[2] for known in reads}
+        near = (known for known, own in names.items() if squash(own) == squash(name) or one_slip(own, name))
+        meant = next(near, None)
+        yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove it, or correct its name")

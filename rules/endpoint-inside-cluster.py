@@ -1,0 +1,75 @@
+"""`settings.clusterEndpoint` is a name that resolves inside of the cluster only.
+
+Karpenter writes the endpoint into the user data of each node. A node asks for it before it is part of the cluster,
+where `kubernetes.default.svc` is not known: instances start, and never join. Argo CD has that address in
+`destination.server`, from where it is copied.
+
+```yaml bad
+# file: karpenter.yaml
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: karpenter
+spec:
+  source:
+    repoURL: public.ecr.aws/karpenter
+    chart: karpenter
+    targetRevision: 1.14.1
+    helm:
+      parameters:
+        - {name: settings.clusterName, value: main}
+        - {name: settings.clusterEndpoint, value: "https://kubernetes.default.svc"}
+```
+
+```yaml good
+# file: karpenter.yaml
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: karpenter
+spec:
+  source:
+    repoURL: public.ecr.aws/karpenter
+    chart: karpenter
+    targetRevision: 1.14.1
+    helm:
+      parameters:
+        - {name: settings.clusterName, value: main}
+```
+"""
+
+import re
+
+from nodelint.api import Context, Finding, Findings, Source, Span, controller_settings, messages, rule
+
+_INSIDE = re.compile(
+    r"(?i)(?:https?://)?(?:kubernetes(?:\.default(?:\.svc)?)?|[\w.-]+\.svc|[\w.-]+\.cluster\.local|localhost|127\.0\.0\.1)"
+    r"(?::\d+)?/?"
+)
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    subject="objects",
+    severity="warning",
+    source=[
+        "provider:pkg/operator/options/options.go@v1.14.0:63",
+        "https://karpenter.sh/docs/reference/settings/",
+    ],
+    mentions=controller_settings.MENTIONS,
+)
+def check(source: Source, context: Context) -> Findings:
+    known = {source.path, *(file.path for file in context.files)}
+    places = set()
+    for install in context.installs:
+        for setting in install.find("CLUSTER_ENDPOINT"):
+            at = setting.node if setting.node.source.path in known else install.at
+            if at.source.path != source.path or at.start in places or not _INSIDE.fullmatch(setting.value):
+                continue
+            places.add(at.start)
+            yield Finding(
+                at=Span(source, at.start, at.end),
+                message=f"`{messages.short(setting.value, 60)}` resolves only in the cluster: nodes never join",
+                help="write the endpoint of the EKS API server, or leave the setting out: Karpenter asks EKS for it",
+            )

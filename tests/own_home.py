@@ -1,0 +1,51 @@
+"""A home, a cache and a configuration folder for the tests alone, and for all that they start.
+
+What a developer keeps in `~/.cache/nodelint`, in `~/.config` or in the environment decides nothing here. To import
+this sets the environment; `hold` refuses a child that would see another home.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="home-of-tests-"))
+OF_THE_USER = os.path.expanduser("~")
+"""The home of whoever runs the tests."""
+
+_NAMES = {"HOME": "", "USERPROFILE": "", "XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config"}
+_started = subprocess.Popen.__init__
+
+
+def hold(environment: Mapping[str, str]) -> None:
+    """Raise AssertionError where a child with this environment would look into the home of whoever runs the tests."""
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        place = environment.get(name, OF_THE_USER if name == "HOME" else "")
+        ours = place and os.path.realpath(place).startswith((FOLDER, os.path.realpath(tempfile.gettempdir())))
+        assert ours or not place, f"a test starts the tool with {name}={place}: pass on the environment of the tests"
+
+
+def _start(self: Any, args: Any, *more: Any, **options: Any) -> None:
+    words = [args] if isinstance(args, str | bytes | os.PathLike) else args
+    if any("nodelint" in os.fsdecode(word) for word in words):
+        environment = options.get("env")
+        hold(os.environ if environment is None else environment)
+    _started(self, args, *more, **options)
+
+
+def _take_own() -> None:
+    for name in [name for name in os.environ if name.startswith(("NODELINT_", "AWS_"))]:
+        del os.environ[name]
+    for name, below in _NAMES.items():
+        os.environ[name] = os.path.join(FOLDER, below) if below else FOLDER
+    subprocess.Popen.__init__ = _start  # type: ignore[method-assign]
+    owner = os.getpid()
+    atexit.register(lambda: shutil.rmtree(FOLDER, ignore_errors=True) if os.getpid() == owner else None)
+
+
+_take_own()
