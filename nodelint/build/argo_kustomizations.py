@@ -12,7 +12,7 @@ from nodelint.build.kustomize import UnbuiltOverlay
 from nodelint.build.kustomize.applied_folder import AppliedFolder, argo_fields
 from nodelint.build.kustomize.files import Files
 from nodelint.build.overlays import build_applied, put_in_place
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.build.input_text import InputText
-from nodelint.build.roots import read
-from nodelint.build.values_files import beside, values_root
+from nodelint.build.values import read, values_root
+from nodelint.build.values_files import beside
 from nodelint.model.finding import Span, span_of
 from nodelint.source import Node, Source
 from nodelint.source.templates.charts import ChartFiles, chart_of, values_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from nodelint.build.chart_inputs import text_of
 from nodelint.build.input_text import InputText
-from nodelint.build.roots import own_roots
 from nodelint.build.terraform_inputs import MAKES_POOLS
+from nodelint.build.values import own_roots
 from nodelint.model.finding import span_of
 from nodelint.source import Node, Source
 from nodelint.source.missing import text_of as read_text

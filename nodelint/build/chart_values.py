@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from nodelint.build.roots import nodes_of, read
-from nodelint.build.values_files import merged, values_root
+from nodelint.build.values import merged, nodes_of, read, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS

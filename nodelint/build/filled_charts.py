@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.chart_values import RELEASES, ChartRelease, find_releases
-from nodelint.build.roots import nodes_of, own_roots, read
 from nodelint.build.template_source_map import Back, Uses, fill_template, make_built
-from nodelint.build.values_files import beside, merged, overrides
+from nodelint.build.values import merged, nodes_of, own_roots, read
+from nodelint.build.values_files import beside, overrides
 from nodelint.build.vendored_values import find_vendored_values, vendored_files
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate

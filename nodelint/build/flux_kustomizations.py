@@ -16,8 +16,8 @@ from nodelint.build.kustomize.files import Files
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.overlay_releases import lead_through
 from nodelint.build.overlays import build_applied, put_in_place
-from nodelint.build.roots import nodes_of, read
 from nodelint.build.template_source_map import Back, Uses, make_built
+from nodelint.build.values import nodes_of, read
 from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
 from nodelint.model.finding import Edit

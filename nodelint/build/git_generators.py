@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.safe_read import find_top

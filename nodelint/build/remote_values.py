@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.built import Unbuilt
 from nodelint.build.chart_values import ARGO, FLUX, find_held_values, read_block
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.model.documents import objects
 from nodelint.source import Node, Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS

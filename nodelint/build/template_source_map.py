@@ -11,7 +11,7 @@ from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
 from nodelint.build.given_up import give_up, is_given_up
 from nodelint.build.map_edits import change_value, find_changes
-from nodelint.build.roots import own_roots
+from nodelint.build.values import own_roots
 from nodelint.edits import NotEditable, apply
 from nodelint.model.finding import Also, Edit, Span, span_of
 from nodelint.model.manifest import Object

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from nodelint.build.chart_inputs import VALUES, text_of
 from nodelint.build.chart_values import ARGO, FLUX, find_held_values, list_sources
 from nodelint.build.input_text import InputText
-from nodelint.build.roots import nodes_of, own_roots
+from nodelint.build.values import nodes_of, own_roots
 from nodelint.build.values_files import beside
 from nodelint.caching import cached_property
 from nodelint.model.finding import Span, span_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from nodelint.build.roots import read
-from nodelint.build.values_files import beside, merged, values_root
+from nodelint.build.values import merged, read, values_root
+from nodelint.build.values_files import beside
 from nodelint.source import Node, Source
 from nodelint.source.nodes import MappingEntry
 from nodelint.source.templates.charts import vendored_chart

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
     from nodelint.plan.uncompared import Uncompared
     from nodelint.release_evidence.release_choice import Chosen
-    from nodelint.report.plan_json import Findings
+    from nodelint.report.plan_blocks import Findings
     from nodelint.session import Session
 
 GATES = ("drift", "launch", "error", "never")
@@ -181,7 +181,7 @@ def _planned(
         _side(was, new),
         _side(new, was),
         options,
-        lambda old, new: _own_options(options, (old, new), chosen, named[1]),
+        lambda old, new: _own_options(options, (old, new), chosen, named),
         unread,
     )
     say_unknown(pool.release for pool in plan.pools if pool.release is not None)
@@ -196,7 +196,7 @@ def _planned(
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
     places = (*unread_now, *_find_gaps(was, new, settings, plan, unread))
-    return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
+    return plan.with_places(places), _compared((before, after), (was, new), unread)
 
 
 def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Uncompared]:
@@ -237,17 +237,27 @@ def _own_options(
     options: PlanOptions,
     pair: tuple[Object | None, Object | None],
     choose: tuple[Choose | None, Choose | None],
-    kubernetes_named: bool,
+    named: tuple[bool, bool],
 ) -> PlanOptions:
-    """The options with the releases that the files beside an object state; of several the newest."""
+    """The options with the releases that the files beside an object state; of several the newest.
+
+    `named` says whether a flag or the configuration names the releases of Karpenter and of Kubernetes.
+    """
     before, after = (_chosen(by, obj) for by, obj in zip(choose, pair, strict=True))
     chosen = after or before
     if chosen is None:
         return options
     from nodelint.plan.releases import kubernetes_move
 
-    moved = kubernetes_move(before, after) if before and after and not kubernetes_named else None
-    return options._replace(release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved)
+    moved = kubernetes_move(before, after) if before and after and not named[1] else None
+    upgraded = None
+    is_stated = not any(choice is None or choice.assumed or choice.not_known for choice in (before, after))
+    if before and after and is_stated and not named[0]:
+        releases = before.karpenter.last, after.karpenter.last
+        upgraded = releases if releases[0] < releases[1] else None
+    return options._replace(
+        release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved, upgraded=upgraded
+    )
 
 
 def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
@@ -282,23 +292,16 @@ def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object
 
 def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:
     """The changed classes for which the files state releases before and after that hash in other ways."""
-    if session.settings.karpenter_named:
-        return ()
-    from nodelint.drift.hashes import version
     from nodelint.plan import Absorbed
+    from nodelint.plan.reasons import absorbs
 
     found = []
-    for pair in plan.classes:
-        if pair.change != "changed" or pair.old is None or pair.new is None or old_of is None or new_of is None:
+    for pair in plan.classes if not session.settings.karpenter_named else ():
+        if pair.change != "changed" or pair.old is None or pair.new is None:
             continue
-        before, after = old_of(pair.old), new_of(pair.new)
-        if isinstance(before, str) or isinstance(after, str):
-            continue
-        if any(choice.assumed or choice.not_known for choice in (before[-1], after[-1])):
-            continue
-        old, to = before[-1].karpenter.last, after[-1].karpenter.last
-        if old < to and version(pair.new.kind, old) != version(pair.new.kind, to):
-            found.append(Absorbed(str(pair.new.name), old, to))
+        upgraded = _own_options(plan.options, (pair.old, pair.new), (old_of, new_of), (False, True)).upgraded
+        if upgraded is not None and absorbs(pair.new.kind, upgraded):
+            found.append(Absorbed(str(pair.new.name), *upgraded))
     return tuple(found)
 
 
@@ -338,7 +341,7 @@ def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: 
     from nodelint.commands._not_compared import comparable_results
     from nodelint.lint.fingerprints import identities
     from nodelint.lint.results import once_in_a_run
-    from nodelint.report.plan_json import Findings
+    from nodelint.report.plan_blocks import Findings
 
     results = [comparable_results(report, side, unread) for report, side in zip(reports, sides, strict=True)]
     old, new = (

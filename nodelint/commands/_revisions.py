@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.build.rendered import Rendering
     from nodelint.lint.config import Settings
     from nodelint.plan import Plan
-    from nodelint.report.plan_json import Findings
+    from nodelint.report.plan_blocks import Findings
     from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
 

@@ -59,7 +59,12 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
     before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
     for chart, obj in _list_charts(new).items():
         old = before.get(os.path.relpath(chart, new.root))
-        if old is not None and old != _read_files(chart):
+        from nodelint.source.git.git_revision import OF_OTHERS
+
+        now = _read_files(chart)
+        # Of a revision, such files are not there: they differ only where both sides have them.
+        alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}
+        if old is not None and (alone or any(old[path] != now[path] for path in old.keys() & now.keys())):
             reason = "a file of its chart changes that its template may take in with `.Files`"
             yield Uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
 

@@ -47,13 +47,11 @@ class Side(NamedTuple):
 
     def place(self, obj: Object) -> str:
         """Where an object's file stands below the root, and what it is built with."""
-        built = obj.source.built
-        cluster = str(built.cluster) if built is not None else ""
-        return f"{self.below(obj.source.path)} {self.below(cluster) if cluster else label_of(obj.source)}"
+        return place_below(obj, self.root)
 
     def below(self, path: str) -> str:
         """A path from the root on."""
-        return path_below(path, self.root) if self.root else path
+        return _below(path, self.root)
 
     def values_file(self, obj: Object) -> str:
         """Return the place, from the root on, of the values file that an object is built with; empty for none."""
@@ -75,6 +73,17 @@ class Side(NamedTuple):
     def all_objects(self) -> list[Object]:
         """The objects, and those that are read for context."""
         return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
+
+
+def place_below(obj: Object, root: str) -> str:
+    """Return where an object's file stands below a root, and what it is built with."""
+    built = obj.source.built
+    cluster = str(built.cluster) if built is not None else ""
+    return f"{_below(obj.source.path, root)} {_below(cluster, root) if cluster else label_of(obj.source)}"
+
+
+def _below(path: str, root: str) -> str:
+    return path_below(path, root) if root else path
 
 
 class StoredObjects(NamedTuple):

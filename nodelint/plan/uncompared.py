@@ -75,6 +75,11 @@ def holds_unknown(obj: Object) -> bool:
     return any(node.value is UNKNOWN for node in obj.node.walk())
 
 
+def is_known(obj: Object) -> bool:
+    """Whether an object is known as a whole: what the API server says of another one is not certain."""
+    return not (obj.partial or obj.source.masked or holds_unknown(obj))
+
+
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
     """The template code inside of an object, in the order of the text; if asked for, all that it is made by.
 

@@ -9,7 +9,8 @@ from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods,
 from nodelint.source.files.gate import gate
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
-from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
+from nodelint.source.files.safe_read import error_reason, is_inside, repository
+from nodelint.source.marks import MARKS
 
 TYPE_CHECKING = False
 

@@ -15,9 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MARKS = ("karpenter", "NodeClass")
-"""One of these is in every document that concerns Karpenter; a template may fill in all of an apiVersion."""
-
 LARGEST = 32 << 20
 """Bytes of a file: more than a baseline, a snapshot or the CRDs of a cluster take."""
 

@@ -16,7 +16,7 @@ from nodelint.tuples import NamedTuple
 _BRANCHES = ("origin/main", "origin/master", "main", "master")
 
 # Pictures, archives, programs: no manifest is made of them. A script, a text, a table may be: user data, say.
-_OF_OTHERS = (
+OF_OTHERS = (
     *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".svg", ".bmp", ".drawio", ".pdf", ".psd", ".ai"),
     *(".mp3", ".mp4", ".mov", ".webm", ".wav", ".ttf", ".otf", ".woff", ".woff2", ".eot"),
     *(".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".tar", ".jar", ".war", ".whl", ".rpm", ".deb"),
@@ -25,6 +25,7 @@ _OF_OTHERS = (
     *(".md", ".mdx", ".markdown", ".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
     *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".php", ".rb"),
 )
+"""How files end that are not read of a revision, unless they are needed."""
 
 
 class RevisionFile(NamedTuple):
@@ -86,7 +87,7 @@ def write_files(
     entries = [
         e
         for e in _listed(where, revision)
-        if needed(e.path) or wanted(e.path) or not e.path.lower().endswith(_OF_OTHERS)
+        if needed(e.path) or wanted(e.path) or not e.path.lower().endswith(OF_OTHERS)
     ]
     links = []
     for entry, data in zip(entries, _blobs(where, [entry.blob for entry in entries]), strict=True):
