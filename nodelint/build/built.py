@@ -99,7 +99,8 @@ class Built(NamedTuple):
     origin of its `kind`. `map_edits` gives edits of the text as edits of files, or why that is not certain;
     without it they are edits of the exact origins of the values that change. `comes_to` says whether
     other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
-    `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several.
+    `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several. `values`
+    are all values that a chart's template is filled with.
     """
 
     source: Source
@@ -120,6 +121,7 @@ class Built(NamedTuple):
     unmatched: tuple[UnmatchedPatch, ...] = ()
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
+    values: Node | None = None
 
     @property
     def texts(self) -> tuple[Source, ...]:

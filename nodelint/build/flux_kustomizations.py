@@ -172,7 +172,7 @@ def _find_folder(root: Node) -> str | None:
     """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
     path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))
-    home = safe_read.repository(around)
+    home = safe_read.find_top(around)
     above = [around]
     while above[-1] not in (home, os.path.dirname(above[-1])) and len(above) < _MOST_LEVELS:
         above.append(os.path.dirname(above[-1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
@@ -17,7 +17,7 @@ from nodelint.model.finding import Also, Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
 from nodelint.source.templates.charts import ChartFiles
-from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
+from nodelint.source.templates.gotemplate import BadTemplate, Code, parse
 from nodelint.source.templates.sprig_values import CopiedText
 from nodelint.source.templates.template_eval import Filled, Holes, Segment, fill
 from nodelint.tuples import NamedTuple
@@ -66,12 +66,12 @@ Uses = dict[int, set[tuple[int, int]]]
 
 
 def fill_template(
-    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
     """A template with values; where these leave fields out, with all of those fields, with some, and with none.
 
     Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
-    where they are not just those of the file.
+    where they are not just those of the file. With `plain` a template that has none of the values comes to its text.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
@@ -82,23 +82,16 @@ def fill_template(
     except BadTemplate:
         return ()
     whole = root or next(iter(own_roots(values)), None)
-    return _variants(template, parts, values, whole, uses, files)
-
-
-def _variants(
-    template: Source,
-    parts: tuple[Part, ...],
-    values: SourceText,
-    root: Node | None,
-    uses: Uses,
-    files: ChartFiles,
-) -> tuple[Back, ...]:
     definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
 
     def attempt(holes: Holes) -> Back | None:
-        filled = fill(template.text, parts, root, holes, definitions)
-        return _read(template, values, filled, uses, files.sources)
+        filled = fill(template.text, parts, whole, holes, definitions)
+        return _read(template, values, filled, uses, files.sources) if filled.values or plain else None
 
+    return _variants(template, attempt)
+
+
+def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
     try:
         RUN.check_time()
         back = attempt("keys") or attempt("code")
@@ -115,9 +108,7 @@ def _variants(
 def _read(
     template: Source, values: SourceText, filled: Filled, uses: Uses, sources: Mapping[str, Source]
 ) -> Back | None:
-    """What a template comes to; None where it has no value, or cannot be read."""
-    if not filled.values:
-        return None
+    """What a template comes to; None where it cannot be read."""
     result = Source.from_text(template.path, filled.text, template.also)
     result.part = template.part
     if result.problems or result.set_aside:

@@ -20,6 +20,7 @@ from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored
 from nodelint.plan.stops import LaunchStop, find_lacking_room, find_stop
 from nodelint.plan.uncompared import (
+    built_on_one_side,
     foreign_pools,
     is_known,
     is_unserved,
@@ -165,11 +166,14 @@ class Planner:
         there = {(obj.kind, written_name(obj)) for objs in self.unserved for _, obj in objs}
         alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
+        began = [gap for pair in (*ours, *classes) if (gap := self._find_new_values(pair)) is not None]
+        skipped |= {id(gap.at) for gap in began}
         changed = {id(place.at): self.written.lead_gap(place) for place in of_templates([*ours, *classes])}
         pools = [self._pool_or_gap(pair, changed) for pair in ours if id(_name_node(pair)) not in skipped]
         uncompared = [
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
+            *began,
             *foreign_pools(pair for pair in both if id(pair) not in compared),
         ]
         gaps = [*changed.values(), *(pool.uncompared for pool in pools if pool.uncompared is not None)]
@@ -184,6 +188,16 @@ class Planner:
             tuple(plans),
             (*map(self.written.lead_gap, uncompared), *_each_once(gaps), *self.list_unserved()),
         )
+
+    def _find_new_values(self, pair: Pair) -> Uncompared | None:
+        """Say of an object of one side that the other side has its values file and does not build with it."""
+        obj, number = (pair.new, 1) if pair.new is not None else (pair.old, 0)
+        if pair.change not in ("added", "removed") or obj is None:
+            return None
+        values = self.sides[number].values_file(obj)
+        other = self.sides[1 - number]
+        is_there = values and all(map(other.has_file, (values, self.sides[number].below(obj.source.path))))
+        return built_on_one_side(obj, values, number) if is_there and not other.builds_with(values) else None
 
     # -- pools
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.source.files.gate import gate
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
         """What holds the objects of a side: an inventory, or a part of one."""
 
         def objects(self, foreign: bool = False) -> Iterator[Object]: ...
+
+
+_OBJECT = re.compile(r"(?m)^apiVersion\s*:")
 
 
 class Side(NamedTuple):
@@ -50,6 +57,22 @@ class Side(NamedTuple):
     def below(self, path: str) -> str:
         """A path from the root on."""
         return _below(path, self.root)
+
+    def values_file(self, obj: Object) -> str:
+        """Return the place, from the root on, of the values file that an object is built with; empty for none."""
+        built = obj.source.built
+        given = built.given[0].path if built is not None and built.given else ""
+        return (
+            self.below(given) if given.endswith((".yaml", ".yml")) and not _OBJECT.search(built.given[0].text) else ""
+        )
+
+    def builds_with(self, place: str) -> bool:
+        """Return whether something is built with a values file, by its place from the root on."""
+        return any(self.below(given.path) == place for built in self.inventory.built for given in built.given)
+
+    def has_file(self, place: str) -> bool:
+        """Return whether the side has a file at a place."""
+        return gate.is_file(os.path.join(self.root, place))
 
     @property
     def all_objects(self) -> list[Object]:
