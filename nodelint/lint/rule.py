@@ -20,7 +20,7 @@ from nodelint.data import DATA, shipped, table
 from nodelint.lint.context import Context
 from nodelint.model import manifest
 from nodelint.model.finding import Findings, Safety, Severity
-from nodelint.model.manifest import NodePool, Object
+from nodelint.model.manifest import Object
 from nodelint.model.releases import Version, releases_match
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
@@ -142,10 +142,10 @@ class Rule(NamedTuple):
         return (self.name, *self.renamed)
 
     def applies_to(self, obj: Object) -> bool:
-        """Whether the rule is shown an object: by its kind, and of a NodePool by its provider."""
+        """Whether the rule is shown an object: by its kind, and by its provider."""
         if obj.of_cluster and self.on is Object:
             return False
-        return isinstance(obj, self.on) and (not isinstance(obj, NodePool) or obj.provider in self.providers)
+        return isinstance(obj, self.on) and obj.provider in self.providers
 
     def applies_to_release(self, release: Version) -> bool:
         """Whether the rule is about this release of Karpenter."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.model.gvk import (
+    AUTO_MODE_GROUP,
+    AUTO_MODE_KIND,
     AWS_GROUP,
     CORE_GROUP,
     EVER_SERVED,
@@ -14,9 +16,18 @@ from nodelint.model.gvk import (
     Identity,
     identities,
 )
-from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, UnknownKind, text
+from nodelint.model.manifest import (
+    AutoModeClass,
+    EC2NodeClass,
+    NodeOverlay,
+    NodePool,
+    Object,
+    Retired,
+    UnknownKind,
+    text,
+)
 from nodelint.model.partial_objects import is_part, may_lack, meant_kind
-from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_judged
+from nodelint.model.providers import judged_in_part, why_not_judged
 from nodelint.source import Document, Node, SourceText
 
 
@@ -26,13 +37,13 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
     With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, what charts make pools and
     classes of (see `model.helm_values`), and workloads where the source was read for them.
 
-    NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
+    NodePools and classes of EKS Auto Mode, and pools of other providers, are left out unless `foreign` asks for them. An `apiVersion` in
     a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
         if not more and _is_for_checks(obj):
             continue
-        if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
+        if reason is None and (foreign or not obj.foreign):
             yield obj
 
 
@@ -45,6 +56,8 @@ def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object
             yield obj, reason
         elif not foreign and isinstance(obj, NodePool) and obj.foreign:
             yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None, obj.version)
+        elif not foreign and isinstance(obj, AutoModeClass):
+            yield obj, "a class of EKS Auto Mode, of which AWS publishes neither images nor hashes"
 
 
 def _is_for_checks(obj: Object) -> bool:
@@ -134,6 +147,10 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
         overlay = NodeOverlay(node, document, api_version, kind)
         overlay.partial = is_part(node, kind, document) or (document.templated and may_lack(node, document))
         yield overlay, None
+    elif kind.lower() == AUTO_MODE_KIND.lower() and group == AUTO_MODE_GROUP:
+        hidden = document.templated and may_lack(node, document)
+        partial = hidden or is_part(node, AUTO_MODE_KIND, document)
+        yield AutoModeClass(node, document, api_version, AUTO_MODE_KIND, partial=partial), None
     elif group in (CORE_GROUP, AWS_GROUP) and kind.removesuffix("List") not in EVER_SERVED:
         yield UnknownKind(node, document, api_version, kind, partial=True), None
     elif (why := why_not_judged(kind, group)) is not None:

@@ -174,7 +174,9 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
     for heredoc in words.heredocs:
         found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
     for token in words.tokens:
-        if token.kind == "str" and text.find("karpenter.", token.start, token.end) >= 0:
+        if token.kind == "str" and re.compile(r"karpenter\.|eks\.amazonaws\.com/").search(
+            text, token.start, token.end
+        ):
             found += _quoted(source, token.start, token.end, unescape(text[token.start + 1 : token.end - 1]))
     for manifest in words.manifests():
         at = words.tokens[manifest.at].start

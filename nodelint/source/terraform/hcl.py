@@ -74,7 +74,12 @@ class Text:
     """
 
     def __init__(
-        self, text: str, start: int, end: int, bracketed: bool = False, groups: str = r"karpenter\.(?:sh|k8s\.aws)/"
+        self,
+        text: str,
+        start: int,
+        end: int,
+        bracketed: bool = False,
+        groups: str = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/",
     ) -> None:
         self.text = text
         self._groups = groups
