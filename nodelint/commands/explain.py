@@ -85,13 +85,15 @@ def command(
     found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
-    for note in inventory.left_out_notes():
+    of_auto_mode = list(inventory.auto_mode_objects())
+    for note in inventory.left_out_notes(auto_mode=True):
         say(note)
     say_switched_off(judged, "explained all the same")
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
-    newest = {o: targets[-1] for o in judged if isinstance(o, NodePool) and (targets := target.for_object(o))}
+    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool))
+    newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     if nodepool is not None:
         pools = _called(nodepool, pools, found)
@@ -101,7 +103,10 @@ def command(
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = (o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay))
     world = [*judged, *context_objects, *overlays]
-    contexts = {chosen.releases: Context(world, chosen._replace(facts=facts)) for chosen in newest.values()}
+    contexts = {
+        chosen.releases: Context(world, chosen._replace(facts=facts), foreign=of_auto_mode)
+        for chosen in newest.values()
+    }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if form == "json":

@@ -265,10 +265,9 @@ class Context(ObjectRelations):
     def pools_elsewhere(self) -> bool:
         """Whether the run holds NodePools of which only a part is known, so that a pod may fit one of them."""
         pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
-        others = any(isinstance(obj, NodePool) for obj in self._foreign) or any(
-            obj.kind == "Provisioner" for obj in self.objects
-        )
-        return bool(others) or any(pool.partial or pool.of_values for pool in pools)
+        of_others = any(isinstance(obj, NodePool) for obj in self._foreign)
+        others = of_others or any(obj.kind == "Provisioner" for obj in self.objects)
+        return others or any(pool.partial or pool.of_values for pool in pools)
 
     def has_pool(self, workload: Workload) -> bool:
         """Whether some NodePool of the run, or a node of others, takes a workload's pods; quicker than `fit`."""

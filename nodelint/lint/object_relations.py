@@ -127,7 +127,7 @@ class ObjectRelations(ABC):
     def _nameless_classes(self) -> NamelessClasses:
         from nodelint.lint.clusters import NamelessClasses
 
-        return NamelessClasses(self.objects)
+        return NamelessClasses((*self.objects, *self._foreign))
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
         """The NodePools of the run that point to a class."""

@@ -37,8 +37,8 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
     With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, what charts make pools and
     classes of (see `model.helm_values`), and workloads where the source was read for them.
 
-    NodePools and classes of EKS Auto Mode, and pools of other providers, are left out unless `foreign` asks for them. An `apiVersion` in
-    a group or version that never had the kind still gives an object, so that it can be reported.
+    NodePools and classes of EKS Auto Mode, and pools of other providers, are left out unless `foreign` asks for them.
+    An `apiVersion` in a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
         if not more and _is_for_checks(obj):
@@ -108,6 +108,12 @@ _KINDS: dict[str, type[Object]] = {
 }
 
 
+_MORE_KINDS: dict[tuple[str, str], type[Object]] = {
+    (CORE_GROUP, OVERLAY_KIND.lower()): NodeOverlay,
+    (AUTO_MODE_GROUP, AUTO_MODE_KIND.lower()): AutoModeClass,
+}
+
+
 def _objects(node: Node, document: Document) -> _FoundObjects:
     if node.kind != "mapping":
         if node.kind == "sequence":
@@ -143,14 +149,10 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
-    elif kind == OVERLAY_KIND and api_version == OVERLAY_API:
-        overlay = NodeOverlay(node, document, api_version, kind)
-        overlay.partial = is_part(node, kind, document) or (document.templated and may_lack(node, document))
-        yield overlay, None
-    elif kind.lower() == AUTO_MODE_KIND.lower() and group == AUTO_MODE_GROUP:
+    elif (more := _MORE_KINDS.get((group, kind.lower()))) is not None and api_version in (OVERLAY_API, f"{group}/v1"):
+        name = OVERLAY_KIND if more is NodeOverlay else AUTO_MODE_KIND
         hidden = document.templated and may_lack(node, document)
-        partial = hidden or is_part(node, AUTO_MODE_KIND, document)
-        yield AutoModeClass(node, document, api_version, AUTO_MODE_KIND, partial=partial), None
+        yield more(node, document, api_version, name, partial=hidden or is_part(node, name, document)), None
     elif group in (CORE_GROUP, AWS_GROUP) and kind.removesuffix("List") not in EVER_SERVED:
         yield UnknownKind(node, document, api_version, kind, partial=True), None
     elif (why := why_not_judged(kind, group)) is not None:
