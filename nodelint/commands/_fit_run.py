@@ -126,15 +126,12 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
 
     inventory = read_inventory(found)
     judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
+    written = [o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool)]
     session = session_of(settings)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)
-    newest = {
-        o: targets[-1]
-        for o in (*judged, *of_auto_mode)
-        if isinstance(o, NodePool) and not o.partial and (targets := target.for_object(o))
-    }
+    newest = {o: targets[-1] for o in written if not o.partial and (targets := target.for_object(o))}
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
     for note in inventory.left_out_notes(auto_mode=True):
         say(note)
@@ -143,7 +140,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     if not pools:
         stop(
             *_list_unread(found),
-            _say_why_no_pool([o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool)], newest),
+            _say_why_no_pool(written, newest),
         )
     pools = [pool for pool in pools if id(pool) not in absent] or stop("no NodePool that Terraform creates")
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]

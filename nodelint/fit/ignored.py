@@ -30,11 +30,15 @@ _BOUNDS = ("Gt", "Lt", "Gte", "Lte")
 
 
 class IgnoredPod(NamedTuple):
-    """Why Karpenter ignores a pod, and where that is written. `on_purpose`: the pod is to stay off its nodes."""
+    """Why Karpenter ignores a pod, and where that is written.
+
+    `on_purpose`: the pod is to stay off its nodes. `for_auto_mode`: it is to run on those of EKS Auto Mode.
+    """
 
     at: Node
     message: str
     on_purpose: bool = False
+    for_auto_mode: bool = False
 
 
 _OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
@@ -80,7 +84,7 @@ def wanted_elsewhere(pod: Pod) -> IgnoredPod | None:
     of_groups = [expression for expression in found if not _is_of_auto_mode(expression)]
     if of_groups:
         return IgnoredPod(of_groups[0].node, "written for the nodes of a node group", True)
-    return IgnoredPod(found[0].node, "written for the nodes of EKS Auto Mode", True)
+    return IgnoredPod(found[0].node, "written for the nodes of EKS Auto Mode", True, True)
 
 
 def _is_of_auto_mode(expression: LabelExpression) -> bool:

@@ -106,6 +106,11 @@ class EmptyPool:
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
+    def is_of_auto_mode(self) -> bool:
+        """Whether EKS Auto Mode launches its nodes."""
+        return self.pool.provider == "auto-mode"
+
+    @property
     def order(self) -> tuple[int, list[int]]:
         """Sorts pools as Karpenter tries them: by weight, then names that are later in the alphabet first."""
         return -(self.pool.weight or 0), [*(-ord(character) for character in self.name), 1]
@@ -146,11 +151,10 @@ class EmptyPool:
         found = self.resolution.requirements.copy()
         ref = self.pool.class_ref
         own: dict[str, str] = {}
-        is_auto_mode = self.pool.provider == "auto-mode"
-        if is_auto_mode:
+        if self.is_of_auto_mode:
             own[f"{AUTO_MODE_GROUP}/compute-type"] = "auto"
         if ref is not None and isinstance(ref.name, str):
-            own[f"{AUTO_MODE_GROUP}/nodeclass" if is_auto_mode else f"{AWS_GROUP}/ec2nodeclass"] = ref.name
+            own[f"{AUTO_MODE_GROUP}/nodeclass" if self.is_of_auto_mode else f"{AWS_GROUP}/ec2nodeclass"] = ref.name
         if self.release >= DAEMONS_BY_TYPE:
             own |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
         found.add(*Requirements.from_labels(own))
@@ -158,7 +162,7 @@ class EmptyPool:
 
     def in_karpenters_labels(self, pod: Pod) -> Pod:
         """A pod that asks for Karpenter's labels of instance types where it asks EKS Auto Mode for its own."""
-        if self.pool.provider != "auto-mode":
+        if not self.is_of_auto_mode:
             return pod
 
         def renamed(expressions: Iterable[LabelExpression]) -> tuple[LabelExpression, ...]:

@@ -132,7 +132,8 @@ class Tree:
         verdicts, ignored, admitted_to = self._ask_pools(workload, pod, pools)
         taken = any(verdict.fits for verdict in verdicts)
         other = wanted_elsewhere(pod)
-        if ignored is None and other is not None and not taken:
+        is_here = other is not None and other.for_auto_mode and any(pool.is_of_auto_mode for pool in pools)
+        if ignored is None and other is not None and not (taken or is_here):
             ignored = other
         unknown = tuple(self._left_open(workload, pod, pools))
         unread = None if taken else self._find_other_pool(pod, release)

@@ -68,7 +68,7 @@ class PoolVerdict(NamedTuple):
 
     def in_own_labels(self) -> PoolVerdict:
         """The same, with the labels of instance types as the pool's provider names them."""
-        if self.refusal is None or self.pool.pool.provider != "auto-mode":
+        if self.refusal is None or not self.pool.is_of_auto_mode:
             return self
         message = self.refusal.message.replace(f"{AWS_GROUP}/instance-", f"{AUTO_MODE_GROUP}/instance-")
         return self._replace(refusal=self.refusal._replace(message=message))

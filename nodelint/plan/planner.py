@@ -8,7 +8,7 @@ from nodelint.karpenter.resolve import resolve
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
-from nodelint.model.manifest import EC2NodeClass, NodePool, served
+from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.model.placeholder_names import canonical_code
 from nodelint.plan.disruption_rate import pace
 from nodelint.plan.effects import Stored, effects_of
@@ -19,7 +19,7 @@ from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.refusals import refusals, why_never_stored
 from nodelint.plan.sides import as_stored
 from nodelint.plan.uncompared import (
-    foreign_pools,
+    foreign_objects,
     is_unserved,
     name_of,
     nameless,
@@ -139,7 +139,7 @@ class Planner:
         return match_objects(before, after, lambda obj: places[id(obj.source)])
 
     def run(self) -> Plan:
-        both = self._pairs(NodePool, *self.asked)
+        both, of_auto_mode = self._pairs(NodePool, *self.asked), self._pairs(AutoModeClass, *self.asked)
         ours = [pair for pair in both if any(_is_ours(obj) for obj in (pair.old, pair.new))]
         self._note_gaps(ours)
         unread = [pair for pair in (*ours, *self.classes) if id(pair.new or pair.old) in self.gaps]
@@ -158,7 +158,7 @@ class Planner:
         uncompared = [
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
-            *foreign_pools(pair for pair in both if id(pair) not in compared),
+            *foreign_objects(pair for pair in (*both, *of_auto_mode) if id(pair) not in compared),
             *of_templates([*ours, *classes]),
             *(pool.uncompared for pool in pools if pool.uncompared is not None),
         ]
