@@ -98,7 +98,7 @@ class Rule(NamedTuple):
     one's, or meets what this one `covers`, this one is silent unless it is the graver one.
     `group` says whether it runs unless it is selected by name (see `Group`). `needs` are the kinds of facts from
     AWS without which the rule has nothing to say: where there are none at all, it is reported as skipped.
-    `providers` are those whose NodePools it is shown. `renamed` are names that it had in earlier releases: they go on
+    `providers` are those whose objects it is shown. `renamed` are names that it had in earlier releases: they go on
     working in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`. `sources` say where what
     it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
     `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document (the

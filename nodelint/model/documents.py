@@ -108,10 +108,12 @@ _KINDS: dict[str, type[Object]] = {
 }
 
 
-_MORE_KINDS: dict[tuple[str, str], type[Object]] = {
-    (CORE_GROUP, OVERLAY_KIND.lower()): NodeOverlay,
-    (AUTO_MODE_GROUP, AUTO_MODE_KIND.lower()): AutoModeClass,
-}
+def _further_kind(api_version: str, kind: str) -> type[NodeOverlay] | type[AutoModeClass] | None:
+    """The class of a NodeOverlay, and of a NodeClass of EKS Auto Mode, whatever its version."""
+    if kind == OVERLAY_KIND and api_version == OVERLAY_API:
+        return NodeOverlay
+    is_of_auto_mode = api_version.rpartition("/")[0] == AUTO_MODE_GROUP
+    return AutoModeClass if is_of_auto_mode and kind.lower() == AUTO_MODE_KIND.lower() else None
 
 
 def _objects(node: Node, document: Document) -> _FoundObjects:
@@ -149,7 +151,9 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
-    elif (more := _MORE_KINDS.get((group, kind.lower()))) is not None and api_version in (OVERLAY_API, f"{group}/v1"):
+    elif (more := _MORE_KINDS.get((group, kind.lower()))) is not None and (
+        more is AutoModeClass or api_version == OVERLAY_API
+    ):
         name = OVERLAY_KIND if more is NodeOverlay else AUTO_MODE_KIND
         hidden = document.templated and may_lack(node, document)
         yield more(node, document, api_version, name, partial=hidden or is_part(node, name, document)), None

@@ -389,7 +389,7 @@ def served(obj: Object, release: Version) -> bool:
     if isinstance(obj, NodeOverlay):
         return obj.api_version == OVERLAY_API
     if isinstance(obj, AutoModeClass):
-        return obj.version == "v1"
+        return True  # no release of Karpenter decides about it
     group, _, version = obj.api_version.rpartition("/")
     if isinstance(obj, UnknownKind) or group != GROUPS.get(obj.kind):
         return False

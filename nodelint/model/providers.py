@@ -73,7 +73,7 @@ def judged_in_part(provider: Provider, kind: _Text, version: _Text) -> str:
     """
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
     if provider == "auto-mode":
-        return "a NodePool of EKS Auto Mode, whose images, disks and node sizes AWS keeps to itself"
+        return "a NodePool of EKS Auto Mode, of whose controller AWS publishes neither images nor hashes"
     judged = "its schema, requirements, budgets and taints are judged, and no instance types"
     if version != "v1":
         judged = f"its API `{version}` is an old one, of which nothing is judged"
