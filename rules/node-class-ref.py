@@ -66,14 +66,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=at,
             message=message,
-            edits=[] if auto or _is_anothers(ref, pool) else _mended(ref, *_meant(pool)),
+            edits=[] if auto or _is_anothers(ref, pool) else _mended(ref, *_right_names(pool)),
             covers=[ref.node, key or ref.node],
             help="or use `eks.amazonaws.com`, if the class is one of EKS Auto Mode" if auto else None,
             suggestions=_choose_kind(ref, pool),
         )
 
 
-def _meant(pool: NodePool) -> tuple[str, str]:
+def _right_names(pool: NodePool) -> tuple[str, str]:
     """The group and kind of the classes of a pool's provider."""
     if pool.provider == "auto-mode":
         return gvk.AUTO_MODE_GROUP, gvk.AUTO_MODE_KIND
@@ -132,7 +132,7 @@ def _is_anothers(ref: manifest.ClassRef, pool: NodePool) -> bool:
     if kind == gvk.CLASS_KIND and ref.group == gvk.AUTO_MODE_GROUP:
         return not _tells_provider(pool)
     anothers = isinstance(kind, str) and kind.endswith("NodeClass") and "ec2" not in kind.lower()
-    return anothers and kind != _meant(pool)[1]
+    return anothers and kind != _right_names(pool)[1]
 
 
 def _tells_provider(pool: NodePool) -> bool:

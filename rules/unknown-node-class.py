@@ -18,7 +18,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, Object, edi
     on=NodePool,
     group="hazard",
     fix="unsafe",
-    gives_way_to=["removed-api", "node-class-ref"],
+    gives_way_to=["removed-api"],
     providers=["aws", "auto-mode"],
     subject="objects",
     source=[

@@ -151,7 +151,8 @@ class TestAutoMode:
         self, check: Check, capacity: str | None, names_of_class: tuple[str, ...], found: list[str]
     ) -> None:
         classes = "".join(
-            f"---\napiVersion: eks.amazonaws.com/v1\nkind: NodeClass\nmetadata: {{name: {name}}}\nspec:\n"
+            f"---\napiVersion: eks.amazonaws.com/v1\nkind: NodeClass\nmetadata: {{name: {name}}}\nspec:\n  role: r\n"
+            "  subnetSelectorTerms: [{tags: {a: b}}]\n  securityGroupSelectorTerms: [{tags: {a: b}}]\n"
             "  capacityReservationSelectorTerms: [{tags: {a: b}}]\n"
             for name in names_of_class
         )

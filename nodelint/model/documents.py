@@ -151,9 +151,7 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
-    elif (more := _MORE_KINDS.get((group, kind.lower()))) is not None and (
-        more is AutoModeClass or api_version == OVERLAY_API
-    ):
+    elif (more := _further_kind(api_version, kind)) is not None:
         name = OVERLAY_KIND if more is NodeOverlay else AUTO_MODE_KIND
         hidden = document.templated and may_lack(node, document)
         yield more(node, document, api_version, name, partial=hidden or is_part(node, name, document)), None

@@ -28,7 +28,7 @@ class ExampleError(ValueError):
 
 
 def header(rule: Rule) -> str:
-    """Severity, fix, releases, EKS Auto Mode, the facts without which it is mute and whether it is on, as one line."""
+    """Severity, fix, releases, EKS Auto Mode, the facts that it needs and whether it is on, as one line."""
     parts = [rule.group, *filter(None, [rule.subject]), f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
     if rule.needs:
