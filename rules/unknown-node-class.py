@@ -11,7 +11,7 @@ spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, 
 
 from collections.abc import Mapping
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, Object, edits, gvk, remedies, rule
+from nodelint.api import Also, Context, Finding, Findings, NodePool, Object, edits, gvk, manifest, remedies, rule
 
 
 @rule(
@@ -68,9 +68,10 @@ MOST_CLASSES = 3
 """Of more classes none is plainly meant."""
 
 
-def _classes(pool: NodePool, context: Context) -> tuple[str, Mapping[object, Object]]:
+def _classes(pool: NodePool, context: Context) -> tuple[str, Mapping[manifest.Text | None, Object]]:
     """The kind of the classes that a pool of its provider may name, and those of the run by their names."""
     if not pool.foreign:
         return gvk.CLASS_KIND, context.defined_classes
-    found = {o.name: o for o in context.auto_mode_classes}
-    return gvk.AUTO_MODE_KIND, {} if pool.class_ref and pool.class_ref.name == "default" else found
+    if pool.class_ref is not None and pool.class_ref.name == "default":
+        return gvk.AUTO_MODE_KIND, {}
+    return gvk.AUTO_MODE_KIND, {o.name: o for o in context.auto_mode_classes}

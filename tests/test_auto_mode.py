@@ -66,7 +66,8 @@ class TestNodeClass:
             node_class("role: '{{ .Values.role }}'", lines=(SUBNETS, GROUPS)),
             node_class(
                 "advancedNetworking: {networkInterfaces: [{deviceIndex: 0, networkCardIndex: 0,"
-                " interfaceType: interface, secondaryIPv4PrefixCount: 1}, {deviceIndex: 1, networkCardIndex: 0, interfaceType: efa-only}]}"
+                " interfaceType: interface, secondaryIPv4PrefixCount: 1},"
+                " {deviceIndex: 1, networkCardIndex: 0, interfaceType: efa-only}]}"
             ),
         ],
     )
@@ -97,7 +98,11 @@ class TestNodeClass:
             (node_class("ephemeralStorage: {throughput: 5000}"), "invalid-field", "the maximum is 1000"),
             (node_class("ephemeralStorage: {size: 100000Gi}"), "invalid-field", "is not a size such as 80Gi"),
             (node_class("advancedNetworking: {ipv4PrefixSize: 32}"), "invalid-field", "must be a string"),
-            (node_class("podSubnetSelectorTerms: [{id: subnet-0a1b2c3d}]"), "refused-combination", "given together"),
+            (
+                node_class("podSubnetSelectorTerms: [{id: subnet-0a1b2c3d}]"),
+                "refused-combination",
+                "needs podSecurityGroup",
+            ),
             (node_class("tags: {karpenter.sh/nodepool: a}"), "refused-combination", "EKS Auto Mode does so itself"),
             (node_class().replace("com/v1\n", "com/v1beta1\n"), "invalid-field", "it is in eks.amazonaws.com/v1"),
         ],

@@ -297,10 +297,11 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
 
 def _why_none(resolution: Resolution, width: int) -> Iterator[str]:
     for line in resolution.dead_lines:
-        yield from wrap(f"no type meets {_short(line)}", width, "   ")
+        yield from wrap(f"no type meets {_short(line, resolution)}", width, "   ")
     if resolution.clash is not None:
         first, second = resolution.clash
-        yield from wrap(f"no type meets both {_short(first)} and {_short(second)}", width, "   ")
+        both = " and ".join(_short(line, resolution) for line in (first, second))
+        yield from wrap(f"no type meets both {both}", width, "   ")
     for line in resolution.lines:
         if line.removed_alone > 0:
             yield from wrap(f"{line.removed_alone:,} would be left without {_short(line, resolution)}", width, "   ")
