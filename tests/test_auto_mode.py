@@ -37,7 +37,7 @@ def pool(*requirements: str, ref: str = REF, more: str = "", name: str = "web") 
     )
 
 
-def said(report: Report) -> list[tuple[str, str]]:
+def rules_of(report: Report) -> list[tuple[str, str]]:
     return [(r.rule.name, r.finding.severity or r.rule.severity) for r in report.results]
 
 
@@ -73,7 +73,7 @@ class TestNodeClass:
     )
     def test_a_valid_one_is_judged_and_is_silent(self, check: Check, text: str) -> None:
         report = check(text)
-        assert (said(report), len(report.objects), report.unjudged) == ([], 1, 0)
+        assert (rules_of(report), len(report.objects), report.unjudged) == ([], 1, 0)
         assert [skip.reason for skip in report.skipped if skip.rule is None] == []
 
     @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ class TestReference:
     )
     def test_to_one_that_may_be_there(self, check: Check, name: str, classes: str) -> None:
         text = pool(ref=REF.replace("web", name)) + ("---\n" + classes if classes else "")
-        assert "unknown-node-class" not in [rule for rule, _ in said(check(text))]
+        assert "unknown-node-class" not in [rule for rule, _ in rules_of(check(text))]
 
     def test_to_a_kind_that_the_group_has_not(self, check: Check) -> None:
         ref = REF.replace("NodeClass", "EC2NodeClass")
@@ -181,7 +181,7 @@ class TestReference:
 def test_families_that_it_launches(check: Check, families: str, found: list[tuple[str, str]]) -> None:
     """`m9g` is newer than the list of AWS: it is not known, and not refused."""
     report = check(pool(f"key: eks.amazonaws.com/instance-family, operator: In, values: [{families}]"))
-    assert said(report) == found
+    assert rules_of(report) == found
     if found == [("no-instance-type", "warning")]:
         assert report.results[0].finding.help == not_listed()
 

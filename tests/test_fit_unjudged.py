@@ -50,7 +50,7 @@ def test_a_pool_that_is_not_judged_may_take_a_pod(
 
 
 def test_a_pod_that_a_judged_pool_takes_is_decided(nodelint: Run, tmp_path: Path) -> None:
-    pools = f"{nodepool(ARM)}---\n{nodeclass()}---\n{OWN}"
-    write_files(tmp_path, {"pools.yaml": pools, "web.yaml": POD.format("nodeSelector: {kubernetes.io/arch: arm64}")})
+    write_files(tmp_path, {"pools.yaml": f"{nodepool(ARM)}---\n{nodeclass()}---\n{HALF}"})
+    write_files(tmp_path, {"web.yaml": POD.format("nodeSelector: {kubernetes.io/arch: arm64}")})
     (web,) = json.loads(nodelint("fit", ".", "--format", "json").stdout)["workloads"]
     assert [entry["fits"] for entry in web["pools"]] == [True]

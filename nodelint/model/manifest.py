@@ -335,6 +335,7 @@ class AutoModeClass(Object):
 
     @property
     def provider(self) -> Provider:
+        """Whose object it is: that of EKS Auto Mode."""
         return "auto-mode"
 
 
