@@ -42,6 +42,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
     node = ref.node.get("name") or ref.node
     near = get_close_matches(ref.name, sorted(names), 1, cutoff=0.8)
+    near = near or [name for name in sorted(names) if sorted(name) == sorted(ref.name)]  # letters that changed places
     if not near:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
         message = f"the files that were read define no {kind} `{ref.name}`"

@@ -140,7 +140,10 @@ class TestNodeClass:
 class TestReference:
     def test_to_a_class_that_is_not_there(self, check: Check) -> None:
         [result] = check(pool(ref=REF.replace("web", "wbe")) + "---\n" + node_class()).results
-        assert (result.rule.name, result.finding.severity) == ("unknown-node-class", None)
+        assert (result.rule.name, result.rule.severity) == ("unknown-node-class", "warning")
+        assert result.finding.message == "there is no NodeClass `wbe`, did you mean `web`?"
+        [result] = check(pool(ref=REF.replace("web", "storage")) + "---\n" + node_class()).results
+        assert result.finding.message == "the files that were read define no NodeClass `storage`"
         assert [way.name for way in result.finding.suggestions] == ["use `web`"]
 
     @pytest.mark.parametrize(
