@@ -111,6 +111,7 @@ class TestNodeClass:
         [result] = check(text).results
         assert (result.rule.name, result.finding.severity or result.rule.severity) == (rule, "error")
         assert message in result.finding.message
+        assert not any("Name" in way.name for way in result.finding.suggestions)
 
     def test_a_field_that_aws_may_have_added_is_no_error(self, check: Check) -> None:
         [result] = check(node_class("warmThroughput: 3")).results
