@@ -361,3 +361,20 @@ def test_every_limit_says_what_it_leaves_out() -> None:
     for name in listed[GAP]:
         text = (package / name.partition(":")[0]).read_text(encoding="utf-8")
         assert re.search(r"\bnote_(?:more|limit|left_out)\(", text), name
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_a_file_behind_the_limit_of_inputs_may_change_an_unknown_value(
+    nodelint: Run, tmp_path: Path, changes: bool
+) -> None:
+    read = 'amiSelectorTerms: [{id: "${yamldecode(file("${path.module}/a/${var.env}.yaml")).ami}"}]\n'
+    head = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: web}\nspec:\n  role: r\n"
+    block = f'resource "kubectl_manifest" "c" {{\n  yaml_body = <<EOF\n{head}  {read}EOF\n}}\n'
+    for side in ("old", "new"):
+        files = {f"a/{n:03}.yaml": "ami: ami-1\n" for n in range(60)} | {"c.tf": 'variable "env" {}\n' + block}
+        if side == "new" and changes:
+            files["a/058.yaml"] = "ami: ami-2\n"
+        write_files(tmp_path / side, files)
+    done = nodelint("plan", "--old", "old", "new", "--fail-on", "drift")
+    assert done.returncode == changes
+    assert ("may depend on `one of many files`, which changes" in " ".join(done.stdout.split())) == changes
