@@ -281,7 +281,10 @@ class _Graph:
     def note_outside(self, folders: Iterable[str]) -> None:
         """Note as gaps what overlays take from outside of the repository: it may be Karpenter's."""
         for directory in dict.fromkeys(below for folder in folders for below in sorted(self._reach(folder))):
-            kustomization = read_kustomization(self._files, directory) if self._read(directory) is not None else None
+            try:
+                kustomization = read_kustomization(self._files, directory)
+            except (OSError, BuildError):
+                continue  # said by whoever reads it
             for path, at in kustomization.taken() if kustomization is not None else ():
                 whole = os.path.normpath(os.path.join(directory, path))
                 if at is not None and "://" not in path and gate.refusal(whole) == OUTSIDE:
