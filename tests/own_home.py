@@ -18,6 +18,7 @@ FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="home-of-tests-"))
 OF_THE_USER = os.path.expanduser("~")
 """The home of whoever runs the tests."""
 
+_HOME = os.path.realpath(OF_THE_USER)  # it may stand below the folder of temporary files
 _NAMES = {"HOME": "", "USERPROFILE": "", "XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config"}
 _started = subprocess.Popen.__init__
 
@@ -26,7 +27,8 @@ def hold(environment: Mapping[str, str]) -> None:
     """Raise AssertionError where a child with this environment would look into the home of whoever runs the tests."""
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         place = environment.get(name, OF_THE_USER if name == "HOME" else "")
-        ours = place and os.path.realpath(place).startswith((FOLDER, os.path.realpath(tempfile.gettempdir())))
+        found = os.path.realpath(place)
+        ours = found.startswith((FOLDER, os.path.realpath(tempfile.gettempdir()))) and found != _HOME
         assert ours or not place, f"a test starts the tool with {name}={place}: pass on the environment of the tests"
 
 

@@ -430,7 +430,6 @@ STATIC = pool("replicas: 3", "limits: {nodes: 3}")
     [
         ("controller-check", "only a name works", ROLE_ARN, "1.1.2", "1.2.0"),
         ("controller-check", "one instance profile after another", ROLE_ARN, "1.7.0", "1.6.5"),
-        ("replicas-beyond-limit", "no node that drifts", STATIC, "1.14.3", "1.15.1"),
         ("field-of-another-release", "`replicas`", STATIC, "1.7.1", "1.8.1"),
         ("undiscovered-memory", "before Karpenter 1.4.0", pair(f"{FAMILY}[m7i, m7g]"), "1.3.3", "1.4.0"),
     ],

@@ -193,7 +193,7 @@ def test_what_is_behind_a_limit_is_said(
 
 
 GAP, ERROR, UNKNOWN, SIZE = "gap", "error", "unknown", "size"
-SHOWN, FACT, GUESS, KEPT = "shown", "fact", "guess", "kept"
+SHOWN, FACT, GUESS, KEPT, REST = "shown", "fact", "guess", "kept", "rest"
 LIMITS = {
     # what is behind it is noted as a gap, by its module or by whoever reads the constant
     GAP: """
@@ -225,6 +225,9 @@ LIMITS = {
         triage/launches.py:_MOST triage/logs.py:_MOST_PIECES triage/logs.py:_MOST_STREAMS
         triage/logs.py:_MOST_HELD triage/logs.py:_MOST_BROKEN triage/streams.py:LONGEST_LINE
         triage/kubectl_text.py:_MOST_BARE upgrade/findings.py:_MOST_TRIED
+        build/kustomize/json6902.py:_DEEPEST build/kustomize/run.py:_MOST_STEPS build/values.py:_LARGEST
+        source/terraform/tfnodes.py:_DEEPEST budget.py:MOST_STEPS budget.py:MOST_BYTES
+        edits/__init__.py:_MOST_AT_ONCE lint/proven_fixes.py:_MOST_ALONE
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
@@ -232,21 +235,24 @@ LIMITS = {
         source/embedded_text.py:_LONGEST_EXPANSION source/goregex.py:_LONGEST source/goregex.py:_MOST_REPEATS
         source/templates/gotemplate.py:_DEEPEST source/templates/gotemplate.py:_MOST_PIPES
         source/templates/gotemplate.py:_MOST_UNCLOSED source/templates/sprig_collections.py:_MOST_ITEMS
-        source/templates/sprig_texts.py:_MOST source/templates/sprig_values.py:_DEEPEST
-        source/templates/template_eval.py:_MOST source/templates/template_eval.py:_MOST_PARTS
+        source/templates/sprig_texts.py:_MOST
+        source/templates/template_eval.py:_MOST
         source/templates/template_eval.py:_DEEPEST source/terraform/hcl.py:DEEPEST
-        source/terraform/hclexpr.py:DEEPEST source/terraform/tfeval.py:MOST_STEPS
-        source/terraform/tfeval.py:MOST_CHARACTERS source/terraform/tfeval.py:_DEEPEST
+        source/terraform/hclexpr.py:DEEPEST
+        source/terraform/tfeval.py:_DEEPEST
         source/terraform/tffunctions.py:_MOST_ROWS source/terraform/tftemplate.py:_DEEPEST
         source/text.py:_MOST_TEXTS
+        source/templates/sprig_values.py:DEEPEST
     """,
     # a larger file is passed over by what looks for more about objects; that it exists is not said
     SIZE: """
         build/__init__.py:_LARGEST build/filled_charts.py:_LARGEST build/flux_kustomizations.py:_LARGEST
-        build/including_templates.py:_LARGEST build/overlays.py:_LARGEST build/roots.py:_LARGEST
-        build/unread_releases.py:_LARGEST commands/_detect_setup.py:_LARGEST commands/_not_linted.py:_LARGEST
+        build/including_templates.py:_LARGEST build/overlays.py:_LARGEST
+        commands/_detect_setup.py:_LARGEST commands/_not_linted.py:_LARGEST
         release_evidence/__init__.py:_LARGEST source/files/git_index.py:_LARGEST source/files/gitignore.py:_LARGEST
         source/templates/charts.py:_LARGEST source/terraform/tfmodulefiles.py:_LARGEST
+        build/unread_values.py:_LARGEST build/variable_inputs.py:_LARGEST commands/_changed_gaps.py:_LARGEST
+        commands/_old_revision.py:_LARGEST release_evidence/siblings.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
@@ -262,6 +268,12 @@ LIMITS = {
         report/plan_text.py:_PLACES report/sarif.py:_LONGEST report/skipped.py:_MOST report/snapshot.py:_SHOWN
         report/text.py:_PLACES report/text.py:_PARTS report/upgrade.py:_PLACES triage/groups.py:_MOST_EXAMPLE
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
+        plan/values.py:MOST_ENTRIES release_evidence/evidence.py:_LONGEST_TEXT
+    """,
+    # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
+    REST: """
+        build/terraform_inputs.py:_MOST build/terraform_inputs.py:_MOST_NAMED build/unread_values.py:_MOST_NAMED
+        build/variable_inputs.py:_MOST_FILES
     """,
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's
     FACT: """
@@ -278,6 +290,7 @@ LIMITS = {
         source/files/kustomizations.py:_HIGHEST source/files/kustomizations.py:_MOST_FOLDERS
         source/terraform/tfmodulefiles.py:_LEVELS source/terraform/tfmodulefiles.py:_LEVELS_BELOW
         source/terraform/tfvars.py:_DEEPEST
+        release_evidence/siblings.py:_MOST_FILES
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew
     KEPT: """
@@ -285,6 +298,7 @@ LIMITS = {
         apiserver/schema_node.py:_MOST_KEPT karpenter/resolve/node_size.py:_MOST_SHARED lint/incremental.py:_FEW
         lint/judging.py:_FEW lint/workers.py:_FIRST lint/workers.py:_MOST lsp/server.py:_LONGEST_QUIET
         model/manifest.py:_MOST_KNOWN
+        karpenter/resolve/allocatable.py:_MOST_SHARED lint/fix_trials.py:_FEW_POOLS
     """,
 }
 """Every limit of the code, by how it says what it leaves out."""
@@ -301,6 +315,7 @@ _ENDS = {
     "report/explain.py:_PASSED",
     "report/markdown.py:_REASONS",
     "report/markdown.py:_WIDTH",
+    "report/plan_markdown.py:_CAUSES",
     "report/plan_markdown.py:_NAMES",
     "report/triage.py:_NAMES",
     "source/yaml/yaml_stream.py:_OVERLAP",
@@ -346,3 +361,20 @@ def test_every_limit_says_what_it_leaves_out() -> None:
     for name in listed[GAP]:
         text = (package / name.partition(":")[0]).read_text(encoding="utf-8")
         assert re.search(r"\bnote_(?:more|limit|left_out)\(", text), name
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_a_file_behind_the_limit_of_inputs_may_change_an_unknown_value(
+    nodelint: Run, tmp_path: Path, changes: bool
+) -> None:
+    read = 'amiSelectorTerms: [{id: "${yamldecode(file("${path.module}/a/${var.env}.yaml")).ami}"}]\n'
+    head = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: web}\nspec:\n  role: r\n"
+    block = f'resource "kubectl_manifest" "c" {{\n  yaml_body = <<EOF\n{head}  {read}EOF\n}}\n'
+    for side in ("old", "new"):
+        files = {f"a/{n:03}.yaml": "ami: ami-1\n" for n in range(60)} | {"c.tf": 'variable "env" {}\n' + block}
+        if side == "new" and changes:
+            files["a/058.yaml"] = "ami: ami-2\n"
+        write_files(tmp_path / side, files)
+    done = nodelint("plan", "--old", "old", "new", "--fail-on", "drift")
+    assert done.returncode == changes
+    assert ("may depend on `one of many files`, which changes" in " ".join(done.stdout.split())) == changes

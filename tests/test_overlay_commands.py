@@ -59,6 +59,7 @@ BASE = {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
 
 
@@ -228,6 +229,15 @@ def test_an_overlay_alone_is_judged_with_the_base_beside_it(nodelint: Run) -> No
     assert "All good" not in nodelint("check", "prod").stdout
 
 
+def test_a_base_outside_of_what_was_named_is_a_gap(nodelint: Run) -> None:
+    """Without a repository around it, nothing is read beside the folder of the command line."""
+    Path(".git").rmdir()
+    write(overlay(f"patches:\n- target: {{kind: NodePool}}\n{OPERATION}"))
+    done = nodelint("check", "prod", "--fail-on-unjudged")
+    assert "Skipped: prod/kustomization.yaml:1: `../base` is outside of the repository" in done.stdout
+    assert done.returncode == 1 and "Nothing to check" not in done.stdout
+
+
 def test_a_folder_of_kustomizations_of_others_is_nothing_to_check(nodelint: Run) -> None:
     write({"web/kustomization.yaml": "resources: [../app]\n", "app/kustomization.yaml": "resources: [web.yaml]\n"})
     write({"app/web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"})
@@ -307,7 +317,6 @@ def test_check_says_a_mistake_once_and_where_it_is_written(nodelint: Run, shape:
 
 
 def test_an_editor_shows_the_mistake_where_it_is_written(shape: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
     name, number = find_mistake(shape)
     buffer = Buffer((tmp_path / name).as_uri(), 1, shape[name], "utf-16")
     project = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC))

@@ -12,6 +12,9 @@ from .conftest import by_place
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+FIX = ("check", "--fix", "--karpenter-version", "1.15.1")
+"""No file here states a release: a conversion is safe for one that is named."""
+
 POOL = """\
 apiVersion: karpenter.sh/v1alpha5
 kind: Provisioner
@@ -59,13 +62,13 @@ def kinds(folder: Path) -> list[str]:
 
 def test_one_fix_spans_both_files_and_the_second_run_finds_nothing_to_do(repo: Path, nodelint: Run) -> None:
     write_pair(repo, pool=POOL, node=CLASS)
-    done = nodelint("check", "--fix", ".", cwd=repo)
+    done = nodelint(*FIX, ".", cwd=repo)
     assert "Fixed 2 findings" in done.stdout
     assert kinds(repo) == ["EC2NodeClass", "NodePool"]
     once = [path.read_bytes() for path in sorted(repo.glob("*.yaml"))]
     assert b"        name: batch # its class\n" in once[1]
     assert b"kind: EC2NodeClass\n" in once[1]
-    again = nodelint("check", "--fix", ".", cwd=repo)
+    again = nodelint(*FIX, ".", cwd=repo)
     assert [path.read_bytes() for path in sorted(repo.glob("*.yaml"))] == once
     assert "removed-api" not in again.stdout
 
@@ -73,7 +76,7 @@ def test_one_fix_spans_both_files_and_the_second_run_finds_nothing_to_do(repo: P
 @pytest.mark.parametrize("named", ["pool", "node"])
 def test_one_of_two_files_is_not_written_alone(named: str, repo: Path, nodelint: Run) -> None:
     write_pair(repo, pool=POOL, node=CLASS)
-    done = nodelint("check", "--fix", f"{named}.yaml", cwd=repo)
+    done = nodelint(*FIX, f"{named}.yaml", cwd=repo)
     assert kinds(repo) == ["AWSNodeTemplate", "Provisioner"]
     other = {"pool": "node.yaml", "node": "pool.yaml"}[named]
     assert f"it changes {other} too" in " ".join(done.stdout.split())
@@ -99,7 +102,7 @@ def test_neither_changes_where_one_cannot(pool: str, node: str, why: str, repo: 
     before = nodelint("check", ".", cwd=repo)
     assert why in " ".join(before.stdout.split())
     assert "fixable" not in before.stdout
-    nodelint("check", "--fix", ".", cwd=repo)
+    nodelint(*FIX, ".", cwd=repo)
     assert kinds(repo) == ["AWSNodeTemplate", "Provisioner"]
 
 
@@ -114,9 +117,9 @@ def test_a_class_that_is_nowhere_is_said_and_the_pool_alone_is_only_suggested(re
 
 def test_a_class_that_is_v1_already_holds_nothing_up(repo: Path, nodelint: Run) -> None:
     write_pair(repo, node=CLASS)
-    nodelint("check", "--fix", ".", cwd=repo)
+    nodelint(*FIX, ".", cwd=repo)
     write_pair(repo, pool=POOL)
-    nodelint("check", "--fix", "pool.yaml", cwd=repo)
+    nodelint(*FIX, "pool.yaml", cwd=repo)
     assert kinds(repo) == ["EC2NodeClass", "NodePool"]
 
 
@@ -125,7 +128,7 @@ def test_all_pools_of_a_class_change_with_it(repo: Path, nodelint: Run) -> None:
     write_pair(repo, a=POOL, b=other + "  provider: {}\n", c=CLASS)
     assert "3 fixable" in " ".join(nodelint("check", ".", cwd=repo).stdout.split())
     write_pair(repo, b=other + "  wieght: 5\n")
-    nodelint("check", "--fix", ".", cwd=repo)
+    nodelint(*FIX, ".", cwd=repo)
     assert kinds(repo) == ["Provisioner", "Provisioner", "AWSNodeTemplate"]
 
 
@@ -133,7 +136,7 @@ def test_the_class_of_the_pools_folder_is_meant(repo: Path, nodelint: Run) -> No
     for folder, node in (("dev", CLASS), ("prod", ENDED)):
         (repo / folder).mkdir()
         write_pair(repo / folder, pool=POOL, node=node)
-    nodelint("check", "--fix", ".", cwd=repo)
+    nodelint(*FIX, ".", cwd=repo)
     assert kinds(repo / "dev") == ["EC2NodeClass", "NodePool"]
     assert kinds(repo / "prod") == ["AWSNodeTemplate", "Provisioner"]
 
@@ -141,7 +144,7 @@ def test_the_class_of_the_pools_folder_is_meant(repo: Path, nodelint: Run) -> No
 def test_a_name_that_is_filled_in_later_pairs_within_a_folder(repo: Path, nodelint: Run) -> None:
     contents = [text.replace("name: batch", "name: ${NAME}") for text in (POOL, CLASS)]
     write_pair(repo, pool=contents[0], node=contents[1])
-    nodelint("check", "--fix", ".", cwd=repo)
+    nodelint(*FIX, ".", cwd=repo)
     assert kinds(repo) == ["EC2NodeClass", "NodePool"]
 
 
@@ -171,7 +174,7 @@ INLINE = POOL.replace(
 
 def test_a_pool_with_its_class_inside_is_judged_without_it(repo: Path, nodelint: Run) -> None:
     write_pair(repo, pool=INLINE)
-    done = nodelint("check", "--fix", "pool.yaml", cwd=repo)
+    done = nodelint(*FIX, "pool.yaml", cwd=repo)
     assert "`spec.provider` needs an EC2NodeClass of its own" in " ".join(done.stdout.split())
     assert "pool.yaml:13:15: warning[narrow-spot]" in by_place(done.stdout)
     assert "unknown-node-class" not in done.stdout, "the class that nodelint thinks of is not in the file"
@@ -187,7 +190,7 @@ def test_pools_that_lack_different_things_are_told_apart(repo: Path, nodelint: R
 
 def test_a_class_without_a_role_is_judged_as_far_as_it_goes(repo: Path, nodelint: Run) -> None:
     write_pair(repo, node=ENDED + "  metadataOptions:\n    httpTokens: optional\n")
-    done = nodelint("check", "--fix", "--profile", "strict", ".", cwd=repo)
+    done = nodelint(*FIX, "--profile", "strict", ".", cwd=repo)
     assert "neither `role` nor `instanceProfile`" in " ".join(done.stdout.split())
     assert "node.yaml:11:17: warning[imds-v1]" in by_place(done.stdout)
     assert kinds(repo) == ["AWSNodeTemplate"]

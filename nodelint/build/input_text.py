@@ -7,7 +7,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from nodelint.model.finding import Span
 
@@ -30,3 +30,13 @@ def list_changed_inputs(old: Collection[InputText], new: Collection[InputText]) 
         theirs = {(other.name, other.text) for other in others}
         found += (own for own in mine if (own.name, own.text) not in theirs)
     return found
+
+
+def make_rest(texts: Iterable[str], at: Span) -> InputText:
+    """Return one input for texts that are too many to follow each: it changes where any of them does."""
+    import hashlib
+
+    found = hashlib.sha256()
+    for text in texts:
+        found.update(hashlib.sha256(text.encode(errors="surrogatepass")).digest())
+    return InputText("one of many files", found.hexdigest(), at)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.budget import BudgetSpent
-from nodelint.build.input_text import InputText
+from nodelint.build.input_text import InputText, make_rest
 from nodelint.model.finding import Span
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.gate import gate
@@ -74,6 +74,8 @@ class TerraformInputs:
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles) -> None:
         self.modules = sources if isinstance(sources, Modules) else Modules(sources)
+        self._further: list[str] = []
+        """The texts of the files that are named behind a limit."""
 
     def list_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of an unknown value, of one that is written in a file of Terraform or in a template."""
@@ -183,15 +185,19 @@ class TerraformInputs:
     def _follow(self, places: Iterator[_Place] | Sequence[_Place]) -> list[InputText]:
         pending = list(places)
         found: dict[tuple[str, str, int, int], InputText] = {}
-        while pending:
+        self._further.clear()
+        while pending and len(found) < _MOST:
             place = pending.pop()
             key = (place.name, place.source.path, place.start, place.end)
-            if key in found or len(found) > _MOST:
+            if key in found:
                 continue
             span = Span(place.source, place.start, place.end)
             found[key] = InputText(place.name, self._normalized(place), span)
             pending += self._list_references(place)
-        return list(found.values())
+        if pending:  # any of the files may count
+            self._further += self.modules.texts()
+        rest = [make_rest(self._further, next(iter(found.values())).at)] if self._further else []
+        return [*found.values(), *rest]
 
     def _normalized(self, place: _Place) -> str:
         """The words of an expression, without comments and layout."""
@@ -366,12 +372,15 @@ class TerraformInputs:
         while pattern.startswith("../"):
             above, pattern = above + 1, pattern[3:]
         folder = os.path.normpath(os.path.join(place.folder, *[os.pardir] * above))
-        for name in (match_files(folder, pattern) or ())[:_MOST_NAMED]:
+        named = match_files(folder, pattern) or ()
+        for name in named[:_MOST_NAMED]:
             source = self.modules.source(os.path.join(folder, name))
             if source is not None:
                 yield _Place(
                     os.path.basename(name), place.folder, source, 0, len(source.text), place.block, place.call
                 )
+        further = (self.modules.source(os.path.join(folder, name)) for name in named[_MOST_NAMED:])
+        self._further += [source.text for source in further if source is not None]
 
 
 _MOST_NAMED = 50

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.chart_inputs import VALUES, text_of
 from nodelint.build.chart_values import ARGO, FLUX, find_held_values, list_sources
-from nodelint.build.input_text import InputText
+from nodelint.build.input_text import InputText, make_rest
 from nodelint.build.values import nodes_of, own_roots
 from nodelint.build.values_files import beside
 from nodelint.caching import cached_property
@@ -207,10 +207,11 @@ class UnreadValues:
         pattern = os.path.normpath(_CODE.sub("*", name))
         while pattern.startswith(os.path.join(os.pardir, "")):
             folder, pattern = os.path.dirname(folder), pattern[3:]
-        for found in (match_files(folder, pattern) or ())[:_MOST_NAMED]:
-            source = self._read(os.path.join(folder, found))
-            if source is not None:
-                yield _whole(source)
+        sources = (self._read(os.path.join(folder, found)) for found in match_files(folder, pattern) or ())
+        there = [source for source in sources if source is not None]
+        yield from map(_whole, there[:_MOST_NAMED])
+        if len(there) > _MOST_NAMED:
+            yield make_rest((source.text for source in there), Span(there[0], 0, 0))
 
     # -- files that nobody names
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 
-from nodelint.build.input_text import InputText
+from nodelint.build.input_text import InputText, make_rest
 from nodelint.model.finding import Span
 from nodelint.source import Source
 from nodelint.source.files.gate import gate
@@ -65,6 +65,8 @@ class VariableInputs:
     def __init__(self, root: str) -> None:
         self._root = root or os.curdir
         self._files: list[Source] | None = None
+        self._further: list[str] = []
+        """The texts of the files behind the limit."""
 
     def list_inputs(self, names: Collection[str]) -> Iterator[InputText]:
         """Yield each place that gives one of some variables a value."""
@@ -75,6 +77,8 @@ class VariableInputs:
                     continue
                 for found in _assignment_of(name).finditer(source.text):
                     yield InputText(name, " ".join(found[0].split()), Span(source, found.start(), found.end()))
+        if names and self._further:
+            yield make_rest(self._further, Span(self._list_files()[0], 0, 0))
 
     def _list_files(self) -> list[Source]:
         if self._files is None:
@@ -83,10 +87,10 @@ class VariableInputs:
                 folders[:] = sorted(set(folders) - _PASSED_OVER)
                 for name in sorted(names):
                     source = self._read(os.path.join(folder, name))
-                    if source is not None:
+                    if source is not None and len(self._files) < _MOST_FILES:
                         self._files.append(source)
-                if len(self._files) > _MOST_FILES:
-                    break
+                    elif source is not None:
+                        self._further.append(source.text)
         return self._files
 
     def _read(self, path: str) -> Source | None:

@@ -19,7 +19,6 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--ignore",
             "--rules",
             "--repository-rules",
-            "--repository-rules",
             "--crds",
         ),
         *("--baseline", "--jobs"),

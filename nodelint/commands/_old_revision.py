@@ -7,7 +7,8 @@ import tempfile
 from contextlib import contextmanager
 
 from nodelint.commands import stop
-from nodelint.source.files.safe_read import error_reason, read_in_place
+from nodelint.source.files.gate import gate
+from nodelint.source.files.safe_read import error_reason
 
 TYPE_CHECKING = False
 
@@ -28,6 +29,8 @@ def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iter
     from nodelint.source.git.git_revision import base, commit, list_changed, write_files
     from nodelint.source.git.repository import GitError, repository
 
+    for path in paths:
+        gate.admit(path)
     first = next((path for path in paths if os.path.exists(path)), os.curdir)
     folder = first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
     with tempfile.TemporaryDirectory(prefix="nodelint-") as made:
@@ -57,7 +60,7 @@ def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iter
 def _names_karpenter(top: str, path: str) -> bool:
     """Whether a file of the work tree names Karpenter: what it was before is compared with it."""
     try:
-        return b"karpenter." in read_in_place(os.path.join(top, path), _LARGEST)
+        return b"karpenter." in gate.read(os.path.join(top, path), _LARGEST, within=top)
     except OSError:
         return False
 

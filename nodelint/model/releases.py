@@ -94,7 +94,10 @@ class Ahead(NamedTuple):
 
 
 def ahead() -> Ahead | None:
-    """What is known of the next minor version; None where nothing is."""
+    """Return what is known of the next minor version, None where nothing is.
+
+    Raise ValueError where `next` of data/versions.json lacks a part.
+    """
     upcoming = table("versions").get("next")
     if upcoming is None:
         return None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nodelint.build import Inventory
+    from nodelint.build.built import Built
     from nodelint.lint.engine import LintRequest, Target
     from nodelint.lint.fix_trials import ChangedObject, Name
     from nodelint.model.manifest import Object
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 class _Part:
     """Some of the objects of an inventory, as a side of a plan takes them."""
 
-    def __init__(self, objs: Sequence[Object]) -> None:
+    def __init__(self, objs: Sequence[Object], built: Sequence[Built]) -> None:
         self._objects = objs
+        self.built = built
 
     def objects(self, foreign: bool = False) -> Iterator[Object]:
         return (obj for obj in self._objects if foreign or not (isinstance(obj, NodePool) and obj.foreign))
@@ -59,12 +61,13 @@ def find_moved(
         return set()
     classes = {name for kind, name in names if kind == CLASS_KIND}
     sides = []
-    for every in (was, [*after.objects(foreign=True), *context_objects[1]]):
+    becomes = [*after.objects(foreign=True), *context_objects[1]]
+    for every, inventory in ((was, before), (becomes, after)):
         own = [obj for obj in every if _key(obj) not in refused or isinstance(obj, EC2NodeClass)]
         own = [obj for obj in own if _key(obj) in names or _class_name(obj) in classes]
         wanted, have = {_class_name(obj) for obj in own}, set(map(id, own))
         own += [o for o in every if isinstance(o, EC2NodeClass) and o.name in wanted and id(o) not in have]
-        sides.append(Side(_Part(own)))
+        sides.append(Side(_Part(own, inventory.built)))
     plan = make_each(sides[0], sides[1], options, lambda old, new: _own_options(options, target, old, new))
     found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
     found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}

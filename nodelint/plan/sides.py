@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol
 
+    from nodelint.build.built import Built
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     class Objects(Protocol):
         """What holds the objects of a side: an inventory, or a part of one."""
+
+        @property
+        def built(self) -> Sequence[Built]: ...
 
         def objects(self, foreign: bool = False) -> Iterator[Object]: ...
 

@@ -18,6 +18,7 @@ from nodelint.build.kustomize.text import PrintedObjects, differing, is_printed,
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.model.finding import Also, Span
 from nodelint.source import Node, Source
+from nodelint.source.files.gate import OUTSIDE, gate
 from nodelint.source.limits import BROKE_DOWN, note_fault, note_limit
 from nodelint.tuples import NamedTuple
 
@@ -74,9 +75,11 @@ def build_overlays(
     for path in kustomizations:
         graph.add(os.path.dirname(os.path.abspath(path)))
     tops = graph.find_tops()
-    found = [build_overlay(files, folder, root) for folder in tops if graph.concerns_karpenter(folder, marked)]
+    concerned = [folder for folder in tops if graph.concerns_karpenter(folder, marked)]
+    found = [build_overlay(files, folder, root) for folder in concerned]
+    graph.note_outside([folder for folder in tops if folder not in concerned])
     if workloads is not None:
-        more = [folder for folder in tops if not graph.concerns_karpenter(folder, marked)]
+        more = [folder for folder in tops if folder not in concerned]
         more = [folder for folder in more if graph.concerns_karpenter(folder, workloads)]
         found += [_with_workloads_alone(build_overlay(files, folder, root)) for folder in more]
     return found
@@ -274,6 +277,18 @@ class _Graph:
             if any(path in marked if marked is not None else self._is_marked(path) for path in paths):
                 return True
         return False
+
+    def note_outside(self, folders: Iterable[str]) -> None:
+        """Note as gaps what overlays take from outside of the repository: it may be Karpenter's."""
+        for directory in dict.fromkeys(below for folder in folders for below in sorted(self._reach(folder))):
+            try:
+                kustomization = read_kustomization(self._files, directory)
+            except (OSError, BuildError):
+                continue  # said by whoever reads it
+            for path, at in kustomization.taken() if kustomization is not None else ():
+                whole = os.path.normpath(os.path.join(directory, path))
+                if at is not None and "://" not in path and gate.refusal(whole) == OUTSIDE:
+                    gate.notes_refusal(whole, path, at.source, at.start)
 
     def _is_marked(self, path: str) -> bool:
         try:

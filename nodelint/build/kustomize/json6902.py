@@ -9,7 +9,7 @@ from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 _DEEPEST = 100
-"""Steps of a path: values stand in each other no more deeply."""
+"""Parts of a path: more than any object has levels."""
 _FOR_COPY = 4
 """Steps that are taken for each value that is copied."""
 
@@ -106,17 +106,17 @@ def _new_value(operation: Operation) -> YamlTree:
     return value
 
 
-def _steps(path: str) -> list[str]:
+def _steps(path: str, at: Node | None) -> list[str]:
     """The steps of a path; whatever stands before its first slash counts for nothing."""
     steps = path.split("/")[1:]
     if len(steps) > _DEEPEST:
-        raise BuildError(None, f"a path of more than {_DEEPEST} steps is not followed", fails=False)
+        raise BuildError(at, f"the path has more than {_DEEPEST} parts")
     return [step.replace("~1", "/").replace("~0", "~") for step in steps]
 
 
 def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree, str]:
     """The collection that a path ends in, and the last step."""
-    steps = _steps(path) if "/" in path else []
+    steps = _steps(path, at) if "/" in path else []
     if not steps:
         raise BuildError(at, f"the path `{path}` leads nowhere")
     holder = target

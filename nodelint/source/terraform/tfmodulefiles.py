@@ -146,6 +146,10 @@ class ModuleFiles:
                     self._callers.setdefault(called, []).append(path)
         return list(dict.fromkeys([*self.near(folder), *sorted(self._callers.get(folder, ()))]))
 
+    def texts(self) -> list[str]:
+        """The texts of all files that are read so far, in an order that does not hang on where they stand."""
+        return sorted(source.text for source in self._sources.values() if source is not None)
+
     def source(self, path: str) -> Source | None:
         """A file of the repository; None where it cannot be read."""
         if path not in self._sources:

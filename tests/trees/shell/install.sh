@@ -3,7 +3,7 @@ set -euo pipefail
 CLUSTER_NAME="${1:?cluster}"
 # cat <<EOF of an older version is gone
 
-helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version 1.14.1
+helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version 1.14.1 --set settings.interruptionQueue=main
 
 cat <<MANIFESTS | envsubst | kubectl apply -f -
 apiVersion: karpenter.k8s.aws/v1
