@@ -55,7 +55,7 @@ def rules() -> dict[str, Rule]:
 
 
 @pytest.fixture
-def tmp_path(tmp_path: Path) -> Path:
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
     """A folder of the test alone, and so deep that none around it holds the folders of the other tests.
 
     Terraform's modules are looked for in the folders beside those above a file, up to the repository.
@@ -64,7 +64,8 @@ def tmp_path(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     gate.reset()
     gate.admit(str(folder))  # as for a command that names it: a command has roots of its own
-    return folder
+    yield folder
+    gate.reset()
 
 
 @pytest.fixture

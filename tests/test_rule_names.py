@@ -130,7 +130,7 @@ def test_an_option_of_a_rule_is_set_in_the_configuration(
     (here / "pool.yaml").write_text(POOL, encoding="utf-8")
     config = f"rules:\n  folders: [own]\n  many: {options}\n"
     (here / "nodelint.yaml").write_text(config, encoding="utf-8")
-    done = nodelint("check", "--config", "nodelint.yaml", "--select", "many", "pool.yaml", cwd=here)
+    done = nodelint("check", "--config", "nodelint.yaml", "--rules", "own", "--select", "many", "pool.yaml", cwd=here)
     assert "Traceback" not in done.stderr
     if outcome is None:
         assert "requirements" not in done.stdout and done.returncode == 0

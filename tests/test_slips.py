@@ -34,6 +34,7 @@ from nodelint.source import Source
 from nodelint.source.embedded_text import find_expansions
 from nodelint.source.placeholders import mask
 from nodelint.source.templates.sprig import call
+from nodelint.source.terraform import tfvars
 from nodelint.source.terraform.tfvars import environment_files
 
 from .files import write_files
@@ -242,7 +243,8 @@ def test_a_command_in_backticks_ends_behind_its_backtick() -> None:
     assert [text[start:end] for start, end in find_expansions(text)] == ["`date`", "`id -u`"]
 
 
-def test_files_of_variables_come_in_the_order_of_their_paths(tmp_path: Path) -> None:
+def test_files_of_variables_come_in_the_order_of_their_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tfvars, "_MOST_FILES", 10)
     for number in range(12):
         (tmp_path / f"{number:02}.tfvars").write_text("a = 1\n", encoding="utf-8")
     found = environment_files(str(tmp_path), lambda path: Source.from_text(path, ""))
@@ -251,8 +253,9 @@ def test_files_of_variables_come_in_the_order_of_their_paths(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("entries", "names"), [(499, ["prod.tfvars"]), (500, [])])
 def test_files_of_variables_are_looked_for_among_so_many_entries(
-    tmp_path: Path, entries: int, names: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: int, names: list[str]
 ) -> None:
+    monkeypatch.setattr(tfvars, "_MOST_ENTRIES", 500)
     (tmp_path / "environments").mkdir()
     (tmp_path / "environments" / "prod.tfvars").write_text("a = 1\n", encoding="utf-8")
     for number in range(entries - 1):

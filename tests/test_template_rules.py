@@ -470,6 +470,7 @@ def test_a_value_that_an_installation_has_to_give_is_told(
 def test_a_default_that_who_installs_the_chart_fills_is_meant_to_be_empty(
     nodelint: Run, tmp_path: Path, file: str, text: str, expected: int
 ) -> None:
+    (tmp_path / ".git").mkdir()
     chart(tmp_path, "role: ''\n", klass=ROLE.replace("@role", "role: {{ .Values.role }}"))
     (tmp_path / file).write_text(text, encoding="utf-8")
     assert len(findings(nodelint, "chart", "--select", "required-field-not-printed")) == expected

@@ -42,11 +42,11 @@ _NOT_IN_IDENTITY = frozenset(
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _KNOWN_PUBLISHERS = re.compile(r"(?:registry\.terraform\.io/)?(?:terraform-aws-modules|aws-ia|cloudposse)/")
 _OF_NAMES = re.compile(
-    r"(?:\w*_)?(?:name|names|prefix|suffix|id|arn|namespace|stage|environment|create\w*|enabled?)(?:_\w+)?"
+    r"(?:^|_)(?:create|(?:names?|prefix|suffix|id|arn|namespace|stage|environment|enabled?)(?:_|$))"
 )
 
 
-MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]*(?:nodes?|pools?)\b")
+MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0,50}(?:nodes?|pools?)\b")
 _OF_POOLS = re.compile(
     r"instance_(?:famil\w+|categor\w+|types?|sizes?|generations?)|capacity_types?|requirements|taints|consolidat\w+"
     r"|ami_alias|expire_after"
@@ -318,7 +318,7 @@ class TerraformInputs:
                 public = where is not None and _KNOWN_PUBLISHERS.match(text[where.start : where.end].strip('"'))
                 is_name = public and bool(output) and _IDENTITY.fullmatch(output[0]) is not None
                 for key, value in given.items():
-                    if is_name and not _OF_NAMES.fullmatch(key):
+                    if is_name and not _OF_NAMES.search(key):
                         continue
                     if key not in ("depends_on", "providers", "tags"):
                         yield _Place(

@@ -32,7 +32,10 @@ _LARGEST = 1 << 20
 _MOST_NAMED = 50
 """Files that one path with placeholders may name."""
 _HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
-_PATH = re.compile(r"(?:[\w./$*-]|\{\{[^{}\n]*\}\})+\.(?:ya?ml|json)(?:\.gotmpl)?(?![\w.])")
+_PATH = re.compile(
+    r"(?<![\w./$*-])(?!\.(?:ya?ml|json)\b)[\w./$*-]*(?:\{\{[^{}\n]*\}\}[\w./$*-]*){0,20}"
+    r"\.(?:ya?ml|json)(?:\.gotmpl)?(?![\w.])"
+)
 _CODE = re.compile(r"\{\{[^{}\n]*\}\}")
 _YAML = (".yaml", ".yml")
 _PASSED_OVER = ("templates", "crds", "charts", "ci", "tests")
@@ -265,8 +268,16 @@ def _may_name(pattern: str, path: str) -> bool:
     """Whether a path with placeholders may be a path."""
     if not pattern:
         return False
-    parts = [re.escape(part) for part in _CODE.split(os.path.normpath(pattern))]
-    return re.fullmatch(".+".join(parts), path) is not None
+    first, *others = _CODE.split(os.path.normpath(pattern))
+    if not others or not path.startswith(first):
+        return first == path
+    at = len(first)
+    for part in others[:-1]:
+        at = path.find(part, at + 1)  # a placeholder stands for one character at least
+        if at < 0:
+            return False
+        at += len(part)
+    return path.endswith(others[-1]) and at < len(path) - len(others[-1])
 
 
 def _whole(source: Source) -> InputText:

@@ -20,13 +20,14 @@ _LARGEST = 1 << 20
 _MOST_FILES = 2000
 _PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"})
 _OF_VARIABLES = re.compile(
-    r"(?i)(?:^|/)(?:vars|group_vars|host_vars|defaults|inventor\w*|values|variables|config\w*|settings|environments?|envs?)"
-    r"(?:/.*)?[^/]*\.(?:ya?ml|json|toml|ini)$|(?:^|/)(?:vars|variables|values|config|settings)[\w.-]*\.(?:ya?ml|json|toml)$"
+    r"(?i)(?:^|/)(?:vars|group_vars|host_vars|defaults|inventor\w*+|values|variables|config\w*+|settings"
+    r"|environments?|envs?)(?:/|[^/]*$)"
 )
+_ENDS = (".yaml", ".yml", ".json", ".toml", ".ini")
 _OF_ENVIRONMENT = re.compile(
     r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|makefile|justfile|[\w.-]+\.(?:sh|mk|properties))$"
 )
-_MANIFEST = re.compile(r"(?m)^\s*[\"']?(?:apiVersion|kind)[\"']?\s*:")
+_MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
 _SHELL = re.compile(r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)")
 _WORDS = frozenset(
@@ -95,7 +96,7 @@ class VariableInputs:
 
     def _read(self, path: str) -> Source | None:
         place = os.path.relpath(path, self._root).replace(os.sep, "/")
-        by_name = _OF_VARIABLES.search(place) or _OF_ENVIRONMENT.search(place)
+        by_name = (place.lower().endswith(_ENDS) and _OF_VARIABLES.search(place)) or _OF_ENVIRONMENT.search(place)
         if not by_name and not place.endswith((".yaml", ".yml")):
             return None
         try:
@@ -109,5 +110,7 @@ class VariableInputs:
 
 def _assignment_of(name: str) -> re.Pattern[str]:
     """A line that gives a variable a value, with the lines below it that are part of the value."""
-    head = rf"^(?P<indent>[ \t]*)(?:export[ \t]+)?[\"']?{re.escape(name)}[\"']?[ \t]*(?::=|\?=|=|:)[^\n]*"
-    return re.compile(rf"(?m){head}(?:\n(?:(?P=indent)[ \t]+\S[^\n]*|(?P=indent)-[^\n]*))*")
+    return re.compile(
+        rf"(?m)^(?P<indent>[ \t]*)(?:export[ \t]+)?[\"']?{re.escape(name)}[\"']?[ \t]*(?::=|\?=|=|:)[^\n]*"
+        r"(?:\n(?:(?P=indent)[ \t]+\S[^\n]*|(?P=indent)-[^\n]*))*"
+    )

@@ -27,7 +27,7 @@ LOCAL: Mapping[str, Plain] = {
         {
             "id": "nodelint",
             "name": "nodelint",
-            "entry": "nodelint check --",
+            "entry": "nodelint check --timeout 5m --no-repository-rules --",
             "language": "system",
             "types": ["text"],
             "files": _MANIFESTS,

@@ -17,7 +17,9 @@ _DEFAULTED = rf"\$\{{(?:KARPENTER|karpenter):-{_RELEASE}"
 _HELM = r"helm[ \t]+(?:upgrade|install|template|pull)\b[^\n;&|]{0,2000}"
 _HELM_VERSION = rf"--version[ =][\"']?{_RELEASE}"
 _HELM_VARIABLE = r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)"
-_HELM_WRITTEN = r"--version[ =](\"[^\"\n]*\"|\$\{\{[^}\n]*\}\}|\$\([^)\n]*\)|\$[^\s\"']+|\{\{[^}\n]*\}\})"
+_HELM_WRITTEN = (
+    r"--version[ =](\"[^\"\n]{0,200}\"|\$\{\{[^}\n]{0,200}\}\}|\$\([^)\n]{0,200}\)|\$[^\s\"']+|\{\{[^}\n]{0,200}\}\})"
+)
 _CHART = r"(?!\.{0,2}/)\S+/karpenter"
 _TAKES_A_PATH = r"-f|--values|--set[\w-]*|--repo|--kube[\w-]+"
 _IMAGE = rf"\bkarpenter/controller:{_RELEASE}"

@@ -16,7 +16,7 @@ _MOST_BARE = 20
 _AGE = r"(?:<unknown>|<invalid>|\d[\dsmhdy]*+)(?: ago)?(?: \(x(\d+) over [^)]{1,80}\))?"
 _ROW = re.compile(rf"(?:([a-z0-9][\w.-]*+)\s++)?{_AGE}\s++(Normal|Warning)\s++(\w+)\s++(\w+)/([\w.-]+)\s++(.*)")
 _DESCRIBED = re.compile(rf"\s++(Normal|Warning)\s++(\w+)\s++{_AGE}\s++(\S++)\s++(.*)")
-_AFTER_MESSAGE = re.compile(r"(.*?)\s{2,}\S+\s{2,}(\d+)\s{2,}\S+\s*")
+_AFTER_MESSAGE = re.compile(r"(.*?)(?<!\s)\s{2,}+\S++\s{2,}+(\d++)\s{2,}+\S++\s*+")
 _HEADING = re.compile(r"(?>.*?\bREASON\b).*\bMESSAGE\b")
 _KEY = re.compile(r"(\s*+)([A-Z][\w /.-]*+):(?:\s++(.*))?$")
 _STRUCTURED = re.compile(r"""^\s*[{\["]|\b(?:msg|level|lvl)=|^(?!panic: )[\w./-]+: [\w{\["]""")

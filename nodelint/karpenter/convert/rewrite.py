@@ -29,7 +29,7 @@ _STEPS = 400
 """More steps than any object of Karpenter needs: what takes longer is going round in circles."""
 
 
-_BEHIND = re.compile(r"[ \t]*,?[ \t]+((?:#|//)[^\r\n]*)")
+_BEHIND = re.compile(r"(?:[ \t]*+,)?[ \t]++((?:#|//)[^\r\n]*)")
 
 
 class EntryComments(NamedTuple):

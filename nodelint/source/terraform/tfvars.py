@@ -68,7 +68,7 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
                     found.append(path)
             elif depth < _DEEPEST and not name.startswith(".") and "." not in name and gate.is_folder(path):
                 pending.append((path, depth + 1))
-    if left <= 0:
+    if pending:
         note_limit(
             folder, _MOST_ENTRIES, "files below this root module, where its files of variables are looked for", 0
         )
