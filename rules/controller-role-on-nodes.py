@@ -138,7 +138,7 @@ def check(source: Source, context: Context) -> Findings:
     roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
     if not roles:
         return
-    blocks = terraform_trace.TerraformBlocks(context.files)
+    blocks = terraform_trace.TerraformBlocks(context.files, source.path)
     for role in roles:
         if role.value is UNKNOWN:
             yield from _referred(role, blocks)

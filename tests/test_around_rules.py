@@ -1,4 +1,4 @@
-"""What stands around NodePools and classes: roles, access entries, service accounts and policies, in several forms."""
+"""What stands around NodePools and classes: roles, access entries, service accounts and policies, in forms."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ ROLES = {
 
 
 @pytest.mark.parametrize("form", ROLES)
-def test_an_output_that_is_no_role_of_nodes_is_followed_to_the_class(nodelint: Run, tmp_path: Path, form: str) -> None:
+def test_an_output_that_is_no_role_of_nodes_is_followed_to_the_class(
+    nodelint: Run, tmp_path: Path, form: str
+) -> None:
     for role in (CONTROLLER, "module.karpenter.service_account"):
         found = check(nodelint, tmp_path / role, ROLES[form](role), "controller-role-on-nodes")
         assert len(found) == 1 and role.rpartition(".")[2] in found[0]
@@ -83,6 +85,110 @@ TRUST = '{{ Statement = [{{ Principal = {{ Service = "{service}" }}, Action = "s
 def test_a_role_that_trusts_pods_alone_is_none_of_nodes(
     nodelint: Run, tmp_path: Path, service: str, count: int
 ) -> None:
-    role = f'resource "aws_iam_role" "own" {{\n  assume_role_policy = jsonencode({TRUST.format(service=service)})\n}}\n'
+    role = (
+        f'resource "aws_iam_role" "own" {{\n  assume_role_policy = jsonencode({TRUST.format(service=service)})\n}}\n'
+    )
     files = {"main.tf": role + heredoc("${aws_iam_role.own.name}")}
     assert len(check(nodelint, tmp_path, files, "controller-role-on-nodes")) == count
+
+
+CLUSTER = 'resource "aws_eks_cluster" "this" {\n  access_config { authentication_mode = "API" }\n}\n'
+OWN_ROLE = 'resource "aws_iam_role" "node" {\n  name = "nodes"\n}\n'
+ENTRY = 'resource "aws_eks_access_entry" "node" {\n  principal_arn = %s\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ("", 1),
+        (ENTRY % "aws_iam_role.other.arn", 1),
+        (ENTRY % "aws_iam_role.node.arn", 0),
+        (ENTRY % "each.value", 0),
+        (MODULE, 0),
+        ('resource "aws_eks_node_group" "first" {\n  node_role_arn = aws_iam_role.node.arn\n}\n', 0),
+    ],
+)
+def test_a_role_without_an_access_entry(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
+    for name, files in {
+        "reference": {"main.tf": CLUSTER + OWN_ROLE + more + heredoc("${aws_iam_role.node.name}")},
+        "name": {"main.tf": CLUSTER + OWN_ROLE + more, "class.yaml": CLASS.format(role="nodes")},
+    }.items():
+        assert len(check(nodelint, tmp_path / name, files, "node-role-without-access")) == count
+
+
+RELEASE = 'resource "helm_release" "karpenter" {{\n  chart = "karpenter"\n  name = "karpenter"\n{more}}}\n'
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: karpenter, namespace: {namespace}}}
+spec: {{chart: {{spec: {{chart: karpenter, version: 1.14.1}}}}, values: {{settings: {{clusterName: main}}}}}}
+"""
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: karpenter, namespace: argocd}}
+spec:
+  source: {{chart: karpenter, targetRevision: 1.14.1, helm: {{valuesObject: {{settings: {{clusterName: main}}}}}}}}
+  destination: {{namespace: {namespace}}}
+"""
+ASSOCIATION = """\
+resource "aws_eks_pod_identity_association" "karpenter" {
+  namespace       = "kube-system"
+  service_account = "karpenter"
+}
+"""
+TRUST_OF_IRSA = (
+    'data "aws_iam_policy_document" "trust" {\n  values = ["system:serviceaccount:kube-system:karpenter"]\n}\n'
+)
+
+
+@pytest.mark.parametrize("grant", [MODULE, ASSOCIATION, TRUST_OF_IRSA])
+def test_a_role_for_the_service_account_of_another_namespace(nodelint: Run, tmp_path: Path, grant: str) -> None:
+    local = 'locals {\n  namespace = "karpenter"\n}\n' + RELEASE.format(more="  namespace = local.namespace\n")
+    bad = [
+        {"main.tf": grant + local},
+        *({"main.tf": grant, "app.yaml": text.format(namespace="karpenter")} for text in (FLUX, ARGO)),
+    ]
+    for n, files in enumerate(bad):
+        assert len(check(nodelint, tmp_path / f"bad-{n}", files, "service-account-elsewhere")) == 1
+    silent = [
+        {"main.tf": grant + RELEASE.format(more='  namespace = "kube-system"\n')},
+        {"main.tf": grant + RELEASE.format(more="  namespace = var.namespace\n")},
+        {"main.tf": grant, "app.yaml": FLUX.format(namespace="kube-system")},
+        {
+            "main.tf": grant + ASSOCIATION.replace("kube-system", "karpenter"),
+            "app.yaml": ARGO.format(namespace="karpenter"),
+        },
+    ]
+    for n, files in enumerate(silent):
+        assert check(nodelint, tmp_path / f"silent-{n}", files, "service-account-elsewhere") == []
+
+
+STATEMENT = {
+    "json": """{
+  "Statement": [{"Sid": "karpenter", "Effect": "Allow", "Resource": "*",
+    "Action": ["ec2:RunInstances", "ec2:TerminateInstances"],
+    "Condition": {"%s": {"aws:RequestTag/karpenter.sh/nodepool": "*x"}}}%s]
+}
+""",
+    "tf": """resource "aws_iam_policy" "karpenter" {
+  policy = jsonencode({
+    Statement = [{ Effect = "Allow", Resource = "*", Action = ["ec2:RunInstances", "ec2:TerminateInstances"],
+      Condition = { %s = { "aws:RequestTag/karpenter.sh/nodepool" = "*x" } } }%s]
+  })
+}
+""",
+}
+OTHER = {
+    "json": ', {"Effect": "Allow", "Action": "ec2:Terminate*", "Resource": "*"}',
+    "tf": ', { Effect = "Allow", Action = "ec2:Terminate*", Resource = "*" }',
+}
+
+
+@pytest.mark.parametrize("form", STATEMENT)
+def test_a_condition_about_tags_that_no_request_carries(nodelint: Run, tmp_path: Path, form: str) -> None:
+    for n, (operator, more, count) in enumerate(
+        [("StringLike", "", 1), ("StringLike", OTHER[form], 0), ("StringLikeIfExists", "", 0)]
+    ):
+        files = {f"policy.{form}": STATEMENT[form] % (operator, more)}
+        assert len(check(nodelint, tmp_path / str(n), files, "tag-condition-never-met")) == count

@@ -6,6 +6,7 @@ import os
 import re
 
 from nodelint.model.terraform_blocks import ENDINGS, BlockText, find_blocks, find_locals
+from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -34,24 +35,30 @@ class Reference(NamedTuple):
 
 
 class TerraformBlocks:
-    """The blocks of the Terraform files of a run, by folder and address."""
+    """The blocks of Terraform files, by folder and address.
 
-    def __init__(self, files: Sequence[Source]) -> None:
-        self._files = [file for file in files if file.path.endswith(ENDINGS)]
-        self.blocks: list[BlockText] = [block for file in self._files for block in find_blocks(file)]
-        self._by_address = {(os.path.dirname(block.source.path), block.address): block for block in self.blocks}
+    Read are the files of a run, what stands beside them in their folders without naming Karpenter, and the folder of
+    `path`.
+    """
+
+    def __init__(self, files: Sequence[Source], path: str) -> None:
+        ours = [file for file in files if file.path.endswith(ENDINGS)]
+        found = {os.path.abspath(file.path): file for file in ours}
+        reader = ModuleFiles(files)
+        for folder in dict.fromkeys((folder_of(path), *map(os.path.dirname, found))):
+            for file in reader.files(folder):
+                found.setdefault(os.path.abspath(file.source.path), file.source)
+        self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
+        self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
+        self._by_address = {(folder_of(block.source.path), block.address): block for block in self.blocks}
 
     def find(self, reference: Reference) -> BlockText | None:
         """Return the block that a reference names; None if no file has it."""
         return self._by_address.get((reference.folder, reference.address))
 
-    def beside(self, folder: str) -> list[BlockText]:
-        """Return the blocks of a folder."""
-        return [block for block in self.blocks if os.path.dirname(block.source.path) == folder]
-
     def trace(self, expression: str, path: str, steps: int = STEPS) -> Reference | None:
         """Return the block that an expression in a file comes from; None if it is not one plain reference."""
-        folder = os.path.dirname(path)
+        folder = folder_of(path)
         of_chart = _VALUE_OF_CHART.fullmatch(expression.strip().strip("\"'"))
         if of_chart is not None:
             return self._trace_all(self._given_to_chart(of_chart[1], folder), steps)
@@ -70,6 +77,23 @@ class TerraformBlocks:
         address = f"{'data.' if written.startswith('data.') else ''}{kind}.{name}"
         return Reference(address, tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\]]*\]", "", rest))), folder)
 
+    def literal(self, expression: str, path: str, steps: int = STEPS) -> str | None:
+        """Return the text that an expression in a file comes to; None if it is not one plain text."""
+        written = expression.strip().rstrip(",").strip()
+        plain = re.fullmatch(r'"([^"$%\n]*)"', written)
+        if plain is not None:
+            return plain[1]
+        found = re.fullmatch(r'(?:"\$\{)?\s*(local|var)\.([\w-]+)\s*(?:\}")?', written)
+        if found is None or steps <= 0:
+            return None
+        folder = folder_of(path)
+        given = self._of_locals(found[2], folder) if found[1] == "local" else self._of_calls(found[2], folder)
+        if found[1] == "var" and not given:
+            # A root's own variable may come from files of values: its default is no fact.
+            return None
+        texts = {self.literal(value, place, steps - 1) for value, place in given}
+        return texts.pop() if len(texts) == 1 else None
+
     def _trace_all(self, written: Sequence[tuple[str, str]], steps: int) -> Reference | None:
         """Return what all of some expressions come from; None if that differs, or there are too many steps."""
         if not written or steps <= 0:
@@ -78,7 +102,7 @@ class TerraformBlocks:
         return found.pop() if len(found) == 1 else None
 
     def _of_locals(self, name: str, folder: str) -> list[tuple[str, str]]:
-        files = (file for file in self._files if os.path.dirname(file.path) == folder)
+        files = (file for file in self.files if folder_of(file.path) == folder)
         return [
             (value, file.path) for file in files for text in find_locals(file) for value in find_arguments(text, name)
         ]
@@ -90,8 +114,7 @@ class TerraformBlocks:
             source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
             if source is None or not source[1].startswith("."):
                 continue
-            called = os.path.normpath(os.path.join(os.path.dirname(block.source.path), source[1]))
-            if called == os.path.normpath(folder or "."):
+            if os.path.normpath(os.path.join(folder_of(block.source.path), source[1])) == folder:
                 found += [(value, block.source.path) for value in find_arguments(block.text, name)[:1]]
         return found
 
@@ -100,7 +123,7 @@ class TerraformBlocks:
         call = re.compile(rf'templatefile\s*\(\s*"[^"\n]*\b{re.escape(template)}"\s*,(.*?)\)\s*$', re.DOTALL | re.M)
         return [
             (value, file.path)
-            for file in self._files
+            for file in self.files
             for given in call.findall(file.text)
             for value in find_arguments(given, name)
         ]
@@ -116,6 +139,11 @@ class TerraformBlocks:
             written = by_set.findall(block.text) or find_arguments(block.text, value.rpartition(".")[2])
             found += [(expression, block.source.path) for expression in written[:1]]
         return found
+
+
+def folder_of(path: str) -> str:
+    """Return the absolute path of the folder that a file is in."""
+    return os.path.dirname(os.path.abspath(path))
 
 
 def find_arguments(text: str, name: str) -> list[str]:
