@@ -192,3 +192,17 @@ def test_a_condition_about_tags_that_no_request_carries(nodelint: Run, tmp_path:
     ):
         files = {f"policy.{form}": STATEMENT[form] % (operator, more)}
         assert len(check(nodelint, tmp_path / str(n), files, "tag-condition-never-met")) == count
+
+
+CRDS = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: karpenter-crd}}
+spec: {{chart: {{spec: {{chart: karpenter-crd, version: {version}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(("version", "count"), [("1.5.0", 1), ("1.14.0", 0), ("1.15.0", 1), ("1.x", 0)])
+def test_crds_of_another_release_than_the_controller(nodelint: Run, tmp_path: Path, version: str, count: int) -> None:
+    files = {"crds.yaml": CRDS.format(version=version), "app.yaml": FLUX.format(namespace="karpenter")}
+    assert len(check(nodelint, tmp_path, files, "crd-chart-of-another-release")) == count
