@@ -138,10 +138,9 @@ def check(source: Source, context: Context) -> Findings:
     roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
     if not roles:
         return
-    blocks = terraform_trace.TerraformBlocks(context.files, source.path)
     for role in roles:
         if role.value is UNKNOWN:
-            yield from _referred(role, blocks)
+            yield from _referred(role, context.terraform)
         elif isinstance(role.value, str) and role.value in _controller_roles(context):
             yield Finding(
                 at=role,
@@ -150,7 +149,7 @@ def check(source: Source, context: Context) -> Findings:
             )
 
 
-def _referred(role: Node, blocks: terraform_trace.TerraformBlocks) -> Findings:
+def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings:
     """A role that Terraform gives: an output of a module, or a role that the folder makes."""
     found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
     block = blocks.find(found) if found is not None else None
@@ -182,6 +181,8 @@ def _referred(role: Node, blocks: terraform_trace.TerraformBlocks) -> Findings:
 
 def _controller_roles(context: Context) -> Iterator[str]:
     """The names of the roles that values of Karpenter's chart give its service account."""
+    if not any(_ROLE_ARN in file.text for file in context.files):
+        return
     for install in context.installs:
         notes = install.values.find("serviceAccount", "annotations") if install.values is not None else None
         node = notes.get(_ROLE_ARN) if notes is not None else None

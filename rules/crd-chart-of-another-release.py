@@ -60,10 +60,12 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)\.\d+(?:[-+].*)?")
 )
 def check(source: Source, context: Context) -> Findings:
     folder = terraform_trace.folder_of(source.path)
-    blocks = terraform_trace.TerraformBlocks(context.files, source.path)
-    beside = [install for install in context.installs if terraform_trace.folder_of(install.at.source.path) == folder]
-    versions = {install.version for install in beside if install.version}
-    install = next((install for install in beside if install.version), None)
+    blocks = context.terraform
+    installs = [
+        install for install in context.installs if terraform_trace.folder_of(install.at.source.path) == folder
+    ]
+    versions = {install.version for install in installs if install.version}
+    install = next((install for install in installs if install.version), None)
     if install is None or len(versions) != 1:
         return
     own = _VERSION.fullmatch(str(install.version))
@@ -83,7 +85,7 @@ def check(source: Source, context: Context) -> Findings:
         )
 
 
-def _crd_charts(source: Source, blocks: terraform_trace.TerraformBlocks) -> Iterator[tuple[Span, str]]:
+def _crd_charts(source: Source, blocks: "terraform_trace.TerraformBlocks") -> Iterator[tuple[Span, str]]:
     """The charts of the CRDs that a file installs, each with its version as it is written."""
     for block in blocks.blocks:
         chart = terraform_trace.find_arguments(block.text, "chart") if block.kind == "helm_release" else []

@@ -71,6 +71,7 @@ import re
 
 from nodelint.api import UNKNOWN, Also, Context, EC2NodeClass, Finding, Findings, Node, Source, rule, terraform_trace
 
+ENDINGS = (".tf", ".tofu")
 _MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
 _ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
 _CLUSTER = re.compile(
@@ -95,9 +96,9 @@ _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
 def check(source: Source, context: Context) -> Findings:
     classes = [o for o in context.objects if isinstance(o, EC2NodeClass) and o.source.path == source.path]
     roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
-    if not roles:
+    if not roles or not any(file.path.endswith(ENDINGS) for file in context.files):
         return
-    blocks = terraform_trace.TerraformBlocks(context.files, source.path)
+    blocks = context.terraform
     for role in roles:
         made = _find_role(role, blocks)
         if made is None:
@@ -117,7 +118,7 @@ def check(source: Source, context: Context) -> Findings:
         )
 
 
-def _find_role(role: Node, blocks: terraform_trace.TerraformBlocks) -> terraform_trace.BlockText | None:
+def _find_role(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":
     """Return the `aws_iam_role` that a class names, by a reference or by its name; None if no file makes it."""
     if role.value is UNKNOWN:
         found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
@@ -132,13 +133,13 @@ def _find_role(role: Node, blocks: terraform_trace.TerraformBlocks) -> terraform
     return named[0] if len(named) == 1 else None
 
 
-def _is_cluster(block: terraform_trace.BlockText) -> bool:
+def _is_cluster(block: "terraform_trace.BlockText") -> bool:
     return block.kind == "aws_eks_cluster" or (
         block.address.startswith("module.") and _CLUSTER.search(block.text) is not None
     )
 
 
-def _may_admit(block: terraform_trace.BlockText, role: str) -> bool:
+def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
     """Whether a block gives a role access to the cluster, or may: an entry may name it in a form that is not read."""
     if block.kind == "aws_eks_access_entry":
         named = terraform_trace.find_arguments(block.text, "principal_arn")

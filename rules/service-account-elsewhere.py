@@ -75,7 +75,7 @@ class _Grant:
     group="correctness",
     severity="warning",
     subject="security",
-    mentions=["karpenter"],
+    mentions=["modules/karpenter", "aws_eks_pod_identity_association", "system:serviceaccount:", "service_accounts"],
     source=[
         "https://github.com/terraform-aws-modules/terraform-aws-eks/tree/master/modules/karpenter#inputs",
         "https://docs.aws.amazon.com/eks/latest/userguide/pod-id-association.html",
@@ -84,7 +84,7 @@ class _Grant:
 def check(source: Source, context: Context) -> Findings:
     if not source.path.endswith(terraform_trace.ENDINGS) or not context.installs:
         return
-    blocks = terraform_trace.TerraformBlocks(context.files, source.path)
+    blocks = context.terraform
     grants = [grant for file in blocks.files for grant in _find_grants(file, blocks)]
     ours = [grant for grant in grants if "karpenter" in (grant.name or "karpenter")]
     if not any(grant.at.source is source for grant in ours) or any(
@@ -92,12 +92,14 @@ def check(source: Source, context: Context) -> Findings:
     ):
         return
     own_folder = os.path.dirname(source.path)
-    beside = [install for install in context.installs if os.path.dirname(install.at.source.path) == own_folder]
-    found = {_namespace(install, blocks) for install in beside or context.installs}
+    installs_beside = [
+        install for install in context.installs if os.path.dirname(install.at.source.path) == own_folder
+    ]
+    found = {_namespace(install, blocks) for install in installs_beside or context.installs}
     namespace = found.pop() if len(found) == 1 else None
     if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):
         return
-    install = (beside or list(context.installs))[0]
+    install = (installs_beside or list(context.installs))[0]
     grant = next(grant for grant in ours if grant.at.source is source)
     if _has_other_role(install, grant, blocks):
         return
@@ -110,7 +112,7 @@ def check(source: Source, context: Context) -> Findings:
     )
 
 
-def _find_grants(file: Source, blocks: terraform_trace.TerraformBlocks) -> Iterator[_Grant]:
+def _find_grants(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:
     """The service accounts of Karpenter to which a file of Terraform gives a role."""
     for block in blocks.blocks:
         if block.source is not file:
@@ -131,7 +133,7 @@ def _find_grants(file: Source, blocks: terraform_trace.TerraformBlocks) -> Itera
             yield _Grant(at, (match[1], match[2]) if known else (None, None), "")
 
 
-def _of_module(block: terraform_trace.BlockText, blocks: terraform_trace.TerraformBlocks) -> Iterator[_Grant]:
+def _of_module(block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:
     """The association that a call of the module makes, as far as its version is known."""
     major = _MAJOR.search(block.text)
     if re.search(r"(?m)^[ \t]*(?:create|create_iam_role|create_pod_identity_association)\s*=\s*false", block.text):
@@ -145,8 +147,8 @@ def _of_module(block: terraform_trace.BlockText, blocks: terraform_trace.Terrafo
 
 
 def _pair(
-    block: terraform_trace.BlockText,
-    blocks: terraform_trace.TerraformBlocks,
+    block: "terraform_trace.BlockText",
+    blocks: "terraform_trace.TerraformBlocks",
     defaults: tuple[str | None, str | None],
 ) -> tuple[str | None, str | None]:
     """Return the namespace and the service account that a block names."""
@@ -157,7 +159,9 @@ def _pair(
     return found[0], found[1]
 
 
-def _namespace(install: controller_settings.ControllerInstall, blocks: terraform_trace.TerraformBlocks) -> str | None:
+def _namespace(
+    install: "controller_settings.ControllerInstall", blocks: "terraform_trace.TerraformBlocks"
+) -> str | None:
     """Return the namespace in which a chart is installed; None if no file plainly says so."""
     at = install.at
     block = _block_of(install, blocks)
@@ -180,8 +184,8 @@ def _namespace(install: controller_settings.ControllerInstall, blocks: terraform
 
 
 def _block_of(
-    install: controller_settings.ControllerInstall, blocks: terraform_trace.TerraformBlocks
-) -> terraform_trace.BlockText | None:
+    install: "controller_settings.ControllerInstall", blocks: "terraform_trace.TerraformBlocks"
+) -> "terraform_trace.BlockText | None":
     """Return the `helm_release` that an installation is; None if it is none."""
     at = install.at
     return next(
@@ -197,7 +201,7 @@ def _block_of(
 
 
 def _has_other_role(
-    install: controller_settings.ControllerInstall, grant: _Grant, blocks: terraform_trace.TerraformBlocks
+    install: "controller_settings.ControllerInstall", grant: _Grant, blocks: "terraform_trace.TerraformBlocks"
 ) -> bool:
     """Whether the chart annotates its service account with a role that is not the one of the grant."""
     block = _block_of(install, blocks)

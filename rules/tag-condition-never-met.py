@@ -52,7 +52,7 @@ resource "aws_iam_role_policy" "karpenter" {
 import re
 from collections.abc import Callable, Iterator
 
-from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_trace
+from nodelint.api import Context, Finding, Findings, Source, Span, rule
 
 _KEY = re.compile(r"aws:RequestTag/[\w./:${}-]+")
 _ACTIONS = re.compile(r"""(?i)["']?\bactions?["']?\s*[=:]\s*(?:\[([^\]]*)\]|["']([^"'\n]*)["'])""")
@@ -86,7 +86,7 @@ def check(source: Source, context: Context) -> Findings:
     statements = list(_find_statements(source))
     if not statements:
         return
-    files = {file.path: file.text for file in terraform_trace.TerraformBlocks(context.files, source.path).files}
+    files = {file.path: file.text for file in context.terraform.files}
     texts = [*files.values(), *(file.text for file in context.files if file.path not in files)]
     for at, text in statements:
         named = set(_name_actions(text))

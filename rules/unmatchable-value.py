@@ -125,7 +125,7 @@ def _dead(
 def _may_be_newer(line: resolve.LineEffect, value: manifest.Value, resolution: resolve.Resolution) -> bool:
     """Whether a type that is newer than the catalogue may have a value."""
     key = requirement.normalize(line.key)
-    others = [one for one in resolution.folded if one.key != key]
+    others = [requirement for requirement in resolution.folded if requirement.key != key]
     alone = requirement.Requirement.parse(key, "In", (str(value.text),), release=resolution.version)
     return catalog.newer_type((*others, alone), resolution.catalog) is not None
 

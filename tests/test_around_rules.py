@@ -93,7 +93,7 @@ def test_a_role_that_trusts_pods_alone_is_none_of_nodes(
 
 
 CLUSTER = 'resource "aws_eks_cluster" "this" {\n  access_config { authentication_mode = "API" }\n}\n'
-OWN_ROLE = 'resource "aws_iam_role" "node" {\n  name = "nodes"\n}\n'
+OWN_ROLE = 'resource "aws_iam_role" "node" {\n  name = "karpenter-nodes"\n}\n'
 ENTRY = 'resource "aws_eks_access_entry" "node" {\n  principal_arn = %s\n}\n'
 
 
@@ -111,7 +111,7 @@ ENTRY = 'resource "aws_eks_access_entry" "node" {\n  principal_arn = %s\n}\n'
 def test_a_role_without_an_access_entry(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
     for name, files in {
         "reference": {"main.tf": CLUSTER + OWN_ROLE + more + heredoc("${aws_iam_role.node.name}")},
-        "name": {"main.tf": CLUSTER + OWN_ROLE + more, "class.yaml": CLASS.format(role="nodes")},
+        "name": {"main.tf": CLUSTER + OWN_ROLE + more, "class.yaml": CLASS.format(role="karpenter-nodes")},
     }.items():
         assert len(check(nodelint, tmp_path / name, files, "node-role-without-access")) == count
 

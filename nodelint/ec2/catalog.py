@@ -449,15 +449,15 @@ def newer_type(requirements: Iterable[Requirement], catalog: Catalog) -> str | N
     EC2 knows such a type by name. Only labels that follow from the name are compared; what else is asked for must
     leave some type of the catalogue, or it leaves nothing of any.
     """
-    asked = tuple(requirements)
-    if not catalog.fitting(one for one in asked if one.key not in NAME_KEYS):
+    every = tuple(requirements)
+    if not catalog.fitting(requirement for requirement in every if requirement.key not in NAME_KEYS):
         return None
-    by_name = [one for one in asked if one.key in NAME_KEYS]
+    by_name = [requirement for requirement in every if requirement.key in NAME_KEYS]
     return next(
         (
             name
             for name, labels in catalog.remembered("newer", lambda: _newer_types(catalog)).items()
-            if by_name and all(one.admits(labels[one.key]) for one in by_name)
+            if by_name and all(requirement.admits(labels[requirement.key]) for requirement in by_name)
         ),
         None,
     )

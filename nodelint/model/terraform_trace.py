@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from nodelint.source import Source
 
+__all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of"]
+
 STEPS = 5
 """More steps from an expression to a resource are not followed."""
 
@@ -26,7 +28,7 @@ _VALUE_OF_CHART = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)(?:\s*\|\s*(?:quote|tr
 _SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"([^"\n]*)"')
 
 
-class Reference(NamedTuple):
+class BlockReference(NamedTuple):
     """What an expression names: the address of a block, the attributes asked of it, and the folder that has it."""
 
     address: str
@@ -37,26 +39,24 @@ class Reference(NamedTuple):
 class TerraformBlocks:
     """The blocks of Terraform files, by folder and address.
 
-    Read are the files of a run, what stands beside them in their folders without naming Karpenter, and the folder of
-    `path`.
+    Read are the files of a run, and what stands beside them in their folders without naming Karpenter.
     """
 
-    def __init__(self, files: Sequence[Source], path: str) -> None:
-        ours = [file for file in files if file.path.endswith(ENDINGS)]
-        found = {os.path.abspath(file.path): file for file in ours}
+    def __init__(self, files: Sequence[Source]) -> None:
+        found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
         reader = ModuleFiles(files)
-        for folder in dict.fromkeys((folder_of(path), *map(os.path.dirname, found))):
+        for folder in dict.fromkeys(map(os.path.dirname, found)):
             for file in reader.files(folder):
                 found.setdefault(os.path.abspath(file.source.path), file.source)
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_address = {(folder_of(block.source.path), block.address): block for block in self.blocks}
 
-    def find(self, reference: Reference) -> BlockText | None:
+    def find(self, reference: BlockReference) -> BlockText | None:
         """Return the block that a reference names; None if no file has it."""
         return self._by_address.get((reference.folder, reference.address))
 
-    def trace(self, expression: str, path: str, steps: int = STEPS) -> Reference | None:
+    def trace(self, expression: str, path: str, steps: int = STEPS) -> BlockReference | None:
         """Return the block that an expression in a file comes from; None if it is not one plain reference."""
         folder = folder_of(path)
         of_chart = _VALUE_OF_CHART.fullmatch(expression.strip().strip("\"'"))
@@ -75,7 +75,7 @@ class TerraformBlocks:
         if kind == "var":
             return self._trace_all(self._of_calls(name, folder), steps)
         address = f"{'data.' if written.startswith('data.') else ''}{kind}.{name}"
-        return Reference(address, tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\]]*\]", "", rest))), folder)
+        return BlockReference(address, tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\]]*\]", "", rest))), folder)
 
     def literal(self, expression: str, path: str, steps: int = STEPS) -> str | None:
         """Return the text that an expression in a file comes to; None if it is not one plain text."""
@@ -94,7 +94,7 @@ class TerraformBlocks:
         texts = {self.literal(value, place, steps - 1) for value, place in given}
         return texts.pop() if len(texts) == 1 else None
 
-    def _trace_all(self, written: Sequence[tuple[str, str]], steps: int) -> Reference | None:
+    def _trace_all(self, written: Sequence[tuple[str, str]], steps: int) -> BlockReference | None:
         """Return what all of some expressions come from; None if that differs, or there are too many steps."""
         if not written or steps <= 0:
             return None
