@@ -124,6 +124,12 @@ def test_a_window_that_was_meant_as_a_permission(check: Check) -> None:
     assert 'write a budget of `nodes: "0"` for the time outside of it' in str(result.finding.help)
 
 
+@pytest.mark.parametrize(("after", "count"), [("30s", 1), ("31s", 0), ("1m", 0)])
+def test_defaults_alone_are_no_finding(check: Check, after: str, count: int) -> None:
+    found = check(pool().replace("consolidateAfter: 5m", f"consolidateAfter: {after}"), select=["default-disruption"])
+    assert [", 10% at once" in result.message for result in found.results] == [True] * count
+
+
 def test_nodes_that_expire_at_once(check: Check) -> None:
     (result,) = check(pool(expire="0s"), select=["node-churn"]).results
     assert result.severity == "warning" and "as soon as it is there" in result.finding.message
