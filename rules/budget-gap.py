@@ -85,7 +85,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 _HELP = (
-    "the smallest active budget counts, so the budget added limits the others too; to allow disruption in a window"
+    "the smallest active budget counts: one without a schedule limits the others too; to allow disruption in a window"
     ' only, write a budget of `nodes: "0"` for the time outside of it'
 )
 

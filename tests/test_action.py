@@ -273,12 +273,12 @@ def test_a_plan_of_nothing_makes_no_comment_and_updates_one_that_is_there(folder
 
 
 def test_each_working_directory_has_a_comment_of_its_own(folder: Path) -> None:
-    found = {"PLAN": "<!-- nodelint plan -->\n### 1 NodePool: 1 replaced.\n"}
+    found = {"PLAN": "<!-- nodelint plan -->\n### 1 NodePool: all its nodes are replaced.\n"}
     plan(folder, more=found)
     assert (folder / "comment").read_text(encoding="utf-8").splitlines()[0] == "<!-- nodelint plan -->"
     plan(folder, more=found | {"FOLDER": "clusters/a|b&c"})
     lines = (folder / "comment").read_text(encoding="utf-8").splitlines()
-    assert lines == ["<!-- nodelint plan of clusters/a|b&c -->", "### 1 NodePool: 1 replaced."]
+    assert lines == ["<!-- nodelint plan of clusters/a|b&c -->", "### 1 NodePool: all its nodes are replaced."]
 
 
 def test_a_comment_that_may_not_be_written_is_a_warning(folder: Path) -> None:

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.budget import BudgetSpent
 from nodelint.build import build
-from nodelint.build.values_files import merged
+from nodelint.build.values import merged
 from nodelint.lint.engine import LintRequest, Result, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST

@@ -10,7 +10,7 @@ from functools import partial
 
 from nodelint.budget import BudgetSpent
 from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_in, read_setting
-from nodelint.build.values_files import merged, values_root
+from nodelint.build.values import merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.limits import note_left_out, note_more
 from nodelint.source.placeholders import holds_code, mask

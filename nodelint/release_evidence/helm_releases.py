@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.budget import BudgetSpent
-from nodelint.release_evidence.charts import CHART
-from nodelint.release_evidence.evidence import Evidence, not_known, stated
+from nodelint.release_evidence.evidence import CHART, Evidence, not_known, stated
 from nodelint.source import Node, Source
 from nodelint.source.terraform.tffill import (
     BlockAttribute,

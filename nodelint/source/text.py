@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from nodelint.source.files.safe_read import MARKS
+from nodelint.source.marks import MARKS
 from nodelint.source.nodes import Document, Node, SourceText
 from nodelint.source.placeholders import CODE, holds_code, mask
 from nodelint.source.syntax_errors import SetAside, SyntaxProblem, Unreadable
