@@ -453,10 +453,13 @@ def newer_type(requirements: Iterable[Requirement], catalog: Catalog) -> str | N
     if not catalog.fitting(requirement for requirement in every if requirement.key not in NAME_KEYS):
         return None
     by_name = [requirement for requirement in every if requirement.key in NAME_KEYS]
+    from nodelint.ec2.api_names import api_types
+
+    known = api_types()
     return next(
         (
             name
-            for name, labels in catalog.remembered("newer", lambda: _newer_types(catalog)).items()
+            for name, labels in catalog.remembered(("newer", known), lambda: _newer_types(catalog, known)).items()
             if by_name and all(requirement.admits(labels[requirement.key]) for requirement in by_name)
         ),
         None,
@@ -473,12 +476,10 @@ def is_newer_name(name: str, catalog: Catalog) -> bool:
     return newest is not None and int(found[2]) >= newest
 
 
-def _newer_types(catalog: Catalog) -> dict[str, dict[str, str]]:
+def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, str]]:
     """The types that EC2 knows and the catalogue does not have yet, with the labels that follow from their names."""
-    from nodelint.ec2.api_names import api_types
-
     found = {}
-    for name in sorted(api_types()):
+    for name in sorted(known):
         parts = _NAME.fullmatch(name)
         if parts is not None and name not in catalog and is_newer_name(name, catalog):
             family = name.partition(".")[0]
