@@ -103,12 +103,14 @@ def check(source: Source, context: Context) -> Findings:
         made = _find_role(role, blocks)
         if made is None:
             continue
-        clusters = [block for block in blocks.blocks if _is_cluster(block)]
+        folder = os.path.dirname(made.source.path)
+        every = [block for block in blocks.blocks if _is_cluster(block)]
+        clusters = [block for block in every if os.path.dirname(block.source.path) == folder]
         if len(clusters) != 1 or not _MODE.search(clusters[0].text):
             continue
-        if os.path.dirname(clusters[0].source.path) != os.path.dirname(made.source.path):
-            continue
-        if any(_may_admit(block, made.address) for block in blocks.blocks):
+        # Of several clusters each has its entries beside it; those of the only one may stand in another folder.
+        near = [b for b in blocks.blocks if len(every) == 1 or os.path.dirname(b.source.path) == folder]
+        if any(_may_admit(block, made.address) for block in near):
             continue
         yield Finding(
             at=role,

@@ -86,15 +86,19 @@ def check(source: Source, context: Context) -> Findings:
         return
     blocks = context.terraform
     grants = [grant for file in blocks.files for grant in _find_grants(file, blocks)]
-    ours = [grant for grant in grants if "karpenter" in (grant.name or "karpenter")]
+    own_folder = os.path.dirname(source.path)
+    installs_beside = [i for i in context.installs if os.path.dirname(i.at.source.path) == own_folder]
+    ours = [
+        grant
+        for grant in grants
+        if "karpenter" in (grant.name or "karpenter")
+        # A chart that is installed in the same folder has its role there.
+        and (not installs_beside or os.path.dirname(grant.at.source.path) == own_folder)
+    ]
     if not any(grant.at.source is source for grant in ours) or any(
         None in (grant.namespace, grant.name) for grant in ours
     ):
         return
-    own_folder = os.path.dirname(source.path)
-    installs_beside = [
-        install for install in context.installs if os.path.dirname(install.at.source.path) == own_folder
-    ]
     found = {_namespace(install, blocks) for install in installs_beside or context.installs}
     namespace = found.pop() if len(found) == 1 else None
     if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):

@@ -52,7 +52,7 @@ resource "aws_iam_role_policy" "karpenter" {
 import re
 from collections.abc import Callable, Iterator
 
-from nodelint.api import Context, Finding, Findings, Source, Span, rule
+from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_trace
 
 _KEY = re.compile(r"aws:RequestTag/[\w./:${}-]+")
 _ACTIONS = re.compile(r"""(?i)["']?\bactions?["']?\s*[=:]\s*(?:\[([^\]]*)\]|["']([^"'\n]*)["'])""")
@@ -86,8 +86,9 @@ def check(source: Source, context: Context) -> Findings:
     statements = list(_find_statements(source))
     if not statements:
         return
-    files = {file.path: file.text for file in context.terraform.files}
-    texts = [*files.values(), *(file.text for file in context.files if file.path not in files)]
+    folder = terraform_trace.folder_of(source.path)
+    files = {file.path: file for file in (*context.terraform.files, *context.files)}
+    texts = [file.text for path, file in files.items() if terraform_trace.folder_of(path) == folder]
     for at, text in statements:
         named = set(_name_actions(text))
         never = [name for name in _WITHOUT_TAGS if name in named]
