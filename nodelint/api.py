@@ -28,6 +28,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
 | `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
+| `terraform_trace` | which resource or module an expression of Terraform comes from |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
         requirement,
         support,
         terraform_blocks,
+        terraform_trace,
     )
     from nodelint.model.documents import objects
     from nodelint.source.yaml import scalars
@@ -154,6 +156,7 @@ __all__ = [
     "support",
     "taints",
     "terraform_blocks",
+    "terraform_trace",
     "type_set",
     "userdata",
 ]
@@ -205,6 +208,7 @@ _MODULES = {
         "requirement",
         "support",
         "terraform_blocks",
+        "terraform_trace",
     ),
     "nodelint.source.yaml": ("scalars",),
 }

@@ -2,10 +2,10 @@ r"""Bare-metal types that requirements leave: beside virtual ones, or behind a `
 
 `NotIn` of `metal` that leaves `metal-24xl`, `metal-48xl` and the other bare-metal sizes.
 
-A value of a requirement is compared whole. Since the sixth generation most bare-metal types have a size with a
-number: `m7i.metal-24xl`. Karpenter takes bare metal only where nothing else fits, and such a node takes many minutes
-to start and costs dollars an hour. `instance-hypervisor In [nitro]` leaves all of it out, and Xen with it. The fix
-adds the sizes that are left; it is unsafe, for nodes of that size that run are replaced.
+A value of a requirement is compared whole. Since the seventh generation a size with a number is usual for bare metal:
+`m7i.metal-24xl`, while `c7g.metal` has none. Karpenter takes bare metal only where nothing else fits, and such a node
+takes many minutes to start and costs dollars an hour. `instance-hypervisor In [nitro]` leaves all of it out, and Xen
+with it. The fix adds the sizes that are left; it is unsafe, for nodes of that size that run are replaced.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:

@@ -71,16 +71,31 @@ def check(pool: NodePool, context: Context) -> Findings:
     hours, week = open_hours[reason] or 0, budgets.describe_budget(budgets.typical_week(pool, reason) or ())
     added = BASE if len(without) == len(REASONS) else {**BASE, "reasons": without}
     often = "no budget ever" if hours == HOURS else f"for {hours:.0f} of {HOURS} hours a week no budget"
+    what = "disruption" if len(without) == len(REASONS) else REASONS[reason]
     is_open = any(_allows(item, without) for item in node.items)
     yield Finding(
         at=node,
-        message=f"{often} limits {REASONS[reason]}: all nodes may be replaced at once",
+        message=f"{often} limits {what}: all nodes may be replaced at once",
         edits=edits.if_editable(edits.add_item, node, added),
         safety="unsafe" if is_open else None,
         covers=[entry.value for item in node.items for entry in item.entries],
-        note=f"what the budgets allow: {week}" if hours < HOURS else None,
-        help="the smallest active budget counts: one without a schedule limits the others too" if is_open else None,
+        note=_describe_windows(node, week, is_open) if hours < HOURS else None,
+        help=_HELP if is_open else None,
     )
+
+
+_HELP = (
+    "the smallest active budget counts: one without a schedule limits the others too; to allow disruption in a window"
+    ' only, write a budget of `nodes: "0"` for the time outside of it'
+)
+
+
+def _describe_windows(budgets_node: Node, week: str, is_open: bool) -> str:
+    """What the budgets allow over a week; where each has a schedule, that it restricts only in its window."""
+    allowed = "" if "times more" in week else f"; what the budgets allow: {week}"
+    if is_open and all(item.get("schedule") is not None for item in budgets_node.items):
+        return f"a budget with a schedule restricts only while its window is open{allowed}"
+    return f"what the budgets allow: {week}"
 
 
 def _open(pool: NodePool, reason: str) -> float | None:

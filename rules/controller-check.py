@@ -178,6 +178,9 @@ def check(obj: Object, context: Context) -> Findings:
     )
 
 
+_SHORTER = "shorten it, or load the script from S3, or build it into the image"
+
+
 def _check_problems(obj: Object, context: Context) -> Findings:
     for problem in context.controller_problems(obj):
         yield Finding(
@@ -187,6 +190,7 @@ def _check_problems(obj: Object, context: Context) -> Findings:
             edits=_suggested(problem) or _split(obj, problem),
             covers=problem.node.items if problem.node.kind == "sequence" else (),
             note=problem.consequence,
+            help=_SHORTER if problem.kind == "user-data" else None,
             suggestions=_chosen(problem)
             or _dropped("drop this one", problem.node if problem.kind == "taint-twice" else None)
             or _ways(obj, problem, context),
@@ -209,6 +213,8 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
     """A time for each signal of the kubelet that needs one; else doing without what is refused."""
     if problem.kind == "ignored-values":
         return _requirement_meant(problem.node)
+    if problem.kind == "user-data":
+        return []
     if problem.kind == "kubelet-address":
         return _dropped(f"drop `{messages.short(str(problem.node.value), 40)}`", problem.node)
     kubelet = obj.node.find("spec", "kubelet")

@@ -64,12 +64,15 @@ OUT_OF_BALANCE = 0.6
 def check(pool: NodePool, context: Context, *, nodes: int = 300) -> Findings:
     limits = {limit.resource: limit for limit in resolve.limits(pool)}
     counted = [limits[name] for name in ("cpu", "memory") if name in limits]
-    if not counted or any(not limit.amount for limit in limits.values()) or pool.static or pool.partial:
+    devices = [limit for name, limit in limits.items() if name.endswith(_DEVICES)]
+    if not (counted or devices) or any(not limit.amount for limit in limits.values()) or pool.static or pool.partial:
         return
     resolution = context.resolution(pool)
     if not resolution.candidates or fixes.doubts(resolution):
         return
-    size = resolve.growth(counted, resolution)
+    for limit in devices:
+        yield from _few_devices(limit, resolution)
+    size = resolve.growth(counted, resolution) if counted else None
     if size is None:
         return
     unlike = list(_balance(counted[0], counted[1], size)) if len(counted) == 2 else []
@@ -144,6 +147,24 @@ def _few(reach: resolve.Reach) -> Finding:
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for"
         f" {messages.counted(reach.nodes, 'node')} at most: `{reach.type}` has {reach.amount}",
         note=f"when a node fails, {whose} for another",
+        help="leave room for a node more than the pool needs",
+    )
+
+
+_DEVICES = (".com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi")
+"""How the names of GPUs and accelerators end, of which a node has some."""
+
+
+def _few_devices(limit: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
+    """A limit of GPUs or accelerators that one node uses up, whatever the type."""
+    counts = resolution.candidates.select(resolution.catalog.quantities(limit.resource))
+    least = min((int(count) for count in counts if count is not None and count.isdigit()), default=0)
+    if None in counts or least <= 0 or (limit.amount or 0) // quantities.ONE // least != 1:
+        return
+    yield Finding(
+        at=fixes.visible_node(limit.at.node),
+        message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for 1 node",
+        note="when the node fails or is replaced, all pods of the pool wait for another",
         help="leave room for a node more than the pool needs",
     )
 

@@ -141,7 +141,9 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         return
     if _class_has_none(resolution):
         return
-    elsewhere = [fact for fact in resolution.unknown if fact.reason.endswith(resolve.ELSEWHERE)]
+    elsewhere = [
+        fact for fact in resolution.unknown if fact.reason.endswith((resolve.ELSEWHERE, resolve.PERHAPS_NEWER))
+    ]
     if elsewhere:
         yield Skip(elsewhere[0].at, elsewhere[0].reason)
         return

@@ -6,8 +6,8 @@ over. Where the pool is named for such work (`runners`, `batch`), or all its nod
 under a quarter of an hour is a finding: `WhenEmpty` moves no pod, and a pod with the annotation
 `karpenter.sh/do-not-disrupt: "true"` keeps its node.
 
-An `expireAfter` of three days or less restarts every pod of the pool that often. From Karpenter 1.0 on, expiry asks
-no budget: a window in which nothing may be disrupted does not hold it back.
+An `expireAfter` of three days or less restarts every pod of the pool that often; `0s` ends each node at once. From
+Karpenter 1.0 on, expiry asks no budget: a window in which nothing may be disrupted does not hold it back.
 
 All of this is common and can be meant, in a development cluster for instance. `WhenEmpty` is left alone.
 
@@ -75,18 +75,20 @@ def check(pool: NodePool, context: Context, *, days: int = 3, minutes: int = 15)
         yield from _consolidated(pool, context, minutes * 60)
     node = pool.find_field("spec", "template", "spec", "expireAfter")
     length = _seconds(node)
-    if node is None or length is None or not 0 < length <= days * DAY or context.is_dropped(pool, node):
+    if node is None or length is None or not 0 <= length <= days * DAY or context.is_dropped(pool, node):
         return
     written = pool.node.find("spec", "disruption", "budgets")
     yield Finding(
         at=node,
-        message=f"every node expires within `{node.value}`, whatever the budgets allow",
+        message=f"every node expires within `{node.value}`, whatever the budgets allow"
+        if length
+        else f"every node expires as soon as it is there (`{node.value}`), and the next one as well",
         severity="warning" if length < HOUR else None,
         strict=length >= HOUR,
         once=length >= HOUR,
         also=[Also(written, "does not hold expiry back")] if written is not None and written.items else (),
         note="a new value changes the hash of the template, so that nodes are replaced once more",
-        help="the default is 720h",
+        help="the default is 720h" if length else "write `Never` if nodes are not to expire; the default is 720h",
     )
 
 

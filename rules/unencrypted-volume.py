@@ -1,9 +1,9 @@
 r"""A volume of `blockDeviceMappings` that does not say `encrypted: true`.
 
-Without `blockDeviceMappings` Karpenter gives every node encrypted volumes. A mapping replaces them, and what it does
-not say is EC2's own default: no encryption, unless the account encrypts new volumes in the region by itself. Images,
-logs, `emptyDir` volumes and Secrets that pods have mounted from disk then lie in plain on the volume and in its
-snapshots.
+Without `blockDeviceMappings` Karpenter gives nodes encrypted volumes, except those of a class of the family `Custom`,
+which get what the image says. A mapping replaces them, and what it does not say is EC2's own default: no encryption,
+unless the account encrypts new volumes in the region by itself. Images, logs, `emptyDir` volumes and Secrets that
+pods have mounted from disk then lie in plain on the volume and in its snapshots.
 
 `nodelint refresh` asks the account whether it does: volumes are then left alone, or reported as a warning.
 

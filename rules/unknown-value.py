@@ -2,7 +2,8 @@ r"""A value of a well-known label that no instance type, or no offer of one, has
 
 Karpenter compares values as text: `on_demand` is not `on-demand`, `x86_64` is not `amd64`. In a list beside
 values that exist, such a value does nothing (a warning: it may be room for the future, or a type that AWS has
-retired). A list of nothing but such values leaves the NodePool without instance types (an error). A `NotIn`
+retired). A list of nothing but such values leaves the NodePool without instance types (an error, but a warning for a
+family of the newest generation, which may be newer than what nodelint knows). A `NotIn`
 of such a value excludes nothing. A text that is not a label value, such as `c7i flex`, is an error wherever it
 stands: the controller never marks the NodePool ready.
 
@@ -57,6 +58,7 @@ from nodelint.api import (
     Findings,
     NodePool,
     Suggestion,
+    catalog,
     controller,
     edits,
     fixes,
@@ -108,12 +110,15 @@ def _finding(
     others: Sequence[manifest.Value] = (),
 ) -> Finding:
     text = value.text if isinstance(value.text, str) else ""
-    near = labels.nearest_value(item.key, text, context.catalog)
+    near = None if text.startswith(catalog.MAC) else labels.nearest_value(item.key, text, context.catalog)
     first = labels.since(item.key, text)
     unit = labels.unit_of(item.key)
     refused = controller.label_value_fault(text) is not None
+    mac = item.key in (keys.INSTANCE_TYPE, keys.FAMILY) and text.startswith(catalog.MAC)
     hint = None
-    if refused and not wholly:
+    if mac:
+        hint = "Karpenter never launches mac instances: it asks EC2 for x86_64 and arm64 only"
+    elif refused and not wholly:
         hint = "it is not a valid label value: the NodePool never becomes ready"
     elif first is not None:
         hint = f"it needs Karpenter {first}"
@@ -123,12 +128,13 @@ def _finding(
         hint = f"{labels.name_of(item.key)} counts in {unit}"
     elif near is None and not wholly and not item.is_label:
         hint = "they have no effect here: remove them" if others else "it has no effect here: remove it"
-    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text)
+    growing = item.key in (keys.INSTANCE_TYPE, keys.FAMILY, keys.SIZE) and near is None and bool(text) and not mac
+    newer = growing and item.key != keys.SIZE and catalog.is_newer_name(text, context.catalog)
     changes = _edits(item, value, near) if near is not None else _split(item, text, context)
     return Finding(
         at=value.node,
         message=_message(item, text if text.strip() == near else messages.short(text, 20), near, others),
-        severity="error" if wholly or refused else "warning",
+        severity="error" if (wholly and not newer) or refused else "warning",
         edits=changes,
         also=[Also(value.node, "nor this") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],

@@ -1,10 +1,11 @@
 r"""Values of a list that exist, and that can never match beside the other requirements of the NodePool.
 
-Every requirement has to hold at once. `t` in `instance-category` beside `instance-generation Gt 4` matches nothing:
-the newest `t` types are of generation 4; `c7g` is arm64 and matches nothing beside `kubernetes.io/arch In [amd64]`.
-The pool works with the values that are left, and reads as if it had more to choose from than it has. `reserved` is
-such a value where the class selects no capacity reservation.
+Every requirement has to hold at once. `t` in `instance-category` beside `instance-generation In 5, 6, 7` matches
+nothing: types of `t` are of generations 1 to 4 and 8. `c7g` is arm64 and matches nothing beside
+`kubernetes.io/arch In [amd64]`. The pool works with the values that are left, and reads as if it had more to choose
+from than it has. `reserved` is such a value where the class selects no capacity reservation.
 
+A type that AWS knows and the catalogue of nodelint does not have yet counts: a value that it may have is no finding.
 The finding names the requirement that rules the values out. Where another rule reports a requirement that no
 instance type meets (`c5` in `instance-category`), the others are compared with one another. The fix takes the values
 out of the list; it is unsafe only because the other requirement may be the one that is wrong.
@@ -15,8 +16,8 @@ spec.template.spec.requirements:
     operator: In
     values: ["c", "m", "r", "t"]
   - key: karpenter.k8s.aws/instance-generation
-    operator: Gt
-    values: ["4"]
+    operator: In
+    values: ["5", "6", "7"]
 ```
 
 ```yaml bad frame=pool
@@ -41,6 +42,7 @@ from nodelint.api import (
     Findings,
     NodePool,
     RequirementLine,
+    catalog,
     edits,
     fixes,
     keys,
@@ -105,7 +107,11 @@ def _dead(
 ) -> list[manifest.Value]:
     """The values of a list that match nothing. With `sound` lines only those that one of them alone rules out."""
     known = resolution.catalog.values(requirement.normalize(line.key))
-    dead = [value for value in at.values if not known.get(str(value.text), line.without) & line.without]
+    dead = [
+        value
+        for value in at.values
+        if not known.get(str(value.text), line.without) & line.without and not _may_be_newer(line, value, resolution)
+    ]
     if sound is None:
         return dead
     others = [other.kept for other in sound if other is not line and other.requirement is not None]
@@ -114,6 +120,14 @@ def _dead(
         for value in dead
         if any(not resolution.catalog.having_value(line.key, str(value.text)) & types for types in others)
     ]
+
+
+def _may_be_newer(line: resolve.LineEffect, value: manifest.Value, resolution: resolve.Resolution) -> bool:
+    """Whether a type that is newer than the catalogue may have a value."""
+    key = requirement.normalize(line.key)
+    others = [requirement for requirement in resolution.folded if requirement.key != key]
+    alone = requirement.Requirement.parse(key, "In", (str(value.text),), release=resolution.version)
+    return catalog.newer_type((*others, alone), resolution.catalog) is not None
 
 
 def _misspelt(pool: NodePool, context: Context) -> set[str]:

@@ -455,6 +455,8 @@ def test_user_data() -> None:
     assert (problem.kind, problem.node.kind) == ("user-data", "scalar")
     assert "16388 bytes" in problem.message
     assert node_class(spec="userData: |\n" + "    abc\n" * 4096) == []
+    (near,) = node_class(family="AL2023", ami="alias: al2023@latest", spec="userData: |\n" + "    abc\n" * 4000)
+    assert (near.severity, near.kind) == ("warning", "user-data")
     script = "userData: |\n" + "    abc\n" * 4097
     assert node_class(family="Bottlerocket", ami="alias: bottlerocket@latest", spec=script) == []
     without_family = {"family": "null", "spec": script}

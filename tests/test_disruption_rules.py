@@ -91,7 +91,12 @@ BUDGET_RULES = ["blocking-budget", "budget-gap", "never-patched"]
         ),
         (
             [WEEKDAYS],
-            [("budget-gap", "for 128 of 168 hours a week no budget limits drift: all nodes may be replaced at once")],
+            [
+                (
+                    "budget-gap",
+                    "for 128 of 168 hours a week no budget limits disruption: all nodes may be replaced at once",
+                )
+            ],
         ),
         (
             [{"nodes": '"5"', "reasons": "[Underutilized]"}],
@@ -111,6 +116,45 @@ def test_budgets_as_they_act_over_a_week(
     check: Check, budgets: list[dict[str, str]], expected: list[tuple[str, str]]
 ) -> None:
     assert rule_messages(check(pool(*budgets), select=BUDGET_RULES)) == expected
+
+
+def test_a_window_that_was_meant_as_a_permission(check: Check) -> None:
+    (result,) = check(pool({**WEEKDAYS, "nodes": '"20%"'}), select=["budget-gap"]).results
+    assert str(result.finding.note).startswith("a budget with a schedule restricts only while its window is open")
+    assert 'write a budget of `nodes: "0"` for the time outside of it' in str(result.finding.help)
+
+
+@pytest.mark.parametrize(("after", "count"), [("30s", 1), ("31s", 0), ("1m", 0)])
+def test_defaults_alone_are_no_finding(check: Check, after: str, count: int) -> None:
+    found = check(pool().replace("consolidateAfter: 5m", f"consolidateAfter: {after}"), select=["default-disruption"])
+    assert [", 10% at once" in result.message for result in found.results] == [True] * count
+
+
+def test_nodes_that_expire_at_once(check: Check) -> None:
+    (result,) = check(pool(expire="0s"), select=["node-churn"]).results
+    assert result.severity == "warning" and "as soon as it is there" in result.finding.message
+
+
+DEVICES = "key: karpenter.k8s.aws/instance-family, operator: In, values: [{family}]"
+
+
+@pytest.mark.parametrize(("family", "limit", "count"), [("g6, g5", "1", 1), ("gr6", "1", 1), ("gr6", "2", 0)])
+def test_a_limit_of_gpus_that_one_node_uses_up(check: Check, family: str, limit: str, count: int) -> None:
+    text = nodepool(DEVICES.format(family=family), spec=f"  limits: {{nvidia.com/gpu: {limit}}}\n")
+    assert len(check(text, select=["limit-out-of-proportion"]).results) == count
+
+
+@pytest.mark.parametrize(
+    ("karpenter", "replicas", "count"), [("1.11.0", "", 1), ("1.12.0", "", 0), ("1.11.0", "2", 0)]
+)
+def test_a_limit_of_nodes_before_pending_pods_counted_them(
+    check: Check, karpenter: str, replicas: str, count: int
+) -> None:
+    static = f"  replicas: {replicas}\n" if replicas else ""
+    text = nodepool(
+        "key: kubernetes.io/arch, operator: In, values: [amd64]", spec=f"{static}  limits: {{nodes: 3}}\n"
+    )
+    assert len(check(text, karpenter=karpenter, select=["unknown-limit"]).results) == count
 
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:

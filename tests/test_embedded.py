@@ -50,6 +50,7 @@ USER_DATA_RULES = {
     "custom-user-data",
     "hidden-kubelet-setting",
     "joins-another-cluster",
+    "local-disks-set-up-twice",
     "local-storage-in-user-data",
     "login-in-user-data",
     "node-labels-in-user-data",

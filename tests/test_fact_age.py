@@ -53,3 +53,12 @@ def test_the_summary_says_that_facts_are_old(nodelint: Run, tmp_path: Path, days
     assert (f"releases of Karpenter are of {releases_day()}" in output) == expected
     assert ("A newer nodelint has newer ones, `nodelint refresh` asks" in output) or not expected
     assert "older than" not in nodelint("check", "--quiet", env=after(releases_day(), days)).stdout
+
+
+def test_old_instance_types_are_named_where_an_answer_depends_on_them(nodelint: Run, tmp_path: Path) -> None:
+    env = after(TYPES, OLD + 1)
+    for family, expected in (("m7i", False), ("m99x", True)):
+        text = nodepool(f"key: karpenter.k8s.aws/instance-family, operator: In, values: [{family}]")
+        (tmp_path / "pool.yaml").write_text(text, encoding="utf-8")
+        output = " ".join(nodelint("check", env=env).stdout.split())
+        assert (f"instance types are of {TYPES}" in output) == expected

@@ -114,6 +114,9 @@ def judge(text: str) -> Report:
         ("bottlerocket", '[settings.kernel.sysctl]\n"vm.max_map_count" = "262144"\n'),
         ("bottlerocket", "settings.motd = 'hi'\n"),
         ("windows", "Write-Host hello\n"),
+        ("al2", "#!/bin/bash\n/etc/eks/max-pods-calculator.sh\namazon-linux-extras\n"),
+        ("al2023", "#!/bin/bash\nif [ -x /etc/eks/max-pods-calculator.sh ]; then true; fi\n"),
+        ("al2023", "#!/bin/bash\ndnf install -y docker\nsystemctl enable --now docker\n"),
     ],
 )
 def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
@@ -124,6 +127,20 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
     "family, data, rule, at, message",
     [
         ("al2", "echo hi\n", "user-data-family", "echo hi", "a script without `#!`"),
+        (
+            "al2023",
+            "#!/bin/bash\nset -e\nM=$(/etc/eks/max-pods-calculator.sh --cni-version 1.18.1)\n",
+            "user-data-family",
+            "/etc/eks/max-pods-calculator.sh",
+            "AL2023 has no /etc/eks/max-pods-calculator.sh",
+        ),
+        (
+            "al2023",
+            "#!/bin/bash\nsystemctl restart docker\n",
+            "user-data-family",
+            "systemctl restart docker",
+            "AL2023 has no docker",
+        ),
         (
             "al2",
             "#cloud-config\nusers: []\n",

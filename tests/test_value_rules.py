@@ -744,3 +744,35 @@ class TestTypesAboveALimit:
         ):
             results = check(f"{text}  limits: {limits}\n", select=[rule]).results
             assert [r.rule.name for r in results] == ([rule] if message else [])
+
+
+class TestNamesThatAreNewerThanTheCatalogue:
+    """EC2 knows types by name, of which the catalogue has no sizes yet; of a later generation anything may come."""
+
+    @pytest.fixture(autouse=True)
+    def known_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("nodelint.ec2.api_names.api_types", lambda: frozenset({"r99g.large", "mac2.metal"}))
+
+    def test_a_generation_that_only_a_newer_type_has_is_not_known(self, check: Check) -> None:
+        lines = [f"key: {CATEGORY}, operator: In, values: [r]", f"key: {GENERATION}, operator: Gt, values: ['98']"]
+        report = check(nodepool(*lines), select=["no-instance-type"])
+        assert not report.results and ["`r99g` is known" in skip.reason for skip in report.skipped] == [True]
+        amd = check(nodepool(*lines, f"key: {CATEGORY}, operator: In, values: [t]"), select=["no-instance-type"])
+        assert len(amd.results) == 1
+
+    def test_a_value_that_only_a_newer_type_has_is_no_finding(self, check: Check) -> None:
+        lines = [
+            f"key: {CATEGORY}, operator: In, values: [r, m, t]",
+            f"key: {GENERATION}, operator: Gt, values: ['8']",
+        ]
+        found = check(nodepool(*lines), select=["unmatchable-value"]).results
+        assert [result.message[:30] for result in found] == ["`t` of instance-category match"]
+
+    @pytest.mark.parametrize(("family", "severity"), [("r98g", "warning"), ("zz9", "error"), ("mac2", "error")])
+    def test_a_family_of_a_later_generation_may_exist(self, check: Check, family: str, severity: str) -> None:
+        line = f"key: karpenter.k8s.aws/instance-family, operator: In, values: [{family}]"
+        found = check(nodepool(line), select=["unknown-value", "no-instance-type"]).results
+        assert [result.severity for result in found] == [severity]
+
+
+CATEGORY, GENERATION = "karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-generation"

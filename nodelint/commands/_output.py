@@ -198,7 +198,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
 
             nothing += unread_lines(run.unread)
         return "" if words.quiet else "\n".join(nothing)
-    from nodelint.report.age import old_facts_text
+    from nodelint.report.age import NEWER_TYPES, old_facts_text
     from nodelint.report.style import fitted
     from nodelint.report.summary import summary_text
 
@@ -217,7 +217,8 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         verbose=words.verbose,
     )
     *last, verdict = summary.split("\n")
-    aged = old_facts_text(run.facts.date if run.facts is not None else None, today())
+    depends = run.facts is not None and any(skip.reason.endswith(NEWER_TYPES) for skip in report.skipped)
+    aged = old_facts_text(run.facts.date if run.facts is not None and depends else None, today())
     if aged is not None:
         last.append(aged)
     if words.split is not None:

@@ -7,6 +7,7 @@ Columns and sets are built when first asked for.
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -19,11 +20,14 @@ from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.keys import (
     ARCH,
     CAPACITY_TYPE,
+    CATEGORY,
     FAMILY,
+    GENERATION,
     INSTANCE_TYPE,
     NITRO_SANDBOX,
     OS,
     REGION,
+    SIZE,
     TENANCY,
     WINDOWS_BUILD,
     ZONE,
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
 
 _ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
+MAC = ("mac1", "mac2", "mac-")
+"""How the names of mac types begin. Karpenter asks EC2 for x86_64 and arm64 only, so that it never has these."""
 
 
 class Catalog:
@@ -426,8 +432,60 @@ def names_elsewhere(key: str) -> frozenset[str]:
         return frozenset()
     from nodelint.ec2.api_names import api_types
 
-    names = (*tables_alone(), *api_types())
+    names: Iterable[str] = (*tables_alone(), *api_types())
+    names = [name for name in names if not name.startswith(MAC)]
     return frozenset(names if key == INSTANCE_TYPE else [name.partition(".")[0] for name in names])
+
+
+_NAME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.(.+)")
+"""Karpenter's own expression for the category and the generation in a type's name."""
+NAME_KEYS = (CATEGORY, GENERATION, FAMILY, SIZE, INSTANCE_TYPE)
+"""The labels that follow from a type's name."""
+
+
+def newer_type(requirements: Iterable[Requirement], catalog: Catalog) -> str | None:
+    """Return a type that is newer than the catalogue and whose name meets the requirements; None if there is none.
+
+    EC2 knows such a type by name. Only labels that follow from the name are compared; what else is asked for must
+    leave some type of the catalogue, or it leaves nothing of any.
+    """
+    every = tuple(requirements)
+    if not catalog.fitting(requirement for requirement in every if requirement.key not in NAME_KEYS):
+        return None
+    by_name = [requirement for requirement in every if requirement.key in NAME_KEYS]
+    from nodelint.ec2.api_names import api_types
+
+    known = api_types()
+    return next(
+        (
+            name
+            for name, labels in catalog.remembered(("newer", known), lambda: _newer_types(catalog, known)).items()
+            if by_name and all(requirement.admits(labels[requirement.key]) for requirement in by_name)
+        ),
+        None,
+    )
+
+
+def is_newer_name(name: str, catalog: Catalog) -> bool:
+    """Whether a type or family may be newer than the catalogue: of a category that has no later generation."""
+    found = _NAME.fullmatch(name if "." in name else f"{name}.large")
+    if found is None:
+        return False
+    known = catalog.values(CATEGORY).get(found[1], NONE)
+    newest = max((int(value) for value in catalog.distinct(GENERATION, known)), default=None)
+    return newest is not None and int(found[2]) >= newest
+
+
+def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The types that EC2 knows and the catalogue does not have yet, with the labels that follow from their names."""
+    found = {}
+    for name in sorted(known):
+        parts = _NAME.fullmatch(name)
+        if parts is not None and name not in catalog and is_newer_name(name, catalog):
+            family = name.partition(".")[0]
+            values = (parts[1], parts[2], family, parts[3], name)
+            found[name] = dict(zip(NAME_KEYS, values, strict=True))
+    return found
 
 
 def retired(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nodelint.lint.templates import Templates
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.releases import Version
+    from nodelint.model.terraform_trace import TerraformBlocks
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.release_evidence.settings import ControllerFacts, ControllerInstall
     from nodelint.source import Node, Source
@@ -77,6 +78,7 @@ class Context(ObjectRelations):
         self._problems: dict[int, list[SchemaProblem]] = {}
         self._controller: dict[int, list[ControllerProblem]] = {}
         self._tree: Tree | None = None
+        self._terraform: tuple[Sequence[Source], TerraformBlocks] | None = None
 
     @property
     def today(self) -> int | None:
@@ -203,6 +205,15 @@ class Context(ObjectRelations):
         from nodelint.build.controller_charts import find_installs
 
         return find_installs(self.files)
+
+    @property
+    def terraform(self) -> TerraformBlocks:
+        """The blocks of Terraform in the files that the run judges and beside them, for a rule about a file."""
+        from nodelint.model.terraform_trace import TerraformBlocks
+
+        if self._terraform is None or self._terraform[0] is not self.files:
+            self._terraform = self.files, TerraformBlocks(self.files)
+        return self._terraform[1]
 
     @property
     def recording(self) -> bool:

@@ -18,7 +18,7 @@ ENDINGS = (".tf", ".tofu")
 """How the names of Terraform's files end."""
 
 _BLOCK = re.compile(r'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{[ \t]*$')
-_LOCALS = re.compile(r"(?m)^locals[ \t]*\{[ \t]*$")
+_LOCALS = re.compile(r"(?m)^locals[ \t]*\{(?:[ \t]*$|(?P<line>[^\n]*)\}[ \t]*$)")
 
 
 class BlockText(NamedTuple):
@@ -55,4 +55,5 @@ def find_blocks(source: Source) -> Iterator[BlockText]:
 def find_locals(source: Source) -> Iterator[str]:
     """What stands between the braces of each block of locals."""
     for begun in _LOCALS.finditer(source.text):
-        yield source.text[begun.end() : max(source.text.find("\n}", begun.end()), begun.end())]
+        end = max(source.text.find("\n}", begun.end()), begun.end())
+        yield source.text[begun.end() : end] if begun["line"] is None else begun["line"]

@@ -10,6 +10,9 @@ from nodelint.model.support import day_number
 OLD = 90
 """Days after which facts are told to be old."""
 
+NEWER_TYPES = ("no region of the catalogue: newer, sold elsewhere, or no more", "may be newer than the catalogue")
+"""How the reasons end that newer facts about instance types may settle."""
+
 
 def days_since(day: str, today: int) -> int:
     """The days from a day such as `2026-10-23` to `today`, in days since 1970; 0 for one that is to come."""

@@ -24,6 +24,9 @@ _UNREADABLE = "the API server accepts the object, but the controller cannot read
 _USER_DATA = 16384
 """The bytes of user data that EC2 takes, before base64."""
 
+_ADDED = 1500
+"""The least that Karpenter adds to the user data of a family: the certificate of the cluster alone is as long."""
+
 # A security group's term looks at the first of these that is there, and at none of those beside it.
 _GROUP_FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (("id", ("name", "tags")), ("name", ("tags", "id")))
 
@@ -325,10 +328,15 @@ def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     if isinstance(family, str) and family.lower() == "bottlerocket":
         return  # it is written anew, so that its length says nothing
     size = len(data.encode("utf-8", "surrogatepass"))
-    if isinstance(family, str) and size > _USER_DATA:
+    if not isinstance(family, str):
+        return
+    if size > _USER_DATA:
         yield ControllerProblem(
             node, f"userData has {size} bytes, and EC2 accepts {_USER_DATA}", "user-data", "error", _NO_LAUNCH
         )
+    elif family.lower() != "custom" and size + _ADDED > _USER_DATA:
+        message = f"userData has {size} bytes: EC2 accepts {_USER_DATA} with what Karpenter adds (1.5 kB or more)"
+        yield ControllerProblem(node, message, "user-data", "warning", _NO_LAUNCH)
 
 
 def _tags(obj: EC2NodeClass) -> Iterator[ControllerProblem]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from nodelint.data import table
-from nodelint.ec2.catalog import Catalog, named_elsewhere
+from nodelint.ec2.catalog import NAME_KEYS, Catalog, is_newer_name, named_elsewhere, newer_type
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
 from nodelint.ec2.type_set import NONE, TypeSet, union
@@ -71,6 +71,7 @@ from nodelint.model.keys import (
     FAMILY,
     GPU_COUNT,
     HYPERVISOR,
+    INSTANCE_TYPE,
     NITRO_SANDBOX,
     OS,
     SIZE,
@@ -84,6 +85,7 @@ from nodelint.source import UNKNOWN, Node
 
 __all__ = [
     "ELSEWHERE",
+    "PERHAPS_NEWER",
     "CheaperEquivalent",
     "Growth",
     "Limit",
@@ -131,6 +133,7 @@ __all__ = [
     "within",
 ]
 
+PERHAPS_NEWER = "is not known to EC2 or Karpenter, and may be newer than the catalogue"
 ELSEWHERE = "is known to EC2 or Karpenter, and in no region of the catalogue: newer, sold elsewhere, or no more"
 
 ENCLAVES = "which types support Nitro Enclaves is known to AWS only"
@@ -183,6 +186,7 @@ def resolve(
             *(places.unknown if places is not None else ()),
             *open_questions,
             *_unknown_effects(lines, folded, supply),
+            *(_newer_than_catalog(lines, folded, supply) if not candidates else ()),
         ),
         notes=(*images.notes, *(places.notes if places is not None else _unused(pool, facts))),
     )
@@ -250,6 +254,21 @@ def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: 
     for line in lines:
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known:
             yield UnknownFact(line.node, _MALFORMED)
+
+
+def _newer_than_catalog(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
+    """Why no known type says nothing: a newer one may be what is asked for."""
+    for line in lines:
+        key = normalize(line.key)
+        named = line.values if line.operator == "In" and key in (FAMILY, INSTANCE_TYPE) else ()
+        new = [value for value in named if is_newer_name(value, supply.view) and value not in supply.view.values(key)]
+        if new and not named_elsewhere(key, new, supply.view):
+            yield UnknownFact(line.node, f"`{short(new[0])}` {PERHAPS_NEWER}")
+            return
+    name = newer_type(folded, supply.view)
+    at = next((line for line in reversed(lines) if line.known and normalize(line.key) in NAME_KEYS), None)
+    if name is not None and at is not None:
+        yield UnknownFact(at.node, f"`{name.partition('.')[0]}` {ELSEWHERE}")
 
 
 def _unused(pool: NodePool, facts: AwsFacts) -> Iterable[tuple[Node, str]]:

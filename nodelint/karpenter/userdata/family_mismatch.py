@@ -36,9 +36,9 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
             yield from unrunnable(data, part)
         elif part.kind == "nodeconfig" and data.family == "AL2":
             yield UserDataProblem(*first_line(data, part), "AL2 has no nodeadm: a NodeConfig has no effect there")
-    for part in data.parts:
-        if part.kind == "shell":
-            yield from _unread_files(data, part)
+    for part in (part for part in data.parts if part.kind == "shell"):
+        yield from _unread_files(data, part)
+        yield from _absent_programs(data, part)
     for call in data.calls():
         if call.program == "bootstrap.sh" and data.family == "AL2023":
             message = "AL2023 has no bootstrap.sh: the call fails, and what it sets is lost"
@@ -75,6 +75,23 @@ def _unread_files(data: UserData, part: Part) -> Iterator[UserDataProblem]:
             yield UserDataProblem(
                 start, found.end(), f"the kubelet of {data.family} does not read {name}", help=_LOST
             )
+
+
+def _absent_programs(data: UserData, part: Part) -> Iterator[UserDataProblem]:
+    """Programs and files of AL2 that a script uses, and that the family's image does not have."""
+    for row in table("nodeconfig")["absent"].get(data.family, ()):
+        if "unless" in row and re.search(row["unless"], data.text):
+            continue
+        for found in re.compile(row["pattern"]).finditer(data.text, part.start, part.end):
+            line = data.text[data.text.rfind("\n", 0, found.start()) + 1 : end_of_line(data.text, found.end())]
+            before = line.partition(found[0])[0]
+            # A script that looks first, or copes with a failure, runs on.
+            if not re.search(r"#|\[\[?[ \t]|\btest\b|\bcommand -v\b|\bwhich\b|\bif\b", before) and "||" not in line:
+                message = f"{data.family} has no {row['what']}: what the script does with it fails"
+                stops = re.search(r"\bset[ \t]+-[a-z]*e", data.text) is not None
+                note = "the rest of the script does not run (`set -e`)" if stops else "the script goes on without it"
+                yield UserDataProblem(found.start(), found.end(), message, note, help=row["help"], joins=True)
+                break
 
 
 def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:

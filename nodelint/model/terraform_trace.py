@@ -1,0 +1,151 @@
+"""What an expression of a Terraform file refers to in the end, followed through locals, variables and templates."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.model.terraform_blocks import ENDINGS, BlockText, find_blocks, find_locals
+from nodelint.source.terraform.tfmodulefiles import ModuleFiles
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodelint.source import Source
+
+__all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of"]
+
+STEPS = 5
+"""More steps from an expression to a resource are not followed."""
+
+_REFERENCE = re.compile(r"(?:data\.)?([A-Za-z_][\w-]*)\.([\w-]+)(?:\[[^\]]*\])?((?:\.[\w-]+(?:\[[^\]]*\])?)*)")
+_WRAPPED = re.compile(r'"?\$\{\s*+([^{}"]+?)\s*\}"?|(.+?)[,\s]*', re.DOTALL)
+_ARGUMENT = r'(?m)(?:^|[{{,(])[ \t]*"?{}"?[ \t]*[=:][ \t]*((?:\$\{{[^}}\n]*\}}|[^\n,{{}}])*)'
+_VALUE_OF_CHART = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)(?:\s*\|\s*(?:quote|trim))?\s*-?\}\}")
+_SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"([^"\n]*)"')
+
+
+class BlockReference(NamedTuple):
+    """What an expression names: the address of a block, the attributes asked of it, and the folder that has it."""
+
+    address: str
+    attributes: tuple[str, ...]
+    folder: str
+
+
+class TerraformBlocks:
+    """The blocks of Terraform files, by folder and address.
+
+    Read are the files of a run, and what stands beside them in their folders without naming Karpenter.
+    """
+
+    def __init__(self, files: Sequence[Source]) -> None:
+        found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
+        reader = ModuleFiles(files)
+        for folder in dict.fromkeys(map(os.path.dirname, found)):
+            for file in reader.files(folder):
+                found.setdefault(os.path.abspath(file.source.path), file.source)
+        self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
+        self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
+        self._by_address = {(folder_of(block.source.path), block.address): block for block in self.blocks}
+
+    def find(self, reference: BlockReference) -> BlockText | None:
+        """Return the block that a reference names; None if no file has it."""
+        return self._by_address.get((reference.folder, reference.address))
+
+    def trace(self, expression: str, path: str, steps: int = STEPS) -> BlockReference | None:
+        """Return the block that an expression in a file comes from; None if it is not one plain reference."""
+        folder = folder_of(path)
+        of_chart = _VALUE_OF_CHART.fullmatch(expression.strip().strip("\"'"))
+        if of_chart is not None:
+            return self._trace_all(self._given_to_chart(of_chart[1], folder), steps)
+        wrapped = _WRAPPED.fullmatch(expression.strip())
+        written = ((wrapped[1] or wrapped[2]) if wrapped is not None else "").strip()
+        if re.fullmatch(r"[A-Za-z_]\w*", written) and not path.endswith(ENDINGS):
+            return self._trace_all(self._given_to_template(written, os.path.basename(path)), steps)
+        found = _REFERENCE.fullmatch(written)
+        if found is None:
+            return None
+        kind, name, rest = found.groups()
+        if kind == "local":
+            return self._trace_all(self._of_locals(name, folder), steps)
+        if kind == "var":
+            return self._trace_all(self._of_calls(name, folder), steps)
+        address = f"{'data.' if written.startswith('data.') else ''}{kind}.{name}"
+        return BlockReference(address, tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\]]*\]", "", rest))), folder)
+
+    def literal(self, expression: str, path: str, steps: int = STEPS) -> str | None:
+        """Return the text that an expression in a file comes to; None if it is not one plain text."""
+        written = expression.strip().rstrip(",").strip()
+        plain = re.fullmatch(r'"([^"$%\n]*)"', written)
+        if plain is not None:
+            return plain[1]
+        found = re.fullmatch(r'(?:"\$\{)?\s*(local|var)\.([\w-]+)\s*(?:\}")?', written)
+        if found is None or steps <= 0:
+            return None
+        folder = folder_of(path)
+        given = self._of_locals(found[2], folder) if found[1] == "local" else self._of_calls(found[2], folder)
+        if found[1] == "var" and not given:
+            # A root's own variable may come from files of values: its default is no fact.
+            return None
+        texts = {self.literal(value, place, steps - 1) for value, place in given}
+        return texts.pop() if len(texts) == 1 else None
+
+    def _trace_all(self, written: Sequence[tuple[str, str]], steps: int) -> BlockReference | None:
+        """Return what all of some expressions come from; None if that differs, or there are too many steps."""
+        if not written or steps <= 0:
+            return None
+        found = {self.trace(expression, path, steps - 1) for expression, path in written}
+        return found.pop() if len(found) == 1 else None
+
+    def _of_locals(self, name: str, folder: str) -> list[tuple[str, str]]:
+        files = (file for file in self.files if folder_of(file.path) == folder)
+        return [
+            (value, file.path) for file in files for text in find_locals(file) for value in find_arguments(text, name)
+        ]
+
+    def _of_calls(self, name: str, folder: str) -> list[tuple[str, str]]:
+        """The values that calls of a folder's module give one of its variables."""
+        found = []
+        for block in self.blocks:
+            source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
+            if source is None or not source[1].startswith("."):
+                continue
+            if os.path.normpath(os.path.join(folder_of(block.source.path), source[1])) == folder:
+                found += [(value, block.source.path) for value in find_arguments(block.text, name)[:1]]
+        return found
+
+    def _given_to_template(self, name: str, template: str) -> list[tuple[str, str]]:
+        """The values that `templatefile` gives a name of a template."""
+        call = re.compile(rf'templatefile\s*\(\s*"[^"\n]*\b{re.escape(template)}"\s*,(.*?)\)\s*$', re.DOTALL | re.M)
+        return [
+            (value, file.path)
+            for file in self.files
+            for given in call.findall(file.text)
+            for value in find_arguments(given, name)
+        ]
+
+    def _given_to_chart(self, value: str, folder: str) -> list[tuple[str, str]]:
+        """The expressions that a helm_release gives a value of the chart whose templates a folder holds."""
+        found = []
+        for block in self.blocks if os.path.basename(folder) == "templates" else ():
+            chart = find_arguments(block.text, "chart") if block.kind == "helm_release" else []
+            if not chart or os.path.basename(chart[0].strip('" ')) != os.path.basename(os.path.dirname(folder)):
+                continue
+            by_set = re.compile(rf'name\s*=\s*"{re.escape(value)}"[\s,]*value\s*=\s*([^\n}}]*(?:\}}"?)?)')
+            written = by_set.findall(block.text) or find_arguments(block.text, value.rpartition(".")[2])
+            found += [(expression, block.source.path) for expression in written[:1]]
+        return found
+
+
+def folder_of(path: str) -> str:
+    """Return the absolute path of the folder that a file is in."""
+    return os.path.dirname(os.path.abspath(path))
+
+
+def find_arguments(text: str, name: str) -> list[str]:
+    """Return what a text gives an argument or key, as it is written, in the order of the text."""
+    return [value.strip() for value in re.findall(_ARGUMENT.format(re.escape(name)), text)]

@@ -1,0 +1,190 @@
+"""The `role` of a class is the role of Karpenter's controller, or no role at all: nodes never join.
+
+The modules of Terraform have outputs for both roles, and their names are near: of
+`terraform-aws-modules/eks/aws//modules/karpenter` the nodes' role is `node_iam_role_name`, and `iam_role_name` is the
+controller's. The controller's role trusts its service account, and not `ec2.amazonaws.com`: EC2 refuses to give it to
+an instance, or the node may not register. The name of an instance profile or of a service account is no role.
+
+The rule follows an output through locals, variables of modules, `templatefile` and the values of a chart. It also
+compares the class with the annotation `eks.amazonaws.com/role-arn` that the values of Karpenter's chart state, and
+reads the trust policy of a role that is made in the same folder.
+
+```yaml bad
+# file: main.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "21.9.0"
+  cluster_name = "main"
+}
+resource "kubectl_manifest" "class" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata:
+      name: default
+    spec:
+      role: ${module.karpenter.iam_role_name}
+      amiSelectorTerms: [{alias: al2023@v20260714}]
+      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  YAML
+}
+```
+
+```yaml good
+# file: main.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "21.9.0"
+  cluster_name = "main"
+}
+resource "kubectl_manifest" "class" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata:
+      name: default
+    spec:
+      role: ${module.karpenter.node_iam_role_name}
+      amiSelectorTerms: [{alias: al2023@v20260714}]
+      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  YAML
+}
+```
+
+```yaml bad
+# file: karpenter.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: karpenter
+spec:
+  chart: {spec: {chart: karpenter, version: 1.14.1}}
+  values:
+    serviceAccount:
+      annotations:
+        eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/karpenter-controller
+    settings: {clusterName: main, interruptionQueue: main}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: karpenter-controller
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: karpenter.yaml
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: karpenter
+spec:
+  chart: {spec: {chart: karpenter, version: 1.14.1}}
+  values:
+    serviceAccount:
+      annotations:
+        eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/karpenter-controller
+    settings: {clusterName: main, interruptionQueue: main}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+import re
+from collections.abc import Iterator
+
+from nodelint.api import UNKNOWN, Context, EC2NodeClass, Finding, Findings, Node, Source, rule, terraform_trace
+
+_MODULE = re.compile(
+    r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:eks(?:/aws)?(?:\.git)?//modules/karpenter\b|eks-blueprints-addons?\b)'
+)
+_OUTPUTS = {
+    "the controller's role": ("iam_role_name", "iam_role_arn", "iam_role_unique_id", "irsa_name", "irsa_arn"),
+    "an instance profile": ("instance_profile_name", "instance_profile_id", "node_instance_profile_name"),
+    "a service account": ("service_account", "service_account_name"),
+    "a queue": ("queue_name", "queue_arn", "queue_url"),
+}
+_TRUSTS_PODS = re.compile(r"pods\.eks\.amazonaws\.com|sts:AssumeRoleWithWebIdentity")
+_ROLE_ARN = "eks.amazonaws.com/role-arn"
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    severity="warning",
+    subject="security",
+    mentions=["karpenter.k8s.aws/v1"],
+    source=[
+        "https://github.com/aws/karpenter-provider-aws/issues/6659",
+        "https://github.com/terraform-aws-modules/terraform-aws-eks/tree/master/modules/karpenter#outputs",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    classes = [o for o in context.objects if isinstance(o, EC2NodeClass) and o.source.path == source.path]
+    roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
+    if not roles:
+        return
+    for role in roles:
+        if role.value is UNKNOWN:
+            yield from _referred(role, context.terraform)
+        elif isinstance(role.value, str) and role.value in _controller_roles(context):
+            yield Finding(
+                at=role,
+                message=f"`{role.value}` is the controller's role, by `role-arn` of its chart: nodes never join",
+                help="name a role for nodes, which trusts `ec2.amazonaws.com` and has the policies of EKS nodes",
+            )
+
+
+def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings:
+    """A role that Terraform gives: an output of a module, or a role that the folder makes."""
+    found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
+    block = blocks.find(found) if found is not None else None
+    if found is None or block is None or not found.attributes:
+        return
+    output = found.attributes[-1]
+    if block.address.startswith("module.") and _MODULE.search(block.text):
+        what = next((what for what, outputs in _OUTPUTS.items() if output in outputs), None)
+        if what is None or (what == "an instance profile" and "use_name_prefix" in block.text):
+            return  # without a prefix, the instance profile has the name of the role
+        nodes = "node_iam_role_name" if not output.startswith("irsa") else "role_name"
+        yield Finding(
+            at=role,
+            message=f"`{output}` is {what}, and not the role of the nodes: they never join the cluster",
+            help=f"use `{'.'.join((found.address, *found.attributes[:-1], nodes))}`",
+        )
+    elif block.kind == "aws_iam_role":
+        trust = [block.text]
+        for name in re.findall(r"\bdata\.aws_iam_policy_document\.([\w-]+)", block.text):
+            named = blocks.find(found._replace(address=f"data.aws_iam_policy_document.{name}"))
+            trust += [named.text] if named is not None else []
+        if any(map(_TRUSTS_PODS.search, trust)) and not any("ec2." in text for text in trust):
+            yield Finding(
+                at=role,
+                message=f"`{found.address}` trusts pods, and not `ec2.amazonaws.com`: no node can take it",
+                help="name the role of the nodes",
+            )
+
+
+def _controller_roles(context: Context) -> Iterator[str]:
+    """The names of the roles that values of Karpenter's chart give its service account."""
+    if not any(_ROLE_ARN in file.text for file in context.files):
+        return
+    for install in context.installs:
+        notes = install.values.find("serviceAccount", "annotations") if install.values is not None else None
+        node = notes.get(_ROLE_ARN) if notes is not None else None
+        if node is not None and isinstance(node.value, str):
+            yield node.value.rpartition("/")[2]

@@ -1,0 +1,156 @@
+"""The role of the nodes is made in the same folder as the cluster, which gives it no access: nodes never join.
+
+A cluster with `authentication_mode = "API"` does not read the ConfigMap `aws-auth`: a node may register if an access
+entry (`aws_eks_access_entry` of type `EC2_LINUX`, or `EC2_WINDOWS`) names its role. EKS makes such an entry for
+managed node groups and for the module `karpenter` of terraform-aws-modules/eks, and not for a role that stands alone.
+
+The rule reads `aws_eks_cluster` and the module `terraform-aws-modules/eks/aws` from version 21 on, whose default mode
+is `API_AND_CONFIG_MAP`, where it is set to `API`. It is silent if an access entry of the folder does not plainly name
+another role, if a node group has the role, and if another folder may make the entry.
+
+```yaml bad
+# file: main.tf
+resource "aws_eks_cluster" "this" {
+  name = "main"
+  access_config {
+    authentication_mode = "API"
+  }
+}
+resource "aws_iam_role" "node" {
+  name = "karpenter-node"
+}
+resource "kubectl_manifest" "class" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata:
+      name: default
+    spec:
+      role: ${aws_iam_role.node.name}
+      amiSelectorTerms: [{alias: al2023@v20260714}]
+      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  YAML
+}
+```
+
+```yaml good
+# file: main.tf
+resource "aws_eks_cluster" "this" {
+  name = "main"
+  access_config {
+    authentication_mode = "API"
+  }
+}
+resource "aws_eks_access_entry" "node" {
+  cluster_name  = aws_eks_cluster.this.name
+  principal_arn = aws_iam_role.node.arn
+  type          = "EC2_LINUX"
+}
+resource "aws_iam_role" "node" {
+  name = "karpenter-node"
+}
+resource "kubectl_manifest" "class" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata:
+      name: default
+    spec:
+      role: ${aws_iam_role.node.name}
+      amiSelectorTerms: [{alias: al2023@v20260714}]
+      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  YAML
+}
+```
+"""
+
+import os
+import re
+
+from nodelint.api import UNKNOWN, Also, Context, EC2NodeClass, Finding, Findings, Node, Source, rule, terraform_trace
+
+ENDINGS = (".tf", ".tofu")
+_MODE = re.compile(r'(?m)\bauthentication_mode\s*=\s*"API"')
+_ENTRIES = re.compile(r"(?m)^[ \t]*access_entries\s*=")
+_CLUSTER = re.compile(
+    r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:terraform-aws-modules/eks/aws|terraform-aws-eks(?:\.git)?)["?]'
+)
+_BRINGS_ENTRY = re.compile(r"modules/karpenter\b|access[-_]entr|blueprints")
+_ROLE = re.compile(r"aws_iam_role\.[\w-]+\.arn")
+_NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    severity="warning",
+    subject="security",
+    mentions=["karpenter.k8s.aws/v1"],
+    source=[
+        "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
+        "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    classes = [o for o in context.objects if isinstance(o, EC2NodeClass) and o.source.path == source.path]
+    roles = [role for obj in classes if (role := obj.node.find("spec", "role")) is not None]
+    if not roles or not any(file.path.endswith(ENDINGS) for file in context.files):
+        return
+    blocks = context.terraform
+    for role in roles:
+        made = _find_role(role, blocks)
+        if made is None:
+            continue
+        folder = os.path.dirname(made.source.path)
+        every = [block for block in blocks.blocks if _is_cluster(block)]
+        clusters = [block for block in every if os.path.dirname(block.source.path) == folder]
+        if len(clusters) != 1 or not _MODE.search(clusters[0].text):
+            continue
+        # Of several clusters each has its entries beside it; those of the only one may stand in another folder.
+        near = [b for b in blocks.blocks if len(every) == 1 or os.path.dirname(b.source.path) == folder]
+        if any(_may_admit(block, made.address) for block in near):
+            continue
+        yield Finding(
+            at=role,
+            message=f"no access entry names `{made.address}`: its nodes never join the cluster",
+            also=[Also(clusters[0].at, "takes access entries only (`API`)"), Also(made.at, "the role")],
+            help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
+        )
+
+
+def _find_role(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":
+    """Return the `aws_iam_role` that a class names, by a reference or by its name; None if no file makes it."""
+    if role.value is UNKNOWN:
+        found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
+        made = blocks.find(found) if found is not None else None
+        return made if made is not None and made.kind == "aws_iam_role" else None
+    named = [
+        block
+        for block in blocks.blocks
+        if block.kind == "aws_iam_role"
+        and terraform_trace.find_arguments(block.text, "name")[:1] == [f'"{role.value}"']
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def _is_cluster(block: "terraform_trace.BlockText") -> bool:
+    return block.kind == "aws_eks_cluster" or (
+        block.address.startswith("module.") and _CLUSTER.search(block.text) is not None
+    )
+
+
+def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
+    """Whether a block gives a role access to the cluster, or may: an entry may name it in a form that is not read."""
+    if block.kind == "aws_eks_access_entry":
+        named = terraform_trace.find_arguments(block.text, "principal_arn")
+        # An entry that is written in another form, with `for_each` for instance, may name any role.
+        return not named or any(not _ROLE.fullmatch(text) or f"{role}." in text for text in named)
+    if block.kind in _NODE_GROUPS:
+        return f"{role}." in block.text
+    if not block.address.startswith("module."):
+        return False
+    return _BRINGS_ENTRY.search(block.text) is not None or (
+        (_ENTRIES.search(block.text) is not None or not _is_cluster(block)) and f"{role}." in block.text
+    )

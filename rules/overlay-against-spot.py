@@ -1,0 +1,125 @@
+"""A NodeOverlay makes on-demand offers cheaper than spot: a pool that allows both launches no spot capacity.
+
+Before a launch Karpenter leaves out the spot offers that cost more than the cheapest on-demand offer of the same
+request. It compares prices as NodeOverlays make them. An overlay for on-demand capacity alone that takes half of the
+price or more (for a savings plan, say), or one that doubles the price of spot, turns the order around: what is meant
+to prefer some on-demand types ends spot capacity in the pool.
+
+Spot prices change by the hour and are not known here, so that the finding is a hint: spot costs 30 to 70 % less than
+on-demand as a rule.
+
+```yaml bad
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: savings-plan
+spec:
+  requirements:
+    - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+  priceAdjustment: "-68%"
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```
+
+```yaml good
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata:
+  name: savings-plan
+spec:
+  requirements:
+    - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+  priceAdjustment: "-10%"
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```
+"""
+
+import re
+
+from nodelint.api import Also, Context, Finding, Findings, Node, NodePool, keys, manifest, requirement, rule
+
+HALF, DOUBLE = 0.5, 2.0
+
+
+@rule(
+    on=manifest.NodeOverlay,
+    group="hazard",
+    severity="info",
+    releases=">=1.7.0",
+    gives_way_to=["controller-check", "invalid-field", "unmatched-overlay", "overlay-conflict", "removed-api"],
+    subject="spot",
+    source=[
+        "https://github.com/aws/karpenter-provider-aws/issues/8704",
+        "https://karpenter.sh/docs/concepts/nodeoverlays/",
+    ],
+)
+def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
+    only = _only_capacity_type(overlay)
+    at = overlay.node.find("spec", "priceAdjustment") or overlay.node.find("spec", "price")
+    if only not in ("spot", "on-demand") or at is None:
+        return
+    group = context.overlays.group(overlay)
+    types = group.verdict(overlay).types
+    for pool in group.pools:
+        resolution = context.resolution(pool)
+        allowed = resolution.folded.get(keys.CAPACITY_TYPE)
+        if not (allowed.admits("spot") and allowed.admits("on-demand")) or not types & resolution.candidates:
+            continue
+        prices = [price for price in (types & resolution.candidates).select(resolution.catalog.prices()) if price]
+        factor = _factor(at, min(prices, default=None))
+        if factor is None or not (factor <= HALF if only == "on-demand" else factor >= DOUBLE):
+            continue
+        side = "on-demand cheaper than most spot" if only == "on-demand" else "spot dearer than on-demand"
+        yield Finding(
+            at=at,
+            message=f"the overlay makes {side}: Karpenter then leaves spot offers out of the launch",
+            also=[Also(_place(pool), "allows both capacity types")],
+            help="change the price of spot by the same part, or give on-demand a NodePool of its own",
+        )
+        return
+
+
+def _only_capacity_type(overlay: "manifest.NodeOverlay") -> str | None:
+    """Return the one capacity type that an overlay is for; None if it is for several, or not known."""
+    for line in overlay.requirements:
+        if requirement.normalize(str(line.key)) == keys.CAPACITY_TYPE:
+            texts = line.known_texts or ()
+            return texts[0] if line.operator == "In" and len(texts) == 1 else None
+    return None
+
+
+def _factor(at: Node, cheapest: float | None) -> float | None:
+    """Return what the overlay makes of the price of the cheapest type, as a part of it; None if not known."""
+    written = str(at.value)
+    percent = re.fullmatch(r"([+-]\d+(?:\.\d+)?)%", written)
+    if percent is not None:
+        return 1 + float(percent[1]) / 100
+    number = re.fullmatch(r"([+-]?)(\d+(?:\.\d+)?)", written)
+    if number is None or not cheapest:
+        return None
+    amount = float(number[2])
+    return (cheapest + float(f"{number[1]}{amount}") if number[1] else amount) / cheapest
+
+
+def _place(pool: NodePool) -> Node:
+    line = next((line for line in pool.requirements if line.key == keys.CAPACITY_TYPE), None)
+    return line.values_node if line is not None else pool.name_node

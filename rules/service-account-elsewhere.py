@@ -1,0 +1,216 @@
+"""The role of the controller is given to another service account than the chart makes: it has no credentials.
+
+A role reaches the controller by the namespace and the name of its service account: a Pod Identity association names
+both, and so does the trust policy of IRSA (`system:serviceaccount:<namespace>:<name>`). If the chart is installed in
+another namespace, each call to AWS is refused, and no node is launched. From version 21 on
+`terraform-aws-modules/eks/aws//modules/karpenter` makes an association for `kube-system/karpenter` unless `namespace`
+says otherwise, and its role trusts Pod Identity alone: the annotation `eks.amazonaws.com/role-arn` changes nothing.
+
+The rule compares texts that are plainly written (in a local or an argument of a module, too), and is silent if one of
+the associations or trust policies may be the one that counts.
+
+```yaml bad
+# file: karpenter.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "~> 21.9"
+  cluster_name = "main"
+}
+resource "helm_release" "karpenter" {
+  namespace  = "karpenter"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+```
+
+```yaml good
+# file: karpenter.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "~> 21.9"
+  cluster_name = "main"
+  namespace    = "karpenter"
+}
+resource "helm_release" "karpenter" {
+  namespace  = "karpenter"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+```
+"""
+
+import os
+import re
+from collections.abc import Iterator
+
+from nodelint.api import Also, Context, Finding, Findings, Source, Span, controller_settings, rule, terraform_trace
+
+_MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"[^"\n]*eks(?:/aws)?(?:\.git)?//modules/karpenter\b[^"\n]*"')
+_MAJOR = re.compile(r'(?m)^[ \t]*(?:version\s*=\s*"\s*(?:=|~>)?\s*|source\s*=\s*"[^"\n]*\?ref=)v?(\d+)(?:\.\d+)*"')
+_TRUST = re.compile(r'"system:serviceaccount:([^":\n]+):([^":\n]+)"')
+_PAIRS = re.compile(r"(?:irsa_)?namespace_service_accounts\s*=\s*\[([^\]]*)\]")
+_DEFAULT_MODULE = ("kube-system", "karpenter")
+_OF_21 = 21
+
+
+class _Grant:
+    """A role given to a service account: where, its namespace and name, and the block that gives it.
+
+    The namespace or the name is None if it is not known.
+    """
+
+    def __init__(self, at: Span, pair: tuple[str | None, str | None], address: str) -> None:
+        self.at, self.address = at, address
+        self.namespace, self.name = pair
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    severity="warning",
+    subject="security",
+    mentions=["modules/karpenter", "aws_eks_pod_identity_association", "system:serviceaccount:", "service_accounts"],
+    source=[
+        "https://github.com/terraform-aws-modules/terraform-aws-eks/tree/master/modules/karpenter#inputs",
+        "https://docs.aws.amazon.com/eks/latest/userguide/pod-id-association.html",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    if not source.path.endswith(terraform_trace.ENDINGS) or not context.installs:
+        return
+    blocks = context.terraform
+    grants = [grant for file in blocks.files for grant in _find_grants(file, blocks)]
+    own_folder = os.path.dirname(source.path)
+    installs_beside = [i for i in context.installs if os.path.dirname(i.at.source.path) == own_folder]
+    ours = [
+        grant
+        for grant in grants
+        if "karpenter" in (grant.name or "karpenter")
+        # A chart that is installed in the same folder has its role there.
+        and (not installs_beside or os.path.dirname(grant.at.source.path) == own_folder)
+    ]
+    if not any(grant.at.source is source for grant in ours) or any(
+        None in (grant.namespace, grant.name) for grant in ours
+    ):
+        return
+    found = {_namespace(install, blocks) for install in installs_beside or context.installs}
+    namespace = found.pop() if len(found) == 1 else None
+    if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):
+        return
+    install = (installs_beside or list(context.installs))[0]
+    grant = next(grant for grant in ours if grant.at.source is source)
+    if _has_other_role(install, grant, blocks):
+        return
+    yield Finding(
+        at=grant.at,
+        message=f"the role is for `{grant.namespace}/{grant.name}`, and the chart is in `{namespace}`:"
+        " the controller has no credentials",
+        also=[Also(install.at, f"installed in `{namespace}`")] if isinstance(install.at.source, Source) else [],
+        help=f'set `namespace = "{namespace}"`, or install the chart in `{grant.namespace}`',
+    )
+
+
+def _find_grants(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:
+    """The service accounts of Karpenter to which a file of Terraform gives a role."""
+    for block in blocks.blocks:
+        if block.source is not file:
+            continue
+        if block.kind == "aws_eks_pod_identity_association":
+            yield _Grant(block.at, _pair(block, blocks, (None, None)), block.address)
+        elif block.address.startswith("module.") and _MODULE.search(block.text):
+            yield from _of_module(block, blocks)
+        for text in _PAIRS.findall(block.text):
+            for pair in re.findall(r'"([^"\n]*)"', text) or [":"]:
+                namespace, _, name = pair.partition(":")
+                unknown = not name or "${" in pair
+                yield _Grant(block.at, (None, None) if unknown else (namespace, name), block.address)
+    for match in _TRUST.finditer(file.text):
+        known = "${" not in match[0]
+        if known or "karpenter" in match[0]:
+            at = Span(file, match.start() + 1, match.end() - 1)
+            yield _Grant(at, (match[1], match[2]) if known else (None, None), "")
+
+
+def _of_module(block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:
+    """The association that a call of the module makes, as far as its version is known."""
+    major = _MAJOR.search(block.text)
+    if re.search(r"(?m)^[ \t]*(?:create|create_iam_role|create_pod_identity_association)\s*=\s*false", block.text):
+        return
+    if major is None or re.search(r"(?m)^[ \t]*(?:create\w*|enable_\w*irsa\w*)\s*=\s*(?!true|false)", block.text):
+        yield _Grant(block.at, (None, None), block.address)
+    elif int(major[1]) >= _OF_21 or re.search(r"\bcreate_pod_identity_association\s*=\s*true", block.text):
+        yield _Grant(block.at, _pair(block, blocks, _DEFAULT_MODULE), block.address)
+    elif not _PAIRS.search(block.text):
+        yield _Grant(block.at, (None, None), block.address)
+
+
+def _pair(
+    block: "terraform_trace.BlockText",
+    blocks: "terraform_trace.TerraformBlocks",
+    defaults: tuple[str | None, str | None],
+) -> tuple[str | None, str | None]:
+    """Return the namespace and the service account that a block names."""
+    found = []
+    for argument, default in zip(("namespace", "service_account"), defaults, strict=True):
+        written = terraform_trace.find_arguments(block.text, argument)
+        found.append(blocks.literal(written[0], block.source.path) if written else default)
+    return found[0], found[1]
+
+
+def _namespace(
+    install: "controller_settings.ControllerInstall", blocks: "terraform_trace.TerraformBlocks"
+) -> str | None:
+    """Return the namespace in which a chart is installed; None if no file plainly says so."""
+    at = install.at
+    block = _block_of(install, blocks)
+    if block is not None:
+        written = terraform_trace.find_arguments(block.text, "namespace")
+        return blocks.literal(written[0], block.source.path) if written else "default"
+    for document in at.source.documents:
+        root = document.root
+        if root is None or not root.start <= at.start < root.end:
+            continue
+        spec = root.get("spec")
+        places = (
+            spec.get("targetNamespace") if spec is not None else None,
+            root.find("spec", "destination", "namespace"),
+            root.find("metadata", "namespace") if root.find("spec", "destination") is None else None,
+        )
+        node = next((place for place in places if place is not None), None)
+        return node.value if node is not None and isinstance(node.value, str) else None
+    return None
+
+
+def _block_of(
+    install: "controller_settings.ControllerInstall", blocks: "terraform_trace.TerraformBlocks"
+) -> "terraform_trace.BlockText | None":
+    """Return the `helm_release` that an installation is; None if it is none."""
+    at = install.at
+    return next(
+        (
+            block
+            for block in blocks.blocks
+            if block.kind == "helm_release"
+            and block.source.path == at.source.path
+            and at.start <= block.at.start <= max(at.end, at.start + 1)
+        ),
+        None,
+    )
+
+
+def _has_other_role(
+    install: "controller_settings.ControllerInstall", grant: _Grant, blocks: "terraform_trace.TerraformBlocks"
+) -> bool:
+    """Whether the chart annotates its service account with a role that is not the one of the grant."""
+    block = _block_of(install, blocks)
+    if block is not None:
+        line = re.search(r"role-arn[^\n]*\n?[^\n]*", block.text)
+        return line is not None and (not grant.address or f"{grant.address}." not in line[0]) and bool(grant.address)
+    notes = install.values.find("serviceAccount", "annotations") if install.values is not None else None
+    return notes is not None and bool(grant.address)
