@@ -95,7 +95,9 @@ def output_format(command: _F) -> _F:
     """The option that names the format of a command's own output."""
     import click
 
-    kinds = click.Choice(["text", "json"])
+    from nodelint.commands._help import Choice
+
+    kinds = Choice(["text", "json"])
     return click.option("--format", "form", type=kinds, default="text", show_default=True)(command)
 
 
@@ -169,8 +171,10 @@ def discovered(
 
     session = Session(settings)
     exclude, include = session.exclude, session.include
+    if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
+        say("reading manifests from standard input; end it with Ctrl-D")
     if not on_terminal():
-        return discover(paths, exclude, include=include, also=also, known=known)
+        return _not_empty(discover(paths, exclude, include=include, also=also, known=known))
 
     def tell(count: int) -> None:
         if count % 2000 == 0:
@@ -179,7 +183,21 @@ def discovered(
     found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
     if found.files >= 2000:
         progress("")
+    return _not_empty(found)
+
+
+def _not_empty(found: Discovery) -> Discovery:
+    """The same, where standard input brought something. Ends the run where it did not: a command has failed."""
+    if found.stdin is not None and not found.stdin.strip():
+        stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
     return found
+
+
+def stop_where_none_is_there(*paths: str) -> None:
+    """End the run where none of the paths that are named is there: nothing can be said of any."""
+    missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
+    if missing and len(missing) == len(paths):
+        stop(*(f"{path}: no such file or directory" if path else "an empty path" for path in missing))
 
 
 def say_unknown(releases: Iterable[Version]) -> None:
@@ -213,6 +231,12 @@ def session_of(settings: Settings) -> Session:
     session = Session(settings)
     session.today = today()
     say_unknown([settings.karpenter])
+    if settings.region is not None:
+        from nodelint.ec2.region_names import find_unknown_region_note
+
+        note = find_unknown_region_note(settings.region)
+        if note is not None and settings.snapshot in (None, "bundled"):
+            say(note)
     try:
         _ = session.schemas
     except ConfigError as error:

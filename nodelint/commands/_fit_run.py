@@ -17,6 +17,7 @@ from nodelint.commands import (
     session_of,
     settings_of,
     stop,
+    stop_where_none_is_there,
 )
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
@@ -43,6 +44,7 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
     fact_flags = FactFlags.read(flags)
     settings = settings_of(flags, paths)
+    stop_where_none_is_there(*paths)
     from nodelint.model.cluster_objects import PATTERN
 
     found = discovered(paths or (".",), settings, PATTERN)

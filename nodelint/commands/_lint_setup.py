@@ -87,6 +87,7 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
 def _which_rules() -> tuple[Callable[[Any], Any], ...]:
     import click
 
+    from nodelint.commands._help import Choice
     from nodelint.commands._shell_completion import files, rule_names
 
     return (
@@ -119,7 +120,7 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
         ),
         click.option(
             "--profile",
-            type=click.Choice(["minimal", "default", "strict"]),
+            type=Choice(["minimal", "default", "strict"]),
             help="The groups of rules that run: minimal is correctness, default adds hazard, strict adds practice.",
         ),
     )

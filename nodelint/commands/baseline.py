@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import CLEAN, FAULT, discovered, echo, say, settings_of, stop, unreadable, unusable, versions
+from nodelint.commands import CLEAN, FAULT, discovered, echo, say, settings_of, stop, stop_where_none_is_there, unreadable, unusable, versions
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
@@ -63,6 +63,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     """
     fact_flags = FactFlags.read(flags)
     settings = settings_of(flags, paths)
+    stop_where_none_is_there(*paths)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune")

@@ -22,6 +22,7 @@ from nodelint.commands import (
     session_of,
     settings_of,
     stop,
+    stop_where_none_is_there,
     unread,
     unreadable,
     versions,
@@ -77,6 +78,7 @@ def command(
     """
     fact_flags = FactFlags.read(flags)
     settings = settings_of(flags, paths)
+    stop_where_none_is_there(*paths)
     found = discovered(paths or (".",), settings)
     from nodelint.build import read_inventory
     from nodelint.lint.context import Context

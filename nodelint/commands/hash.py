@@ -24,6 +24,7 @@ from nodelint.commands import (
     say_unknown,
     session_of,
     settings_of,
+    stop_where_none_is_there,
     unreadable,
     versions,
 )
@@ -85,6 +86,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
       nodelint hash clusters/prod --live kubectl
     """
     settings = settings_of(flags, paths)
+    stop_where_none_is_there(*paths)
     found = discovered(paths or (".",), settings)
     session = session_of(settings)
     target = session.target(choose=session.choose(found))

@@ -23,13 +23,13 @@ from nodelint.commands import (
     say,
     settings_of,
     stop,
+    stop_where_none_is_there,
     unread,
     unreadable,
     versions,
 )
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
-from nodelint.lint.config import REGION
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.session import Session
@@ -115,6 +115,7 @@ def command(
         return
     given = _repeat_flags(flags)
     settings = settings_of(flags, paths)
+    stop_where_none_is_there(*paths)
     _check_regions(regions)
     session = Session(settings)
     found, classes = (None, session.classes_at((), None)) if catalog else _manifests(paths, session)
@@ -186,11 +187,12 @@ def _unnamed(classes: Sequence[ClassesAt]) -> list[str]:
 
 
 def _check_regions(names: Sequence[str]) -> None:
-    import re
+    from nodelint.ec2.region_names import refuse_region
 
     for name in names:
-        if not re.fullmatch(REGION, name):
-            stop(f"--region: `{name}` is not a region such as us-east-1")
+        refusal = refuse_region(name)  # the name becomes part of the host that is asked
+        if refusal is not None:
+            stop(f"--region: {refusal}")
 
 
 def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, object, Snapshot | None]:

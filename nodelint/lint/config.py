@@ -33,9 +33,6 @@ NOTHING: Mapping[str, Any] = {}
 BUNDLED = "bundled"
 """What stands for a snapshot where only the facts that come with nodelint are wanted."""
 
-REGION = r"[a-z]{2,}(-[a-z]+)+-[0-9]+"
-"""What the name of an AWS region looks like; it becomes part of the host that is asked."""
-
 _KEYS = (
     "karpenter-version",
     "kubernetes-version",
@@ -396,11 +393,12 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
 def _region(value: object, where: str) -> str | None:
     if value is None:
         return None
-    import re
+    from nodelint.ec2.region_names import refuse_region
 
     text = _text(value, where)
-    if not re.fullmatch(REGION, text):
-        raise ConfigError(f"{where}: `{text}` is not a region such as us-east-1")
+    refusal = refuse_region(text)
+    if refusal is not None:
+        raise ConfigError(f"{where}: {refusal}")
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.caching import cache
 from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods, may_state
 from nodelint.source.files.gate import gate
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
@@ -438,7 +439,9 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
     return data
 
 
+@cache
 def _stdin() -> bytes:
+    """What standard input brought: a command may ask for its paths twice."""
     if sys.stdin is None:
         raise OSError("standard input is closed")
     data = sys.stdin.buffer.read(_LARGEST + 1)
