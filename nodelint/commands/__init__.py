@@ -188,8 +188,16 @@ def discovered(
 
 def _not_empty(found: Discovery) -> Discovery:
     """The same, where standard input brought something. Ends the run where it did not: a command has failed."""
-    if found.stdin is not None and not found.stdin.strip():
+    if found.stdin is None:
+        return found
+    if not found.stdin.strip():
         stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
+    from nodelint.commands._joined_files import find_joined_line
+
+    line = find_joined_line(found)
+    if line is not None:
+        where = f"a second file begins in line {line} of standard input, without a line `---` in front of it"
+        say(f"{where}: put one there, or name the files in place of the pipe")
     return found
 
 

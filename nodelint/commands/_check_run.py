@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn, Unpack
 
+    from nodelint.build.built import Built
     from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import CheckSettingFlags
     from nodelint.commands._lint_setup import Judging
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class _Run(NamedTuple):
-    """The settings and the findings of a run, for its report; `unbuilt` are folders of overlays."""
+    """The settings and the findings of a run, for its report; `unbuilt` are folders of overlays, `built` what is built."""
 
     found: Discovery
     settings: Settings
@@ -59,6 +60,7 @@ class _Run(NamedTuple):
     outputs: list[Output]
     words: OutputOptions
     unbuilt: frozenset[str] = frozenset()
+    built: Sequence[Built] = ()
 
 
 def check(
@@ -94,7 +96,8 @@ def check(
     ready = judging(found, fact_flags, settings, paths, built)
     if show == "files":
         _show_files(run, ready)
-    run = run._replace(unbuilt=frozenset(overlay.folder for overlay in ready.inventory.unbuilt))
+    unbuilt = frozenset(overlay.folder for overlay in ready.inventory.unbuilt)
+    run = run._replace(unbuilt=unbuilt, built=ready.inventory.built)
     entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
@@ -273,7 +276,7 @@ def _list_unread_forms(run: _Run, report: Report | None) -> list[Unread]:
     from nodelint.commands._not_linted import unread
 
     objects = report.objects if report is not None else ()
-    return unread(run.found, run.settings, objects, run.unbuilt)
+    return unread(run.found, run.settings, objects, run.unbuilt, run.built)
 
 
 def _holds_objects(source: Source) -> bool:

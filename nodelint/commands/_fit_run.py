@@ -80,7 +80,7 @@ def _say_left_out(daemons: Sequence[Workload]) -> str:
     from nodelint.model.messages import counted
 
     shown = ", ".join(f"{daemon.label} ({daemon.source.path})" for daemon in daemons[:3])
-    more = f" and {len(daemons) - 3} more" if len(daemons) > 3 else ""
+    more = f" and {len(daemons) - 3:,} more" if len(daemons) > 3 else ""
     verb = "takes" if len(daemons) == 1 else "take"
     return (
         f"{counted(len(daemons), 'DaemonSet')} {verb} no room on nodes here: another cluster or another example may "
@@ -183,7 +183,7 @@ def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
     chosen = [w for w in tree.workloads if w.name == name and kind.lower() in ("", w.kind.lower())]
     if not chosen:
         there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
-        more = f" and {len(there) - 10} more" if len(there) > 10 else ""
+        more = f" and {len(there) - 10:,} more" if len(there) > 10 else ""
         present = f"they hold {', '.join(there[:10])}{more}" if there else "they hold none"
         stop(f"no workload `{wanted}` is in the files; {present}")
     return chosen

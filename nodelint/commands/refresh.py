@@ -279,7 +279,7 @@ def _unbundled(region: Region) -> str | None:
     new = sorted(name for name in region.offerings if name not in known)
     if not new:
         return None
-    listed = ", ".join(new[:_LISTED]) + (f" and {len(new) - _LISTED} more" if len(new) > _LISTED else "")
+    listed = ", ".join(new[:_LISTED]) + (f" and {len(new) - _LISTED:,} more" if len(new) > _LISTED else "")
     return f"  {counted(len(new), 'instance type')} that nodelint does not bring along: {listed}"
 
 

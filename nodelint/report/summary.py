@@ -9,7 +9,15 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.coverage import Coverage, cover, coverage_lines
-from nodelint.report.releases import assumed, judged, objects_text, target_lines, versions_text
+from nodelint.report.releases import (
+    assumed,
+    broken_text,
+    count_by_severity,
+    judged,
+    objects_text,
+    target_lines,
+    versions_text,
+)
 from nodelint.report.skipped import Unread, in_part_text, unjudged_text, unread_lines
 from nodelint.tuples import NamedTuple
 
@@ -84,12 +92,11 @@ def summary_text(
 
 def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], coverage: Coverage) -> str:
     """What was found `where`, or that nothing was and how far that goes."""
-    severities = [result.severity for result in report.results]
-    found = [counted(n, s) for s in ("error", "warning") if (n := severities.count(s))]
-    if "info" in severities:
-        found.append(f"{severities.count('info')} info")
+    found = count_by_severity(report)
+    if found and (broken := broken_text(report)):
+        return f"Found {found}: {broken}"
     if found:
-        text = f"Found {', '.join(found)} in {where}, for {target}"
+        text = f"Found {found} in {where}, for {target}"
         return f"{text}; {in_part_text(coverage.in_part)}" if coverage.in_part else text
     if not judged(report):
         return f"Nothing judged: {where}"
@@ -111,16 +118,16 @@ def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
 def _fixable(results: Sequence[Result]) -> str:
     safeties = [result.safety for result in results if result.finding.edits]
     safe, unsafe = safeties.count("safe"), safeties.count("unsafe")
-    ways = [f"{safe} fixable with --fix"] if safe else []
+    ways = [f"{safe:,} fixable with --fix"] if safe else []
     if unsafe:
-        ways.append(f"{unsafe} {'more' if safe else 'fixable'} with --unsafe-fixes")
+        ways.append(f"{unsafe:,} {'more' if safe else 'fixable'} with --unsafe-fixes")
     return ", ".join(ways)
 
 
 def _few(names: Sequence[str], whole: bool = False) -> str:
     if whole:
         return ", ".join(names)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def _describe_snapshot(snapshot: SnapshotSummary) -> str:
@@ -171,7 +178,7 @@ def _skips(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
         what = f" ({', '.join(rules)})" if rules else ""
         lines.setdefault((_few(places, verbose), start, what), []).append(reason)
     for (where, _, what), reasons in lines.items():
-        more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+        more = f"; and {len(reasons) - 1:,} more" if len(reasons) > 1 else ""
         yield printable(f"Skipped: {where}: {reasons[0]}{more}{what}.")
 
 
