@@ -43,8 +43,7 @@ def versions(command: _F) -> _F:
     """The options that name the releases that manifests are for, and the configuration."""
     import click
 
-    from nodelint.commands._shell_completion import files
-
+    command = config_options(command)
     for option in (
         click.option(
             "--kubernetes-version",
@@ -58,15 +57,20 @@ def versions(command: _F) -> _F:
             help="The release that the manifests are for: 1.4.0, 1.4 for its newest patch, a range ('>=1.0 <=1.14'),"
             " or next for what is not released yet. Default: what the files beside them state, else the newest.",
         ),
-        click.option(
-            "--config",
-            metavar="FILE",
-            shell_complete=files,
-            help="Default: the nearest nodelint.yaml or pyproject.toml.",
-        ),
     ):
         command = option(command)
     return command
+
+
+def config_options(command: _F) -> _F:
+    """The options that name the configuration, or do without any."""
+    import click
+
+    from nodelint.commands._shell_completion import files
+
+    text = "Default: the nearest nodelint.yaml or pyproject.toml."
+    command = click.option("--isolated", is_flag=True, help="Read no configuration file.")(command)
+    return click.option("--config", metavar="FILE", shell_complete=files, help=text)(command)
 
 
 def exclude(command: _F) -> _F:
@@ -138,11 +142,13 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
 
     over = {key.replace("_", "-"): value for key, value in flags.items()}
     over["jobs"] = over.get("jobs") or os.environ.get("NODELINT_JOBS") or None
-    path = over.pop("config", None)
+    path, isolated = over.pop("config", None), over.pop("isolated", False)
     assert path is None or isinstance(path, str)
+    if isolated and path is not None:
+        stop("--isolated and --config exclude each other: one reads no configuration")
     trusted = path is not None and not gate.surrounds(path)
     try:
-        if path is None:
+        if path is None and not isolated:
             path = config.find(os.getcwd())
             path = path and os.path.relpath(path)
     except FileNotFoundError:
@@ -160,11 +166,12 @@ def discovered(
     settings: Settings,
     also: str | None = None,
     known: Mapping[bytes, Source] | None = None,
+    named: str | None = None,
 ) -> Discovery:
     """The sources of some paths, told of on a terminal while there are many.
 
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
-    `discover`.
+    `discover`, `named` the name of the file that standard input stands for.
     """
     from nodelint.session import Session
     from nodelint.source.files.discover import discover
@@ -174,7 +181,7 @@ def discovered(
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")
     if not on_terminal():
-        return _not_empty(discover(paths, exclude, include=include, also=also, known=known))
+        return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named)
 
     def tell(count: int) -> None:
         if count % 2000 == 0:
@@ -183,12 +190,20 @@ def discovered(
     found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
     if found.files >= 2000:
         progress("")
-    return _not_empty(found)
+    return _take_stdin(found, named)
 
 
-def _not_empty(found: Discovery) -> Discovery:
-    """The same, where standard input brought something. Ends the run where it did not: a command has failed."""
+def _take_stdin(found: Discovery, named: str | None) -> Discovery:
+    """The same with what standard input brought. Ends the run where it brought nothing: a command has failed.
+
+    An editor, which names the file, may well hold an empty one.
+    """
     if found.stdin is None:
+        return found
+    if named is not None:
+        from nodelint.source.files.discover import name_stdin
+
+        name_stdin(found, named)
         return found
     if not found.stdin.strip():
         stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")

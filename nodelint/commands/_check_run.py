@@ -51,7 +51,10 @@ if TYPE_CHECKING:
 
 
 class _Run(NamedTuple):
-    """The settings and the findings of a run, for its report; `unbuilt` are folders of overlays, `built` what is built."""
+    """The settings and the findings of a run, for its report.
+
+    `unbuilt` are folders of overlays, `built` is what is built.
+    """
 
     found: Discovery
     settings: Settings
@@ -76,6 +79,8 @@ def check(
     require_facts: bool,
     fail_on_unjudged: bool,
     show: str | None = None,
+    show_fixes: bool = False,
+    stdin_filename: str | None = None,
     **flags: Unpack[CheckSettingFlags],
 ) -> None:
     """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
@@ -83,10 +88,12 @@ def check(
     wanted = outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
+    paths = _with_stdin(paths, stdin_filename)
     settings = settings_of(flags, paths)
-    found = discovered(paths or (".",), settings)
+    found = discovered(paths or (".",), settings, named=stdin_filename)
     writing = (fixing or unsafe_fixes) and not diff
     words = _read_words(quiet, verbose)._replace(karpenter_named=settings.karpenter_named, statistics=statistics)
+    words = words._replace(show_fixes=show_fixes)
     # Standard output then carries what standard input brought, fixed.
     words = words._replace(writing=writing, to_stderr=writing and "-" in paths)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
@@ -116,6 +123,15 @@ def check(
     _end(run, report)
 
 
+def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
+    """The paths of a run that may give standard input a name. Ends the run where that is not among the paths."""
+    if name is None or "-" in paths:
+        return paths
+    if paths or not name:
+        stop("--stdin-filename is the name of standard input: give `-` as a path too")
+    return ("-",)
+
+
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     """How much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
@@ -123,7 +139,7 @@ def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 
-_NO_SETTINGS = ("live", "aws_profile", "max_age")
+_NO_SETTINGS = ("live", "aws_profile", "max_age", "isolated")
 """Flags that no configuration can give."""
 
 
@@ -139,7 +155,7 @@ def _show_settings(flags: CheckSettingFlags) -> NoReturn:
     ]
     path = flags.get("config")
     settings = settings_of(flags)
-    path = path or find(os.getcwd())
+    path = path or (None if flags.get("isolated") else find(os.getcwd()))
     shown = os.path.relpath(path) if path else None
     echo("\n".join(setting_lines(settings, shown, given, look())))
     sys.exit(CLEAN)
@@ -191,7 +207,13 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
 def _compared(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> tuple[Report, _Run]:
     """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
     report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
-    _print_diff(run.found.sources, _fixed(run, ready, built, unsafe, report))
+    fixed = _fixed(run, ready, built, unsafe, report)
+    _print_diff(run.found.sources, fixed)
+    if run.words.show_fixes:
+        from nodelint.report.summary import fixed_lines
+
+        for line in fixed_lines(fixed.applied, None):
+            echo(line, err=True)
     return report, run._replace(outputs=[output for output in run.outputs if output.path is not None])
 
 
@@ -356,7 +378,7 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
     for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
         if old.text == new.text:
             continue
-        if new.path == "-":
+        if new.path == found.stdin_path:
             stdin = new.data
             continue
         try:

@@ -15,13 +15,25 @@ _WRITTEN, _OUTPUT, _END = "What is written", "Output", "Exit code"
 
 _GROUPS: dict[str, tuple[str, ...]] = {
     _WRITTEN: ("--fix", "--unsafe-fixes", "--diff"),
-    _READ: ("--include", "--exclude", "--no-ignore", "--kustomize", "--helm", "--config", "--workloads", "--cluster"),
+    _READ: (
+        "--include",
+        "--exclude",
+        "--no-ignore",
+        "--kustomize",
+        "--helm",
+        "--config",
+        "--isolated",
+        "--stdin-filename",
+        "--workloads",
+        "--cluster",
+    ),
     _JUDGED: (
         *(
             "--karpenter-version",
             "--kubernetes-version",
             "--profile",
             "--select",
+            "--extend-select",
             "--ignore",
             "--rules",
             "--repository-rules",
@@ -36,6 +48,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--format",
             "--output",
             "--statistics",
+            "--show-fixes",
             "--quiet",
             "--verbose",
             "--color",
@@ -43,7 +56,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--show-settings",
         ),
     ),
-    _END: ("--fail-on", "--fail-on-unjudged", "--require-facts"),
+    _END: ("--timeout", "--fail-on", "--fail-on-unjudged", "--require-facts"),
 }
 """The groups by their titles, in the order in which a help shows them; all other options come first."""
 

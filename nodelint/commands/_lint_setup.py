@@ -96,14 +96,21 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="All but these rules or groups.",
+            help="All but these rules, groups or subjects.",
         ),
         click.option(
             "--select",
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="Only these rules, or groups of rules; `all` for every one.",
+            help="Only these rules, or groups or subjects of rules; `all` for every one.",
+        ),
+        click.option(
+            "--extend-select",
+            multiple=True,
+            metavar="RULE,...",
+            shell_complete=rule_names,
+            help="These rules, groups or subjects too, beside those of the profile or of --select.",
         ),
         click.option(
             "--rules",

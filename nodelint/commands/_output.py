@@ -93,6 +93,7 @@ def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callabl
         ),
         click.option(
             "--format",
+            "--output-format",
             "outputs",
             callback=read,
             shell_complete=completed,
@@ -134,6 +135,7 @@ class OutputOptions(NamedTuple):
     split: Split | None = None
     older: Older | None = None
     statistics: bool = False
+    show_fixes: bool = False
 
 
 def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOptions) -> list[tuple[str, str]]:
@@ -203,7 +205,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         return "" if words.quiet else "\n".join(nothing)
     from nodelint.report.age import old_facts_text
     from nodelint.report.style import fitted
-    from nodelint.report.summary import summary_text
+    from nodelint.report.summary import MOST_FIXES, summary_text
 
     parts = _findings(form, report, look, words.statistics) if report.results else []
     if words.quiet:
@@ -218,6 +220,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         fixing=words.writing,
         unread=run.unread,
         verbose=words.verbose,
+        most_fixes=None if words.show_fixes else MOST_FIXES,
     )
     *last, verdict = summary.split("\n")
     aged = old_facts_text(run.facts.date if run.facts is not None else None, today())

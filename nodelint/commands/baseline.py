@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import CLEAN, FAULT, discovered, echo, say, settings_of, stop, stop_where_none_is_there, unreadable, unusable, versions
+from nodelint.commands import (
+    CLEAN,
+    FAULT,
+    discovered,
+    echo,
+    say,
+    settings_of,
+    stop,
+    stop_where_none_is_there,
+    unreadable,
+    unusable,
+    versions,
+)
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand

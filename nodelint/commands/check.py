@@ -40,6 +40,7 @@ Exit codes:
 @click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
 @output_options
+@click.option("--show-fixes", is_flag=True, help="Name every finding whose fix is written, or would be with --diff.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule, and print no finding itself.")
 @click.option(
     "--show-files",
@@ -56,6 +57,12 @@ Exit codes:
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and nothing else.")
 @click.option(
     "--verbose", "-v", is_flag=True, help="Name all that was not judged, and the rules that wait for facts."
+)
+@click.option(
+    "--stdin-filename",
+    metavar="PATH",
+    shell_complete=files,
+    help="The file that standard input holds as an editor has it: its name in findings and for globs.",
 )
 @colour_option
 @judging_options

@@ -166,6 +166,7 @@ def _repeat_flags(flags: RefreshFlags) -> list[str]:
         (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")
     )
     given = [part for name, value in named if value for part in (name, value)]
+    given += ["--isolated"] if flags["isolated"] else []
     given += ["--no-ignore"] if flags["respect_gitignore"] is False else []
     return given + [part for globs in flags["exclude"] for part in ("--exclude", globs)]
 

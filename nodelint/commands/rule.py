@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import echo, echo_json, output_format, say, session_of, settings_of, stop
+from nodelint.commands import config_options, echo, echo_json, output_format, say, session_of, settings_of, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files, rule_names
 from nodelint.commands._terminal import colour_option, look
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=GroupedCommand)
 @click.argument("name", required=False, shell_complete=rule_names)
-@click.option(
-    "--config",
-    metavar="FILE",
-    shell_complete=files,
-    help="Default: the nearest nodelint.yaml or pyproject.toml.",
-)
+@config_options
 @click.option(
     "--rules",
     multiple=True,

@@ -13,6 +13,7 @@ from nodelint.commands import (
     FAULT,
     FOUND,
     UNUSABLE,
+    config_options,
     discovered,
     echo,
     echo_json,
@@ -72,9 +73,7 @@ Exit codes:
 @facts_options
 @timeout_option
 @colour_option
-@click.option(
-    "--config", metavar="FILE", shell_complete=files, help="Default: the nearest nodelint.yaml or pyproject.toml."
-)
+@config_options
 def command(
     paths: Sequence[str], old: str | None, new: str | None, form: str, everything: bool, **flags: Unpack[UpgradeFlags]
 ) -> None:

@@ -50,6 +50,23 @@ def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
             yield f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}."
 
 
+MOST_FIXES = 10
+"""Fixed findings that are named unless all are asked for."""
+
+
+def fixed_lines(applied: Sequence[Result], most: int | None) -> list[str]:
+    """Return a line for each finding whose fix is written, for at most `most` of them."""
+    if not applied:
+        return []
+    from nodelint.report.text import place  # here: a run that finds nothing shows no findings
+
+    shown = applied[:most]
+    lines = [f"  {place(result.span)}: {result.rule.name}: {printable(result.message)}" for result in shown]
+    if len(shown) < len(applied):
+        lines.append(f"  and {len(applied) - len(shown):,} more; --show-fixes names all")
+    return lines
+
+
 def summary_text(
     report: Report,
     files: int,
@@ -60,14 +77,16 @@ def summary_text(
     fixing: bool = False,
     unread: Sequence[Unread] = (),
     verbose: bool = False,
+    most_fixes: int | None = MOST_FIXES,
 ) -> str:
     """What was left out, and why; the last line has the counts and what a fix would do.
 
-    A `verbose` one names all that was left out, and the rules that wait for facts.
+    A `verbose` one names all that was left out, and the rules that wait for facts. `most_fixes` as for `fixed_lines`.
     """
     lines = list(_left_out(refused))
     if applied:
-        lines.append(f"Fixed {counted(len(applied), 'finding')}.")
+        lines.append(f"Fixed {counted(len(applied), 'finding')}:")
+        lines += fixed_lines(applied, most_fixes)
     nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)
     if not report.objects and not report.results and not report.unjudged and not nothing_built:
         lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
