@@ -32,7 +32,7 @@ from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._refused import say_refused
-from nodelint.commands._shell_completion import files
+from nodelint.commands._shell_completion import files, nodepools
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
@@ -55,7 +55,7 @@ Exit codes:
 
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
-@click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
+@click.option("--nodepool", metavar="NAME", shell_complete=nodepools, help="Only this NodePool.")
 @click.option(
     "--types", is_flag=True, help="All types that can be launched, by price, and what pods can use of each."
 )

@@ -12,7 +12,7 @@ from nodelint.commands._facts import facts_options
 from nodelint.commands._fit_run import fit_workloads
 from nodelint.commands._help import Choice, GroupedCommand
 from nodelint.commands._output import FIT_FORMATS
-from nodelint.commands._shell_completion import files
+from nodelint.commands._shell_completion import files, workloads
 from nodelint.commands._terminal import colour_option
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ Exit codes:
 
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
-@click.option("--workload", metavar="KIND/NAME", help="Only this workload, such as deployment/web.")
+@click.option(
+    "--workload", metavar="KIND/NAME", shell_complete=workloads, help="Only this workload, such as deployment/web."
+)
 @click.option("--format", "form", type=Choice(FIT_FORMATS), default="text", show_default=True)
 @colour_option
 @include

@@ -13,7 +13,7 @@ from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import live_option
 from nodelint.commands._output import PLAN_FORMATS, options_for
 from nodelint.commands._plan_run import GATES, plan_change
-from nodelint.commands._shell_completion import files
+from nodelint.commands._shell_completion import files, revisions
 from nodelint.commands._terminal import colour_option
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ Exit codes:
 @click.option(
     "--against",
     metavar="REVISION",
+    shell_complete=revisions,
     help="The git revision to compare with, read without touching the work tree. Default: where the branch left the"
     " default branch.",
 )

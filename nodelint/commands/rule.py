@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     help="List only rules about this: images, disks, spot, user data, ...; `nodelint rule` names all subjects.",
 )
 @output_format
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @colour_option
-def command(name: str | None, subject: str | None, form: str, **flags: Unpack[RuleFlags]) -> None:
+def command(name: str | None, subject: str | None, form: str, as_json: bool, **flags: Unpack[RuleFlags]) -> None:
     """List the rules by subject, with your own and policies, or print one rule's page.
 
     A word that names no rule lists those about it: `nodelint rule gpu`.
@@ -58,6 +59,8 @@ def command(name: str | None, subject: str | None, form: str, **flags: Unpack[Ru
     """
     from nodelint.lint import rule
     from nodelint.report.rule_text import list_lines, rule_data
+
+    form = "json" if as_json else form
 
     rules = bundled = rule.load(rule.bundled())
     if name is None or name not in rules:
