@@ -61,7 +61,9 @@ def check(suppression: Suppression, context: Context) -> Findings:
 def _about_another_form(suppression: Suppression, context: Context) -> Findings:
     """One in the form of another linter, where it names a rule, is meant for this one, or stands at a finding."""
     words = suppression.foreign or ()
-    names = [context.former_names.get(word, word) for word in words if word in {*context.rule_names, *context.former_names}]
+    names = [
+        context.former_names.get(word, word) for word in words if word in {*context.rule_names, *context.former_names}
+    ]
     if not (names or suppression.ours or (not words and suppression.near)):
         return
     right = ", ".join(names or suppression.near[:2] or ["rule"])

@@ -209,7 +209,11 @@ def _without_facts(skipped: Sequence[Skipped]) -> list[str]:
 def _unasked(skipped: Sequence[Skipped]) -> str:
     """How many they are."""
     rules = _without_facts(skipped)
-    return f"{counted(len(rules), 'rule')} {'waits' if len(rules) == 1 else 'wait'} for facts from AWS (nodelint refresh)" if rules else ""
+    return (
+        f"{counted(len(rules), 'rule')} {'waits' if len(rules) == 1 else 'wait'} for facts from AWS (nodelint refresh)"
+        if rules
+        else ""
+    )
 
 
 def _wants(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
