@@ -180,16 +180,20 @@ def discovered(
     exclude, include = session.exclude, session.include
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")
-    if not on_terminal():
+    line = None
+    if on_terminal():
+        from nodelint.commands._progress import watch
+
+        line = watch()
+    if line is None:
         return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named)
 
     def tell(count: int) -> None:
-        if count % 2000 == 0:
-            progress(f"read {count:,} files …")
+        if count % 100 == 0:
+            line.tell(f"read {count:,} files …")
 
     found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
-    if found.files >= 2000:
-        progress("")
+    line.clear()
     return _take_stdin(found, named)
 
 

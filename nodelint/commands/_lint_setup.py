@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.commands import exclude, include, session_of, unusable
+from nodelint.commands import exclude, include, on_terminal, session_of, unusable
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -222,7 +222,16 @@ def judge_of(
             made = inventory
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
-        report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
+        line = None
+        if on_terminal():
+            from nodelint.commands._progress import watch
+
+            line = watch()
+        if line is None:
+            report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
+        else:
+            report = lint(sources, request, jobs=jobs, memory=memory, built=made.built, pause=line.count_object)
+            line.clear()
         more = (*skip_unbuilt(made.unbuilt), *skip_remote(made.remote), *skip_gaps(made.gaps))
         return report._replace(skipped=(*report.skipped, *more), gaps=(*report.gaps, *made.gaps))
 

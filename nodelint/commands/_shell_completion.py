@@ -66,11 +66,10 @@ _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 def _list_objects(context: click.Context, also: str | None) -> list[Object]:
     """The objects of the paths that are typed; what cannot be read has no names to offer."""
     from nodelint.build import read_inventory
+    from nodelint.commands import settings_of
     from nodelint.model.documents import objects
     from nodelint.session import Session
     from nodelint.source.files.discover import discover
-
-    from nodelint.commands import settings_of
 
     paths = [path for path in context.params.get("paths") or (os.curdir,) if path != "-"]
     settings = settings_of({}, paths)

@@ -161,7 +161,7 @@ def lint(
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
     def share(objects: Sequence[Object]) -> ObjectMap:
-        return (share_objects(jobs, objects, shared) if memory is None else None) or judge_in_turn(pause)
+        return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
 
     made = judge_objects(setup, requested, context_objects, sources, share, memory)
     raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults

@@ -209,11 +209,10 @@ def _without_facts(skipped: Sequence[Skipped]) -> list[str]:
 def _unasked(skipped: Sequence[Skipped]) -> str:
     """How many they are."""
     rules = _without_facts(skipped)
-    return (
-        f"{counted(len(rules), 'rule')} {'waits' if len(rules) == 1 else 'wait'} for facts from AWS (nodelint refresh)"
-        if rules
-        else ""
-    )
+    if not rules:
+        return ""
+    verb = "waits" if len(rules) == 1 else "wait"
+    return f"{counted(len(rules), 'rule')} {verb} for facts from AWS (nodelint refresh)"
 
 
 def _wants(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:

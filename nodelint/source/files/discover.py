@@ -73,8 +73,9 @@ class Discovery:
     """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
 
     `stdin` is what standard input brought, where it was asked for, `stdin_path` how its text is named. `stating` are
-    files that may state which release runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
-    `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
+    files that may state which release runs, sources among them; `seen` are the paths of all files that may hold
+    manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
+    manifests and were not opened.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
