@@ -301,8 +301,8 @@ def test_a_base_that_cannot_be_fetched_says_what_to_set(folder: Path, has_checko
     assert ran.done.returncode == 0  # the steps after it still run, and the last of them fails
     assert ran.output("exit-code") == "2" and not (folder / "calls").exists()
     [error] = [line for line in ran.done.stdout.splitlines() if line.startswith("::error")]
-    said = ("fetch-depth: 0", "token", "persist-credentials: false") if has_checkout else ("actions/checkout",)
-    assert all(word in error for word in said)
+    words = ("fetch-depth: 0", "token", "persist-credentials: false") if has_checkout else ("actions/checkout",)
+    assert all(word in error for word in words)
 
 
 def test_python_is_found_where_it_is_new_enough(folder: Path) -> None:

@@ -64,8 +64,8 @@ def test_a_pipe_that_joins_files_says_where(
     nodelint: Run, tmp_path: Path, command: str, text: str, line: int | None
 ) -> None:
     done = nodelint(command, "-", stdin=text)
-    said = f"nodelint: a second file begins in line {line} of standard input, without a line `---` in front of it"
-    assert (said in done.stderr) == (line is not None), done.stderr
+    note = f"nodelint: a second file begins in line {line} of standard input, without a line `---` in front of it"
+    assert (note in done.stderr) == (line is not None), done.stderr
     assert line is not None or "second file" not in done.stderr
 
 
@@ -158,25 +158,25 @@ def rules_found(done: subprocess.CompletedProcess[str]) -> set[str]:
 def test_rules_are_selected_by_subject_and_added_to_the_profile(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, TYPOS)
 
-    def found(*arguments: str) -> set[str]:
+    def find_rules(*arguments: str) -> set[str]:
         return rules_found(nodelint("check", "--format", "json", *arguments))
 
-    default = found()
-    assert found("--select", "Objects,instance-types") == {"node-class-ref", "unknown-field"}
-    assert found("--ignore", "objects") == default - {"node-class-ref", "unknown-field"}
-    assert found("--extend-select", "no-limits,spot") == default | {"no-limits", "spot-only", "few-spot-types"}
+    default = find_rules()
+    assert find_rules("--select", "Objects,instance-types") == {"node-class-ref", "unknown-field"}
+    assert find_rules("--ignore", "objects") == default - {"node-class-ref", "unknown-field"}
+    assert find_rules("--extend-select", "no-limits,spot") == default | {"no-limits", "spot-only", "few-spot-types"}
     put(tmp_path, "select: [spot]\nextend-select: [no-limits]\n", "nodelint.yaml")
-    assert found() == {"no-limits", "spot-only", "few-spot-types"}
-    assert found("--extend-select", "unknown-field") == found() | {"unknown-field"}
-    assert found("--isolated") == default
+    assert find_rules() == {"no-limits", "spot-only", "few-spot-types"}
+    assert find_rules("--extend-select", "unknown-field") == find_rules() | {"unknown-field"}
+    assert find_rules("--isolated") == default
 
 
 def test_a_fix_says_what_it_fixed(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, TYPOS)
     line = "  pool.yaml:23:7: unknown-field: `expiresAfter` is not a known field, did you mean `expireAfter`?"
     assert line in nodelint("check", "--diff", "--show-fixes").stderr.splitlines()
-    said = nodelint("check", "--fix").stdout.splitlines()
-    assert "Fixed 4 findings:" in said and line in said
+    lines = nodelint("check", "--fix").stdout.splitlines()
+    assert "Fixed 4 findings:" in lines and line in lines
 
 
 def test_of_many_fixes_some_are_named_unless_all_are_asked_for(nodelint: Run, tmp_path: Path) -> None:
@@ -230,9 +230,9 @@ def test_a_comment_of_another_linter_gets_the_right_form(
 ) -> None:
     put(tmp_path, TYPOS.replace("[m7i, m7i.flex]", f"[m7i, m7i.flex] {comment}"))
     done = nodelint("check", "--format", "json", "--select", "unknown-value,unused-suppression,no-limits")
-    said = [f["message"] for f in json.loads(done.stdout)["findings"] if f["rule"] == "unused-suppression"]
+    messages = [f["message"] for f in json.loads(done.stdout)["findings"] if f["rule"] == "unused-suppression"]
     wanted = f"this comment silences nothing here: write `# nodelint: ignore[{names}] reason`"
-    assert said == ([] if names is None else [wanted])
+    assert messages == ([] if names is None else [wanted])
 
 
 def test_a_comment_of_another_linter_where_nothing_is_found_is_left_in_peace(nodelint: Run, tmp_path: Path) -> None:

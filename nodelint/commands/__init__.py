@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, NoReturn, TypeVar
 
+    from nodelint.commands._progress import ProgressLine
     from nodelint.lint.config import Settings
     from nodelint.lint.config_file import ConfigError
     from nodelint.model.manifest import Object
@@ -99,9 +100,9 @@ def output_format(command: _F) -> _F:
     """The option that names the format of a command's own output."""
     import click
 
-    from nodelint.commands._help import Choice
+    from nodelint.commands._help import WordChoice
 
-    kinds = Choice(["text", "json"])
+    kinds = WordChoice(["text", "json"])
     return click.option("--format", "form", type=kinds, default="text", show_default=True)(command)
 
 
@@ -161,6 +162,12 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
         unusable(error)
 
 
+def settings_over_paths(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
+    """The same for a command that has nothing to say where none of the paths is there: it ends the run then."""
+    stop_where_none_is_there(*paths)
+    return settings_of(flags, paths)
+
+
 def discovered(
     paths: Sequence[str],
     settings: Settings,
@@ -180,11 +187,7 @@ def discovered(
     exclude, include = session.exclude, session.include
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")
-    line = None
-    if on_terminal():
-        from nodelint.commands._progress import watch
-
-        line = watch()
+    line = watch_progress()
     if line is None:
         return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named)
 
@@ -373,6 +376,15 @@ def echo_file(content: bytes) -> None:
 def progress(text: str) -> None:
     """Show how far a run is, in place of what was shown before; for a terminal."""
     _write(f"\r\033[K{printable(text)}", err=True, nl=False)
+
+
+def watch_progress() -> ProgressLine | None:
+    """The line of progress of this run; None where nobody watches it: in a pipe, in CI, on a terminal that is dumb."""
+    if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
+        return None
+    from nodelint.commands._progress import start_line
+
+    return start_line(progress)
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nodelint import __version__
-from nodelint.commands import now, say, stop
-from nodelint.commands._progress import watch
+from nodelint.commands import now, say, stop, watch_progress
 from nodelint.ec2 import cache
 from nodelint.ec2 import client as aws
 from nodelint.ec2.facts import WORDS
@@ -46,7 +45,7 @@ class Brought(NamedTuple):
 def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
     """The account that is asked, with a line of progress while somebody watches."""
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    line = watch()
+    line = watch_progress()
 
     def tell(done: int, of: int, what: str) -> None:
         if line is not None:

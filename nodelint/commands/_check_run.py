@@ -92,10 +92,8 @@ def check(
     settings = settings_of(flags, paths)
     found = discovered(paths or (".",), settings, named=stdin_filename)
     writing = (fixing or unsafe_fixes) and not diff
-    words = _read_words(quiet, verbose)._replace(karpenter_named=settings.karpenter_named, statistics=statistics)
-    words = words._replace(show_fixes=show_fixes)
-    # Standard output then carries what standard input brought, fixed.
-    words = words._replace(writing=writing, to_stderr=writing and "-" in paths)
+    words = _read_words(quiet, verbose)._replace(statistics=statistics, show_fixes=show_fixes)
+    words = _with_streams(words, settings, writing, paths)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
     built = rendered(paths, found, settings)
     if not found.sources and (built is None or not built.builds) and not _takes_from_elsewhere(found):
@@ -103,8 +101,7 @@ def check(
     ready = judging(found, fact_flags, settings, paths, built)
     if show == "files":
         _show_files(run, ready)
-    unbuilt = frozenset(overlay.folder for overlay in ready.inventory.unbuilt)
-    run = run._replace(unbuilt=unbuilt, built=ready.inventory.built)
+    run = _with_inventory(run, ready)
     entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
@@ -137,6 +134,17 @@ def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     if quiet and verbose:
         stop("--quiet and --verbose exclude each other")
     return OutputOptions(quiet=quiet, verbose=verbose)
+
+
+def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths: Sequence[str]) -> OutputOptions:
+    """The same with what a run writes where: standard output carries what standard input brought, fixed."""
+    to_stderr = writing and "-" in paths
+    return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
+
+
+def _with_inventory(run: _Run, ready: Judging) -> _Run:
+    unbuilt = frozenset(overlay.folder for overlay in ready.inventory.unbuilt)
+    return run._replace(unbuilt=unbuilt, built=ready.inventory.built)
 
 
 _NO_SETTINGS = ("live", "aws_profile", "max_age", "isolated")

@@ -15,9 +15,8 @@ from nodelint.commands import (
     say,
     say_switched_off,
     session_of,
-    settings_of,
+    settings_over_paths,
     stop,
-    stop_where_none_is_there,
 )
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
 def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags, paths)
-    stop_where_none_is_there(*paths)
+    settings = settings_over_paths(flags, paths)
     from nodelint.model.cluster_objects import PATTERN
 
     found = discovered(paths or (".",), settings, PATTERN)

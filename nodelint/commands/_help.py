@@ -74,7 +74,7 @@ _MEANT = {
 """What somebody means by an option of other tools."""
 
 
-class Choice(click.Choice[str]):
+class WordChoice(click.Choice[str]):
     """A closed list of words, in any case; a word that is not in it is answered with the nearest that is."""
 
     def __init__(self, choices: Sequence[str]) -> None:
@@ -84,11 +84,11 @@ class Choice(click.Choice[str]):
         """Return the word of the list. Raise BadParameter where there is none."""
         word = next((choice for choice in self.choices if choice == value.lower()), None)
         if word is None:
-            self.fail(not_one_of(value, self.choices), param, ctx)
+            self.fail(refuse_word(value, self.choices), param, ctx)
         return word
 
 
-def not_one_of(value: str, choices: Sequence[str]) -> str:
+def refuse_word(value: str, choices: Sequence[str]) -> str:
     """Return the message about a word that is in no closed list, with the nearest that is."""
     from nodelint.model.messages import did_you_mean
 
@@ -143,7 +143,7 @@ def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> s
     root = ctx.find_root().command
     there = []
     for other in root.list_commands(ctx) if isinstance(root, click.Group) else ():
-        command = root.get_command(ctx, other)
+        command = root.get_command(ctx, other) if isinstance(root, click.Group) else None
         if command is not None and any(name in param.opts for param in command.params):
             there.append(f"`nodelint {other}`")
     if there:

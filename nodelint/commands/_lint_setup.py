@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.commands import exclude, include, on_terminal, session_of, unusable
+from nodelint.commands import exclude, include, session_of, unusable, watch_progress
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
 def _which_rules() -> tuple[Callable[[Any], Any], ...]:
     import click
 
-    from nodelint.commands._help import Choice
+    from nodelint.commands._help import WordChoice
     from nodelint.commands._shell_completion import files, rule_names
 
     return (
@@ -128,7 +128,7 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
         ),
         click.option(
             "--profile",
-            type=Choice(["minimal", "default", "strict"]),
+            type=WordChoice(["minimal", "default", "strict"]),
             help="The groups of rules that run: minimal is correctness, default adds hazard, strict adds practice.",
         ),
     )
@@ -223,11 +223,7 @@ def judge_of(
             made = inventory
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
-        line = None
-        if on_terminal():
-            from nodelint.commands._progress import watch
-
-            line = watch()
+        line = watch_progress()
         if line is None:
             report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
         else:

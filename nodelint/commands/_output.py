@@ -53,14 +53,14 @@ def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
     def read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
         import click
 
-        from nodelint.commands._help import not_one_of
+        from nodelint.commands._help import refuse_word
 
         outputs = []
         for value in values:
             written, equals, path = value.partition("=")
             form = written.lower()
             if form not in formats:
-                raise click.BadParameter(not_one_of(written, formats))
+                raise click.BadParameter(refuse_word(written, formats))
             if equals and not path:
                 raise click.BadParameter(f"`{value}` names no file")
             outputs.append(Output(form, path or None))

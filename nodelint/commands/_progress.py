@@ -6,7 +6,11 @@ import os
 from time import monotonic
 
 from nodelint.caching import cache
-from nodelint.commands import on_terminal, progress
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _QUIET_SECONDS = 1.0
 _BETWEEN_SECONDS = 0.1
@@ -15,7 +19,8 @@ _BETWEEN_SECONDS = 0.1
 class ProgressLine:
     """A line that is written over while a run goes on, and gone when it ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
         self._process = os.getpid()
         self._next = monotonic() + _QUIET_SECONDS
         self._shown = False
@@ -27,7 +32,7 @@ class ProgressLine:
         if moment >= self._next and os.getpid() == self._process:
             self._next = moment + _BETWEEN_SECONDS
             self._shown = True
-            progress(text)
+            self._write(text)
 
     def count_object(self) -> None:
         """Show how many objects have been judged, this one among them."""
@@ -38,12 +43,10 @@ class ProgressLine:
         """Take the line away; what follows may stand in its place."""
         if self._shown:
             self._shown = False
-            progress("")
+            self._write("")
 
 
 @cache
-def watch() -> ProgressLine | None:
-    """The line of this run; None where nobody watches it: in a pipe, in CI, on a terminal that is dumb."""
-    if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
-        return None
-    return ProgressLine()
+def start_line(write: Callable[[str], None]) -> ProgressLine:
+    """Return the line of this run, the same wherever it is asked for; `write` shows a text in its place."""
+    return ProgressLine(write)

@@ -37,7 +37,9 @@ def nodepools(context: click.Context, _: click.Parameter, incomplete: str) -> li
     """Names of the NodePools in the paths that are typed, or below the working folder."""
     from nodelint.model.manifest import NodePool
 
-    names = {obj.name for obj in _list_objects(context, None) if isinstance(obj, NodePool)}
+    names = {
+        obj.name for obj in _list_objects(context, None) if isinstance(obj, NodePool) and isinstance(obj.name, str)
+    }
     return _items(names, incomplete)
 
 
@@ -78,8 +80,8 @@ def _list_objects(context: click.Context, also: str | None) -> list[Object]:
     return [obj for source in inventory.sources for obj in objects(source, more=also is not None)]
 
 
-def _items(names: set[object], incomplete: str) -> list[CompletionItem]:
+def _items(names: set[str], incomplete: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
-    known = sorted(name for name in names if isinstance(name, str) and name.isprintable())
+    known = sorted(name for name in names if name.isprintable())
     return [CompletionItem(name) for name in known if name.startswith(incomplete)]

@@ -15,9 +15,8 @@ from nodelint.commands import (
     discovered,
     echo,
     say,
-    settings_of,
+    settings_over_paths,
     stop,
-    stop_where_none_is_there,
     unreadable,
     unusable,
     versions,
@@ -74,8 +73,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
       nodelint baseline --prune clusters/
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags, paths)
-    stop_where_none_is_there(*paths)
+    settings = settings_over_paths(flags, paths)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune")

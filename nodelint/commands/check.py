@@ -10,7 +10,7 @@ from nodelint.commands import versions
 from nodelint.commands._check_run import check
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
-from nodelint.commands._help import Choice, GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._output import output_options
 from nodelint.commands._shell_completion import files
@@ -66,7 +66,7 @@ Exit codes:
 )
 @colour_option
 @judging_options
-@click.option("--fail-on", type=Choice(["error", "warning", "never"]), help="Default: error.")
+@click.option("--fail-on", type=WordChoice(["error", "warning", "never"]), help="Default: error.")
 @click.option(
     "--baseline",
     metavar="FILE",

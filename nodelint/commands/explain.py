@@ -20,9 +20,8 @@ from nodelint.commands import (
     say,
     say_switched_off,
     session_of,
-    settings_of,
+    settings_over_paths,
     stop,
-    stop_where_none_is_there,
     unread,
     unreadable,
     versions,
@@ -77,8 +76,7 @@ def command(
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags, paths)
-    stop_where_none_is_there(*paths)
+    settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
     from nodelint.build import read_inventory
     from nodelint.lint.context import Context

@@ -23,8 +23,7 @@ from nodelint.commands import (
     say_switched_off,
     say_unknown,
     session_of,
-    settings_of,
-    stop_where_none_is_there,
+    settings_over_paths,
     unreadable,
     versions,
 )
@@ -85,8 +84,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
       nodelint hash pool.yaml class.yaml --karpenter-version 1.6.0 --format json
       nodelint hash clusters/prod --live kubectl
     """
-    settings = settings_of(flags, paths)
-    stop_where_none_is_there(*paths)
+    settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
     session = session_of(settings)
     target = session.target(choose=session.choose(found))

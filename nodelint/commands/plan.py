@@ -8,7 +8,7 @@ import click
 
 from nodelint.commands import versions
 from nodelint.commands._deadline import timeout_option
-from nodelint.commands._help import Choice, GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import live_option
 from nodelint.commands._output import PLAN_FORMATS, options_for
@@ -49,7 +49,7 @@ Exit codes:
 @click.option("--old", metavar="DIR", shell_complete=files, help="A folder to compare with, in place of a revision.")
 @live_option
 @options_for(PLAN_FORMATS)
-@click.option("--fail-on", "gate", type=Choice(GATES), default="drift", show_default=True)
+@click.option("--fail-on", "gate", type=WordChoice(GATES), default="drift", show_default=True)
 @judging_options
 @click.option(
     "--snapshot",

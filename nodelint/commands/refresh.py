@@ -21,9 +21,8 @@ from nodelint.commands import (
     exclude,
     now,
     say,
-    settings_of,
+    settings_over_paths,
     stop,
-    stop_where_none_is_there,
     unread,
     unreadable,
     versions,
@@ -114,8 +113,7 @@ def command(
         echo_json(policy())
         return
     given = _repeat_flags(flags)
-    settings = settings_of(flags, paths)
-    stop_where_none_is_there(*paths)
+    settings = settings_over_paths(flags, paths)
     _check_regions(regions)
     session = Session(settings)
     found, classes = (None, session.classes_at((), None)) if catalog else _manifests(paths, session)

@@ -20,16 +20,15 @@ from nodelint.commands import (
     exclude,
     include,
     say,
-    settings_of,
+    settings_over_paths,
     stop,
-    stop_where_none_is_there,
     unread,
     unreadable,
 )
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._help import Choice, GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judge_of, judging, rendered, rendering_options
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
@@ -64,9 +63,9 @@ Exit codes:
 )
 @click.option("--to", "new", metavar="VERSION", help="The release to go to, or `next`. Default: the newest known.")
 @click.option("--kubernetes-version", metavar="1.MINOR", help="The cluster's version, for the steps on the way.")
-@click.option("--format", "form", type=Choice(["text", "markdown", "json"]), default="text", show_default=True)
+@click.option("--format", "form", type=WordChoice(["text", "markdown", "json"]), default="text", show_default=True)
 @click.option("--all", "everything", is_flag=True, help="Every place, and changes that manifests do not show.")
-@click.option("--fail-on", type=Choice(["error", "warning", "never"]), help="Default: error.")
+@click.option("--fail-on", type=WordChoice(["error", "warning", "never"]), help="Default: error.")
 @rendering_options
 @exclude
 @include
@@ -98,9 +97,8 @@ def command(
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    settings = settings_of({**flags, "karpenter_version": _name_start(old, start)}, paths)
+    settings = settings_over_paths({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
-    stop_where_none_is_there(*paths)
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)
     before, kubernetes = _stated(settings, found)

@@ -207,8 +207,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         kubernetes=_kubernetes(*value("kubernetes-version")),
         profile=_profile(*value("profile")),
         select=None if value("select")[0] is None else _names(*value("select")),
-        extend_select=_names(given.values.get("extend-select"), given.place("extend-select"))
-        | _names(flags.get("extend-select"), "--extend-select"),
+        extend_select=_extended_names(given, flags),
         ignore=_names(*value("ignore")),
         per_path=_per_path(*value("per-path-ignores")),
         exclude=tuple(sorted(_names(*value("exclude")))),
@@ -231,6 +230,12 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         include_root=folder if not flags.get("include") else "",
         places=_places(given, flags),
     )
+
+
+def _extended_names(given: ConfigFile, flags: Mapping[str, object]) -> frozenset[str]:
+    """The rules that report too: those of the file, and those of the flag."""
+    key = "extend-select"
+    return _names(given.values.get(key), given.place(key)) | _names(flags.get(key), f"--{key}")
 
 
 def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
