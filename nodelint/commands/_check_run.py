@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import CheckSettingFlags
     from nodelint.commands._lint_setup import Judging
-    from nodelint.ec2.facts import AwsFacts
     from nodelint.lint.autofix import Fixed
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
@@ -84,16 +83,15 @@ def check(
     **flags: Unpack[CheckSettingFlags],
 ) -> None:
     """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
-    fact_flags = FactFlags.read(flags)
-    wanted = outputs_of(outputs, output)
+    fact_flags, wanted = FactFlags.read(flags), outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
     paths = _with_stdin(paths, stdin_filename)
     settings = settings_of(flags, paths)
     found = discovered(paths or (".",), settings, named=stdin_filename)
     writing = (fixing or unsafe_fixes) and not diff
-    words = _read_words(quiet, verbose)._replace(statistics=statistics, show_fixes=show_fixes)
-    words = _with_streams(words, settings, writing, paths)
+    words = _with_streams(_read_words(quiet, verbose), settings, writing, paths)
+    words = words._replace(statistics=statistics, show_fixes=show_fixes)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
     built = rendered(paths, found, settings)
     if not found.sources and (built is None or not built.builds) and not _takes_from_elsewhere(found):
@@ -115,8 +113,7 @@ def check(
         report, run = _judged(run, ready, built)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
-    say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
-    _tell(run, report, ready.target.facts, ready.file, applied, refused)
+    _tell(run, report, ready, applied, refused)
     _end(run, report)
 
 
@@ -315,17 +312,13 @@ def _holds_objects(source: Source) -> bool:
 
 
 def _tell(
-    run: _Run,
-    report: Report,
-    facts: AwsFacts,
-    file: str | None,
-    applied: Sequence[Result],
-    refused: Sequence[tuple[Result, str]],
+    run: _Run, report: Report, ready: Judging, applied: Sequence[Result], refused: Sequence[tuple[Result, str]]
 ) -> None:
     from nodelint.commands._facts import basis
     from nodelint.report.run_info import Run
 
-    rests_on = basis(facts, file) if report.objects else None
+    say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
+    rests_on = basis(ready.target.facts, ready.file) if report.objects else None
     about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     run.found.unreadable += printed(run.outputs, report, about, run.words)

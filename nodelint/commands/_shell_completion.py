@@ -37,10 +37,8 @@ def nodepools(context: click.Context, _: click.Parameter, incomplete: str) -> li
     """Names of the NodePools in the paths that are typed, or below the working folder."""
     from nodelint.model.manifest import NodePool
 
-    names = {
-        obj.name for obj in _list_objects(context, None) if isinstance(obj, NodePool) and isinstance(obj.name, str)
-    }
-    return _items(names, incomplete)
+    pools = [obj for obj in _list_objects(context, None) if isinstance(obj, NodePool)]
+    return _items({pool.name for pool in pools if isinstance(pool.name, str)}, incomplete)
 
 
 def workloads(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -68,14 +66,13 @@ _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 def _list_objects(context: click.Context, also: str | None) -> list[Object]:
     """The objects of the paths that are typed; what cannot be read has no names to offer."""
     from nodelint.build import read_inventory
-    from nodelint.commands import settings_of
+    from nodelint.lint.config import Settings
     from nodelint.model.documents import objects
     from nodelint.session import Session
     from nodelint.source.files.discover import discover
 
     paths = [path for path in context.params.get("paths") or (os.curdir,) if path != "-"]
-    settings = settings_of({}, paths)
-    found = discover(paths, Session(settings).exclude, also=also)
+    found = discover(paths, Session(Settings()).exclude, also=also)
     inventory = read_inventory(found)
     return [obj for source in inventory.sources for obj in objects(source, more=also is not None)]
 
