@@ -393,7 +393,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr == "nodelint: big.yaml: not written: file too large\n"
-    assert "Fixed 1 finding." in done.stdout
+    assert "Fixed 1 finding:" in done.stdout
     assert "big.yaml:11:3: error[unknown-field]" in by_place(done.stdout), "what is not fixed is still said"
     assert big.read_bytes() == before
     assert small.read_bytes() == CLASS.encode()
