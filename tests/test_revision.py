@@ -326,7 +326,8 @@ def run_plan_step(tmp_path: Path, cwd: Path, base: str) -> CompletedProcess[str]
     env = {
         **{name: os.environ[name] for name in ("PATH",)},
         **dict.fromkeys(
-            ("PATHS", "CONFIG", "KARPENTER_VERSION", "KUBERNETES_VERSION", "SNAPSHOT", "REGION", "ARGS"), ""
+            ("PATHS", "CONFIG", "KARPENTER_VERSION", "KUBERNETES_VERSION", "SNAPSHOT", "REGION", "TIMEOUT", "ARGS"),
+            "",
         ),
         "HOME": str(tmp_path),
         "RUNNER_TEMP": str(tmp_path),
