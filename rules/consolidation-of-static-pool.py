@@ -25,6 +25,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, rule
     severity="info",
     releases=">=1.8.0",
     gives_way_to=["invalid-field", "refused-combination", "removed-api"],
+    providers=["aws", "auto-mode"],
     mentions=["replicas"],
     subject="disruption",
     source=[

@@ -25,6 +25,7 @@ LIVE = ("resourceVersion", "uid", "managedFields")
     on=Object,
     group="hazard",
     fix="safe",
+    providers=["aws", "auto-mode"],
     mentions=["resourceVersion", "uid", "managedFields"],
     subject="objects",
     source=[

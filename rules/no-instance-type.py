@@ -230,11 +230,13 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = f"the images of the class run {runs}"
     company = " in EKS Auto Mode" if resolution.pool.foreign else " with this class"
     under = company if hint else ""
+    unlisted = bool(line.kept) and hint == resolve.not_listed()  # AWS may have added the family since
     if hint is None and unit is not None:
         hint = f"{labels.name_of(line.key)} counts in {unit}"
     return Finding(
         at=_key(line),
         message=f"`{_render_effect(line, 60)}` excludes every instance type{under}",
+        severity="warning" if unlisted else None,
         covers=[line.at.node, *_values(line)],
         help=hint,
         suggestions=_in_unit(line, unit),

@@ -2,8 +2,8 @@ r"""A `nodeClassRef` that does not say which kind of class it means, in the way 
 
 In v1 a NodePool names its class by `group`, `kind` and `name`. What v1beta1 had, `apiVersion`, is gone; a version
 in the group (`karpenter.k8s.aws/v1`) is refused; a kind of another provider points to nothing that this Karpenter
-watches. Where group and kind agree on EKS Auto Mode or another cloud, the reference is let be. Where one of them is
-empty, no provider's API server takes the pool.
+watches. EKS Auto Mode has the one kind `NodeClass`, of the group `eks.amazonaws.com`. Where group and kind agree on
+another cloud, the reference is let be. Where one of them is empty, no provider's API server takes the pool.
 
 ```yaml bad frame=pool
 spec.template.spec.nodeClassRef:
@@ -14,6 +14,12 @@ spec.template.spec.nodeClassRef:
 
 ```yaml bad frame=pool
 spec.template.spec.nodeClassRef: {name: default}
+```
+
+```yaml bad frame=pool
+spec.template.spec.nodeClassRef: {group: eks.amazonaws.com, kind: EC2NodeClass, name: default}
+spec.template.spec.requirements:
+  - {key: eks.amazonaws.com/instance-category, operator: In, values: [c, m]}
 ```
 """
 
@@ -33,16 +39,18 @@ from nodelint.api import (
     rule,
 )
 
-AUTO_MODE_GROUP = "eks.amazonaws.com"
-
 
 @rule(
     on=NodePool,
     group="correctness",
     fix="safe",
     gives_way_to=["removed-api"],
+    providers=["aws", "auto-mode"],
     subject="objects",
-    source="core:pkg/apis/v1/nodeclaim.go@v1.14.0:135",
+    source=[
+        "core:pkg/apis/v1/nodeclaim.go@v1.14.0:135",
+        "https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
@@ -58,16 +66,29 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=at,
             message=message,
-            edits=[] if auto or _is_anothers(ref.kind) else _mended(ref),
+            edits=[] if auto or _is_anothers(ref, pool) else _mended(ref, *_right_names(pool)),
             covers=[ref.node, key or ref.node],
             help="or use `eks.amazonaws.com`, if the class is one of EKS Auto Mode" if auto else None,
-            suggestions=_choose_kind(ref),
+            suggestions=_choose_kind(ref, pool),
         )
 
 
-def _choose_kind(ref: manifest.ClassRef) -> list[Suggestion]:
+def _right_names(pool: NodePool) -> tuple[str, str]:
+    """The group and kind of the classes of a pool's provider."""
+    if pool.provider == "auto-mode":
+        return gvk.AUTO_MODE_GROUP, gvk.AUTO_MODE_KIND
+    return gvk.AWS_GROUP, gvk.CLASS_KIND
+
+
+def _choose_kind(ref: manifest.ClassRef, pool: NodePool) -> list[Suggestion]:
     """A `NodeClass` is EKS Auto Mode's under its own group; under Karpenter's, or none, either may be meant."""
     group = ref.node.get("group")
+    if ref.kind == gvk.CLASS_KIND and ref.group == gvk.AUTO_MODE_GROUP and not _tells_provider(pool):
+        ways = [
+            ("name a class of EKS Auto Mode", _mended(ref, gvk.AUTO_MODE_GROUP, gvk.AUTO_MODE_KIND)),
+            (f"name an {gvk.CLASS_KIND}", _mended(ref)),
+        ]
+        return remedies.list_suggestions(ways)
     if (
         ref.kind != "NodeClass"
         or ref.group not in (None, "", gvk.AWS_GROUP)
@@ -75,9 +96,9 @@ def _choose_kind(ref: manifest.ClassRef) -> list[Suggestion]:
     ):
         return []
     own = (
-        edits.if_editable(edits.set_value, group, AUTO_MODE_GROUP)
+        edits.if_editable(edits.set_value, group, gvk.AUTO_MODE_GROUP)
         if group is not None
-        else edits.if_editable(edits.add_keys, ref.node, {"group": AUTO_MODE_GROUP}, None, True)
+        else edits.if_editable(edits.add_keys, ref.node, {"group": gvk.AUTO_MODE_GROUP}, None, True)
     )
     return remedies.list_suggestions(
         [(f"name an {gvk.CLASS_KIND}", _mended(ref)), ("name a class of EKS Auto Mode", own)]
@@ -91,14 +112,13 @@ def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
         return old, "nodeClassRef has no `apiVersion` in v1: use `group`, without a version"
     if _empty(ref.node.get("group")) and not pool.partial:
         return ref.node, f"nodeClassRef has no `group`: it has to be `{gvk.AWS_GROUP}`"
-    if isinstance(ref.group, str) and ref.group.startswith(f"{gvk.AWS_GROUP}/"):
+    if isinstance(ref.group, str) and ref.group.startswith((f"{gvk.AWS_GROUP}/", f"{gvk.AUTO_MODE_GROUP}/")):
         return ref.node.get("group") or ref.node, f"`{ref.group}` is not a group: it includes a version"
     if _empty(ref.node.get("kind")) and not pool.partial:
         return ref.node, f"nodeClassRef has no `kind`: it has to be `{gvk.CLASS_KIND}`"
-    if ref.group == gvk.AWS_GROUP and isinstance(ref.kind, str) and ref.kind != gvk.CLASS_KIND:
-        return ref.node.get(
-            "kind"
-        ) or ref.node, f"`{gvk.AWS_GROUP}` has no kind `{ref.kind}`, only `{gvk.CLASS_KIND}`"
+    kind = {gvk.AWS_GROUP: gvk.CLASS_KIND, gvk.AUTO_MODE_GROUP: gvk.AUTO_MODE_KIND}.get(str(ref.group))
+    if kind is not None and isinstance(ref.kind, str) and ref.kind != kind:
+        return ref.node.get("kind") or ref.node, f"`{ref.group}` has no kind `{ref.kind}`, only `{kind}`"
     if ref.kind == gvk.CLASS_KIND and isinstance(ref.group, str) and ref.group != gvk.AWS_GROUP:
         return ref.node.get("group") or ref.node, f"`{gvk.CLASS_KIND}` is not in group `{ref.group}`"
     if ref.name == "":
@@ -106,16 +126,28 @@ def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
     return None
 
 
-def _is_anothers(kind: object) -> bool:
+def _is_anothers(ref: manifest.ClassRef, pool: NodePool) -> bool:
     """Whether a kind is, for all that one can see, that of another provider's classes: AKSNodeClass."""
-    return isinstance(kind, str) and kind.endswith("NodeClass") and "ec2" not in kind.lower()
+    kind = ref.kind
+    if kind == gvk.CLASS_KIND and ref.group == gvk.AUTO_MODE_GROUP:
+        return not _tells_provider(pool)
+    anothers = isinstance(kind, str) and kind.endswith("NodeClass") and "ec2" not in kind.lower()
+    return anothers and kind != _right_names(pool)[1]
+
+
+def _tells_provider(pool: NodePool) -> bool:
+    """Whether the labels that a pool asks for are of one provider."""
+    keys = [line.key for line in pool.requirements if isinstance(line.key, str)]
+    return any(key.startswith((f"{gvk.AWS_GROUP}/", f"{gvk.AUTO_MODE_GROUP}/")) for key in keys)
 
 
 def _empty(node: Node | None) -> bool:
     return node is None or (node.kind == "scalar" and node.value in (None, ""))
 
 
-def _mended(ref: manifest.ClassRef) -> list[Edit]:
+def _mended(
+    ref: manifest.ClassRef, wanted_group: str = gvk.AWS_GROUP, wanted_kind: str = gvk.CLASS_KIND
+) -> list[Edit]:
     """The edits that leave the right group and kind, in the order in which people write them."""
     old, group, kind = ref.node.get("apiVersion"), ref.node.get("group"), ref.node.get("kind")
     old_key = ref.node.key("apiVersion")
@@ -123,18 +155,18 @@ def _mended(ref: manifest.ClassRef) -> list[Edit]:
     new: dict[str, str] = {}
     try:
         if group is not None:
-            if ref.group not in (gvk.AWS_GROUP, UNKNOWN):
-                changes += edits.set_value(group, gvk.AWS_GROUP)
+            if ref.group not in (wanted_group, UNKNOWN):
+                changes += edits.set_value(group, wanted_group)
             if old is not None:
                 changes += edits.remove(old)
         elif old is not None and old_key is not None:
-            changes += [*edits.set_key(old_key, "group"), *edits.set_value(old, gvk.AWS_GROUP)]
+            changes += [*edits.set_key(old_key, "group"), *edits.set_value(old, wanted_group)]
         else:
-            new["group"] = gvk.AWS_GROUP
+            new["group"] = wanted_group
         if kind is None:
-            new["kind"] = gvk.CLASS_KIND
-        elif ref.kind not in (gvk.CLASS_KIND, UNKNOWN):
-            changes += edits.set_value(kind, gvk.CLASS_KIND)
+            new["kind"] = wanted_kind
+        elif ref.kind not in (wanted_kind, UNKNOWN):
+            changes += edits.set_value(kind, wanted_kind)
         if new:
             known = "group" if ref.node.key("group") else None
             changes += edits.add_keys(ref.node, new, after=known, first=known is None)

@@ -55,6 +55,7 @@ DOCUMENTED_ACCOUNT = "123456789012"
     on=Object,
     group="hazard",
     gives_way_to=["invalid-field", "removed-api"],
+    providers=["aws", "auto-mode"],
     subject="templates",
     source=[
         "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",

@@ -25,6 +25,18 @@ spec.template.spec.taints:
     effect: NoSchedule
 ```
 
+A NodeClass of EKS Auto Mode has few of the fields of an EC2NodeClass: the finding says what takes the place of one.
+AWS adds fields to it, and no release tells when: one that is close to none is a warning, with the day up to which
+fields are known.
+
+```yaml bad frame=node-class
+spec.userData: "#!/bin/bash"
+```
+
+```yaml good frame=bad
+spec.userData: null
+```
+
 What stood in a Provisioner becomes what v1 has:
 
 ```yaml bad frame=pool
@@ -90,15 +102,25 @@ def check(obj: Object, context: Context) -> Findings:
                 if not changes and (changes := _of_provisioner(obj, problem)):
                     accepted = not apiserver.refuses(obj, context.karpenter, context.schemas)
                     safety = "unsafe" if accepted else None
+                newer = None if changes else _may_be_newer(obj, problem)
                 changes = changes or _terms_of_selector(obj, problem) or _remove_toleration_fields(problem)
                 yield Finding(
                     at=problem.node,
                     message=problem.message,
                     edits=changes,
+                    severity="warning" if newer else None,
                     safety=safety,
-                    help=_about_state(problem, context),
+                    help=newer or _about_state(problem, context),
                     suggestions=() if changes else _ways(obj, problem, context),
                 )
+
+
+def _may_be_newer(obj: Object, problem: apiserver.SchemaProblem) -> str | None:
+    """What to do about a field of EKS Auto Mode that is like none: AWS may have added it."""
+    is_like_none = problem.message.startswith(f"`{problem.node.text}` is not a known field of ")
+    if not isinstance(obj, manifest.AutoModeClass) or not is_like_none:
+        return None
+    return f"drop it, unless AWS has added it after {apiserver.load('nodeclass-v1')['x-nodelint-known-on']}"
 
 
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:

@@ -1,15 +1,17 @@
-r"""A NodePool points to an EC2NodeClass that is not there, although other classes are.
+r"""A NodePool points to an EC2NodeClass, or a NodeClass of EKS Auto Mode, that is not there, although others are.
 
 The pool stays `NodeClassReady: False` and launches nothing. nodelint looks through everything that it was asked to
-check and through the rest of the repository; where no EC2NodeClass is found at all, classes are kept elsewhere, and
-it says nothing.
+check and through the rest of the repository; where no class of the kind is found at all, classes are kept elsewhere,
+and it says nothing. `default` is the class that AWS makes in EKS Auto Mode: it is always there.
 
 ```yaml bad frame=pool+class
 spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: defualt}
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, remedies, rule
+from collections.abc import Mapping
+
+from nodelint.api import Also, Context, Finding, Findings, NodePool, Object, edits, gvk, manifest, remedies, rule
 
 
 @rule(
@@ -17,8 +19,12 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, edits, reme
     group="hazard",
     fix="unsafe",
     gives_way_to=["removed-api"],
+    providers=["aws", "auto-mode"],
     subject="objects",
-    source="core:pkg/controllers/nodepool/readiness/controller.go@v1.14.0:60",
+    source=[
+        "core:pkg/controllers/nodepool/readiness/controller.go@v1.14.0:60",
+        "https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html",
+    ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
     ref = pool.class_ref
@@ -26,7 +32,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     if context.node_class(pool) is not None:
         return
-    classes = context.defined_classes
+    kind, classes = _classes(pool, context)
     # A patch with a target has a name that means nothing.
     names = [name for name, obj in classes.items() if isinstance(name, str) and not obj.partial]
     # A class whose name is a placeholder may be the one that is meant.
@@ -36,9 +42,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 
     node = ref.node.get("name") or ref.node
     near = get_close_matches(ref.name, sorted(names), 1, cutoff=0.8)
+    near = near or [name for name in sorted(names) if sorted(name) == sorted(ref.name)]  # letters that changed places
     if not near:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
-        message = f"the files that were read define no EC2NodeClass `{ref.name}`"
+        message = f"the files that were read define no {kind} `{ref.name}`"
         ways = [
             (f"use `{name}`", edits.if_editable(edits.set_value, node, name))
             for name in (sorted(names) if len(names) <= MOST_CLASSES else ())
@@ -52,7 +59,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=node,
-        message=f"there is no EC2NodeClass `{ref.name}`, did you mean `{near[0]}`?",
+        message=f"there is no {kind} `{ref.name}`, did you mean `{near[0]}`?",
         edits=edits.if_editable(edits.set_value, node, near[0]),
         also=[Also(classes[near[0]].name_node, f"`{near[0]}` is defined here")],
     )
@@ -60,3 +67,12 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 MOST_CLASSES = 3
 """Of more classes none is plainly meant."""
+
+
+def _classes(pool: NodePool, context: Context) -> tuple[str, Mapping[manifest.Text | None, Object]]:
+    """The kind of the classes that a pool of its provider may name, and those of the run by their names."""
+    if not pool.foreign:
+        return gvk.CLASS_KIND, context.defined_classes
+    if pool.class_ref is not None and pool.class_ref.name == "default":
+        return gvk.AUTO_MODE_KIND, {}
+    return gvk.AUTO_MODE_KIND, {o.name: o for o in context.auto_mode_classes}

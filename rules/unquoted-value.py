@@ -59,6 +59,7 @@ from nodelint.api import (
     group="correctness",
     fix="unsafe",
     gives_way_to=["invalid-field"],
+    providers=["aws", "auto-mode"],
     renamed=("printed-as-text",),
     subject="templates",
     source=[

@@ -52,12 +52,11 @@ class TestWhatHoldsForEveryProvider:
     def test_a_sound_pool_is_judged_and_what_was_not_is_said(self, check: Check, ref: str) -> None:
         report = check(pool(ref))
         assert (names(report), len(report.objects), report.unjudged) == ([], 1, 0)
-        assert [s.reason for s in report.skipped if s.rule is None] == [
-            "a NodePool of EKS Auto Mode: its requirements are compared with all types of EC2, and no class is judged"
-            if ref is AUTO
-            else "a NodePool of another provider (`AKSNodeClass`): its schema, requirements, budgets and taints are "
+        of_azure = (
+            "a NodePool of another provider (`AKSNodeClass`): its schema, requirements, budgets and taints are "
             "judged, and no instance types"
-        ]
+        )
+        assert [s.reason for s in report.skipped if s.rule is None] == ([] if ref is AUTO else [of_azure])
 
     @pytest.mark.parametrize(
         ("text", "rule"),
@@ -152,7 +151,8 @@ class TestAutoMode:
         self, check: Check, capacity: str | None, names_of_class: tuple[str, ...], found: list[str]
     ) -> None:
         classes = "".join(
-            f"---\napiVersion: eks.amazonaws.com/v1\nkind: NodeClass\nmetadata: {{name: {name}}}\nspec:\n"
+            f"---\napiVersion: eks.amazonaws.com/v1\nkind: NodeClass\nmetadata: {{name: {name}}}\nspec:\n  role: r\n"
+            "  subnetSelectorTerms: [{tags: {a: b}}]\n  securityGroupSelectorTerms: [{tags: {a: b}}]\n"
             "  capacityReservationSelectorTerms: [{tags: {a: b}}]\n"
             for name in names_of_class
         )
@@ -224,7 +224,6 @@ CLASS = "apiVersion: {}\nkind: {}\nmetadata: {{name: default}}\nspec: {{}}\n"
 @pytest.mark.parametrize(
     ("version", "kind", "reason"),
     [
-        ("eks.amazonaws.com/v1", "NodeClass", "a class of EKS Auto Mode is not judged"),
         ("karpenter.azure.com/v1beta1", "AKSNodeClass", f"{OTHER} (`karpenter.azure.com`) is not judged"),
         ("karpenter.k8s.gcp/v1alpha1", "GCENodeClass", f"{OTHER} (`karpenter.k8s.gcp`) is not judged"),
         ("karpenter.sh/v1beta1", "NodeOverlay", "a NodeOverlay is not judged"),
@@ -248,7 +247,7 @@ def test_what_is_not_judged_is_named_and_counted(
 
 def test_the_summary_counts_all_that_was_seen(tmp_path: Path, nodelint: Run) -> None:
     (tmp_path / "auto.yaml").write_text(
-        pool(AUTO) + "---\n" + CLASS.format("eks.amazonaws.com/v1", "NodeClass"), encoding="utf-8"
+        pool(AZURE) + "---\n" + CLASS.format("karpenter.azure.com/v1beta1", "AKSNodeClass"), encoding="utf-8"
     )
     message = (
         "o findings; 1 class not judged, 1 pool not judged in full: 1 of 2 objects in 1 file, for Karpenter 1.15.1"

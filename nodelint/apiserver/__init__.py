@@ -12,7 +12,7 @@ from functools import cache
 
 from nodelint.apiserver.problems import Layer, SchemaProblem, fit
 from nodelint.apiserver.schema_node import Raw, SchemaNode, load
-from nodelint.model.gvk import BUFFER_KIND, GROUPS, OVERLAY_KIND
+from nodelint.model.gvk import AUTO_MODE_GROUP, AUTO_MODE_KIND, BUFFER_KIND, GROUPS, OVERLAY_KIND
 from nodelint.model.manifest import Object, Retired
 from nodelint.model.releases import Version
 from nodelint.source import Node
@@ -20,7 +20,12 @@ from nodelint.source import Node
 __all__ = ["Layer", "SchemaNode", "SchemaProblem", "Schemas", "check", "check_part", "load", "refuses"]
 
 
-_SERVED = {**dict.fromkeys(GROUPS, ("v1", "v1beta1")), OVERLAY_KIND: ("v1alpha1",), BUFFER_KIND: ("v1beta1",)}
+_SERVED = {
+    **dict.fromkeys(GROUPS, ("v1", "v1beta1")),
+    OVERLAY_KIND: ("v1alpha1",),
+    AUTO_MODE_KIND: ("v1",),
+    BUFFER_KIND: ("v1beta1",),
+}
 """The API versions of each kind of which there is a schema."""
 
 
@@ -55,7 +60,7 @@ class Schemas:
 
     def versions(self, kind: str) -> list[str]:
         """The API versions that are served for a kind."""
-        if self.foreign:
+        if self.foreign and kind != AUTO_MODE_KIND:
             return sorted(version for k, version in self._roots if k == kind)
         return list(_SERVED.get(kind, ()))
 
@@ -71,7 +76,9 @@ class Schemas:
         return found
 
     def _raw(self, kind: str, version: str) -> Raw | None:
-        if not self.foreign and (kind, version) not in self._roots:
+        # A folder with the CRDs of Karpenter says nothing of EKS Auto Mode.
+        bundled = not self.foreign or kind == AUTO_MODE_KIND
+        if bundled and (kind, version) not in self._roots:
             if version not in _SERVED.get(kind, ()):
                 return None
             self._roots[kind, version] = load(f"{kind.lower()}-{version}")
@@ -156,7 +163,7 @@ def check_part(obj: Object, node: Node, path: str, shape: SchemaNode, release: V
 
 def _not_served(obj: Object, release: Version, schemas: Schemas) -> SchemaProblem | None:
     served = [v for v in schemas.versions(obj.kind) if _is_served(schemas.shape(obj.kind, v, release), release)]
-    group = GROUPS.get(obj.kind)
+    group = AUTO_MODE_GROUP if obj.kind == AUTO_MODE_KIND else GROUPS.get(obj.kind)
     if obj.kind == OVERLAY_KIND:
         return _not_yet(obj, release, schemas)
     if group is None or not served:

@@ -11,7 +11,7 @@ from nodelint.apiserver.cel import Unsupported, compile
 from nodelint.apiserver.schema_node import Raw, load
 from nodelint.source.files.gate import Gate, Refused, read_bounded
 
-_KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"])
+_KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"], ["eks.amazonaws.com", "NodeClass"])
 _DEEPEST = 200
 """Collections within each other; the deepest CRDs in use have about 50."""
 _ENDINGS = (".yaml", ".yml", ".json")

@@ -78,13 +78,22 @@ class Inventory(NamedTuple):
         yield from (f"{values.path}:{values.line}: {values.reason}" for values in self.remote)
         yield from (f"{gap.path}{f':{gap.line}' if gap.line else ''}: {gap.reason}" for gap in self.gaps)
 
-    def left_out_notes(self) -> Iterator[str]:
-        """What is said of overlays that are not built, and of objects that are left out."""
+    def left_out_notes(self, auto_mode: bool = False) -> Iterator[str]:
+        """What is said of overlays that are not built, and of objects that are left out.
+
+        With `auto_mode` those of EKS Auto Mode are not.
+        """
         from nodelint.model.documents import left_out
 
         yield from self.unbuilt_notes()
         for source in self.sources:
-            yield from (f"{source.path}: {obj.label} is left out: {reason}" for obj, reason in left_out(source))
+            for obj, reason in left_out(source):
+                if not (auto_mode and obj.provider == "auto-mode"):
+                    yield f"{source.path}: {obj.label} is left out: {reason}"
+
+    def auto_mode_objects(self) -> Iterator[Object]:
+        """The NodePools and classes of EKS Auto Mode."""
+        return (obj for obj in self.objects(foreign=True) if obj.provider == "auto-mode")
 
     def objects(self, foreign: bool = False) -> Iterator[Object]:
         """Karpenter's objects, as `model.documents.objects` gives those of one text."""

@@ -19,6 +19,7 @@ from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
 TERRAFORM = (".tf", ".tofu", ".tfvars")
+TERRAGRUNT = "terragrunt.hcl"
 _YAML = (".yaml", ".yml", ".json")
 
 
@@ -59,7 +60,7 @@ def find_fault(path: str, data: bytes, known: DefinedNames | None = None) -> tup
         return source, fault
     if source.problems:
         return source, SyntaxFault(source.problems[0].offset, source.problems[0].message)
-    if path.endswith(TERRAFORM):
+    if path.endswith((*TERRAFORM, TERRAGRUNT)):
         found = find_hcl_problem(source.text)
         return source, SyntaxFault(*found) if found is not None else None
     return source, _find_yaml_fault(source) if path.endswith(_YAML) and not source.masked else None

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from nodelint.budget import RUN
 from nodelint.build.built import Built
-from nodelint.build.syntax_check import TERRAFORM, SyntaxFault, find_fault
+from nodelint.build.syntax_check import TERRAFORM, TERRAGRUNT, SyntaxFault, find_fault
 from nodelint.build.values import own_roots
 from nodelint.source import Source
 from nodelint.source.files import safe_read
@@ -22,6 +23,7 @@ from nodelint.source.limits import note_limit
 from nodelint.source.templates.charts import OTHER_VALUES, DefinedNames, chart_of, templates_around
 
 _LARGEST = 16 << 20
+_HCL = (*TERRAFORM, TERRAGRUNT)
 _MOST_FILES = 20_000
 """Files of charts and modules that are looked at: a guard against a tree that holds everything."""
 
@@ -62,6 +64,20 @@ def _list_modules(modules: set[str]) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in gate.names(folder) if name.endswith(TERRAFORM))
 
 
+def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]:
+    """The units of Terragrunt among some paths that call one of some modules, as their text says, broken or not."""
+    for path in sorted(paths) if modules else ():
+        if os.path.basename(path) != TERRAGRUNT:
+            continue
+        try:
+            text = gate.read(path, _LARGEST).decode(errors="replace")
+        except OSError:
+            continue
+        for written in re.findall(r'(?m)^\s*source\s*=\s*"(\.[^"$?]*)"', text):
+            if os.path.normpath(os.path.join(os.path.dirname(path), written)) in modules:
+                yield path
+
+
 def find_unread_inputs(
     found: Discovery, builds: Sequence[Built], kustomizations: Sequence[str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
@@ -75,6 +91,7 @@ def find_unread_inputs(
     aside = {s.path for s in found.sources if s.set_aside and not _is_tool_input(s)}
     broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.path in aside}
     inputs = [path for path in list_inputs(found.sources, builds) if _is_always_read(path)]
+    inputs += _list_units(shown, {os.path.dirname(path) for path in inputs if path.endswith(TERRAFORM)})
     if found.sources:
         objects = {os.path.abspath(source.path) for source in found.sources}
         built = {part for built in builds for part in built.parts}
@@ -83,8 +100,12 @@ def find_unread_inputs(
     folders = {os.path.dirname(path): os.path.dirname(name) for path, name in shown.items()}
     known: DefinedNames = {}
     for path in dict.fromkeys(inputs):
+        if RUN.is_over():
+            return
         if path not in shown and os.path.islink(path) and not gate.exists(path) and os.path.dirname(path) in folders:
             shown[path] = os.path.join(folders[os.path.dirname(path)], os.path.basename(path))
+        if path not in shown and path.endswith(_HCL) and os.path.dirname(path) in folders:
+            shown[path] = os.path.join(folders[os.path.dirname(path)], os.path.basename(path))  # one module
         if path not in shown or path in broken:
             continue
         try:
@@ -96,9 +117,10 @@ def find_unread_inputs(
         if fault is None and os.path.basename(path) in KUSTOMIZATIONS and os.path.dirname(path) not in named:
             fault = _find_missing_path(source)
         is_template = "{{" in source.text and "}}" in source.text and chart_of(path) is None
-        if fault is not None and (path.endswith(TERRAFORM) or not is_template):
-            line = source.text.count("\n", 0, fault.offset) + 1
-            yield f"{shown[path]}:{line}", f"cannot be read: {fault.message}"
+        if fault is not None and (path.endswith(_HCL) or not is_template):
+            place = source.position(fault.offset)
+            column = f":{place.column}" if path.endswith(_HCL) else ""
+            yield f"{shown[path]}:{place.line}{column}", f"cannot be read: {fault.message}"
     yield from _find_lost_charts(found.sources)
 
 

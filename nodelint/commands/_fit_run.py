@@ -26,13 +26,15 @@ from nodelint.commands._terminal import look
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
+    from collections.abc import Callable, Mapping, Sequence, Set
     from typing import Any, Unpack
 
     from nodelint.build import Inventory
     from nodelint.commands._flags import ExplainFlags
     from nodelint.fit.tree import Tree, WorkloadFit
+    from nodelint.karpenter.resolve import Resolution
     from nodelint.lint.config import Settings
+    from nodelint.lint.context import Context
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.manifest import NodePool
@@ -124,30 +126,30 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
     inventory = read_inventory(found)
-    judged = list(inventory.objects())
+    judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
+    written = [o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool)]
     session = session_of(settings)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)
-    newest = {
-        o: targets[-1]
-        for o in judged
-        if isinstance(o, NodePool) and not o.partial and (targets := target.for_object(o))
-    }
+    newest = {o: targets[-1] for o in written if not o.partial and (targets := target.for_object(o))}
     pools = [pool for pool, chosen_target in newest.items() if served(pool, chosen_target.karpenter)]
-    for note in inventory.left_out_notes():
+    for note in inventory.left_out_notes(auto_mode=True):
         say(note)
     others = [o for source in inventory.sources for o in objects(source, more=True)]
-    absent = {id(o) for o in say_switched_off([*judged, *others], "left out")}
+    absent = {id(o) for o in say_switched_off([*judged, *of_auto_mode, *others], "left out")}
     if not pools:
-        stop(*_list_unread(found), _say_why_no_pool([o for o in judged if isinstance(o, NodePool)], newest))
+        stop(
+            *_list_unread(found),
+            _say_why_no_pool(written, newest),
+        )
     pools = [pool for pool in pools if id(pool) not in absent] or stop("no NodePool that Terraform creates")
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
     world = [*judged, *context_objects, *overlays]
     contexts = {
-        chosen_target.releases: Context(world, chosen_target._replace(facts=facts))
+        chosen_target.releases: Context(world, chosen_target._replace(facts=facts), foreign=of_auto_mode)
         for chosen_target in newest.values()
     }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
@@ -161,7 +163,19 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
         lambda pool: contexts[newest[pool].releases].policies(pool),
         next(iter(_list_unread(found)), None),
         _list_unjudged(inventory, pools, absent),
+        _resolve_built_in(pools, lambda pool: contexts[newest[pool].releases]),
     )
+
+
+def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool], Context]) -> list[Resolution]:
+    """What the pools that are built into EKS Auto Mode can launch, where the files have some of its pools."""
+    ours = next((pool for pool in pools if pool.provider == "auto-mode"), None)
+    if ours is None:
+        return []
+    from nodelint.fit.built_in import built_in_pools
+
+    named = {pool.name for pool in pools}
+    return [context_of(ours).resolution(pool) for pool in built_in_pools() if pool.name not in named]
 
 
 def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[int]) -> list[NodePool]:

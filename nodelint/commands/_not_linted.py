@@ -52,7 +52,7 @@ _LARGEST = 4 << 20
 
 # An object as YAML or as a literal of a language, in either order; a reference of v1beta1 to a class goes on with its
 # name. Programs for Pulumi write `api_version`, and its YAML names both in one type.
-_KIND = rb"(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b"
+_KIND = rb"(?:NodePool|(?:EC2)?NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b"
 _GROUP = rb"karpenter\.(?:sh|k8s\.aws)/v\w+"
 _GAP = rb"\s*+ (?: (?:\#|//) [^\n]*+ \s*+ )*+"
 _OBJECT = rb"""(?x)

@@ -105,7 +105,7 @@ class _Side:
         """The files that reading has found something wrong with."""
         broken = [source for source in self._read_sources if source.problems or source.set_aside]
         yield from dict.fromkeys(self.below(source.path) for source in broken)
-        yield from (self.below(re.sub(r":\d+$", "", path)) for path, _ in self._read.found.unreadable)
+        yield from (self.below(re.sub(r"(?::\d+){1,2}$", "", path)) for path, _ in self._read.found.unreadable)
 
     def list_inputs(self) -> Iterator[str]:
         """The files that something is built of, and those that may belong to it: charts and modules as they stand."""

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodePool
     from nodelint.source.files.discover import Discovery
 
@@ -87,34 +89,45 @@ def command(
     found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
-    for note in inventory.left_out_notes():
+    of_auto_mode = list(inventory.auto_mode_objects())
+    for note in inventory.left_out_notes(auto_mode=True):
         say(note)
     say_switched_off(judged, "explained all the same")
     choose = session.choose(found)
     target = session.target(choose=choose)
     # Of several releases the newest: an explanation is of one.
-    newest = {o: targets[-1] for o in judged if isinstance(o, NodePool) and (targets := target.for_object(o))}
+    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool))
+    newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     if nodepool is not None:
         pools = _called(nodepool, pools, found)
-    from nodelint.report import explain as report
-
     classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = (o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay))
     world = [*judged, *context_objects, *overlays]
-    contexts = {chosen.releases: Context(world, chosen._replace(facts=facts)) for chosen in newest.values()}
+    contexts = {
+        chosen.releases: Context(world, chosen._replace(facts=facts), foreign=of_auto_mode)
+        for chosen in newest.values()
+    }
     resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
-    if form == "json":
-        echo_json(report.explain_json(resolutions, facts))
-    elif not pools:
-        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
+    if pools or form == "json":
+        _show(resolutions, facts, form, None if types else 5)
     else:
-        shown, most = look(), None if types else 5
-        echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
+        echo(f"Nothing to explain: no NodePool that Karpenter {settings.karpenter} serves in {_count_files(found)}.")
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
+
+
+def _show(resolutions: Sequence[Resolution], facts: AwsFacts, form: str, most: int | None) -> None:
+    """Print what pools can launch, `most` of the cheapest types of each; None for all of them."""
+    from nodelint.report import explain as report
+
+    if form == "json":
+        echo_json(report.explain_json(resolutions, facts))
+    else:
+        shown = look()
+        echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
 
 
 def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[NodePool]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from nodelint.data import table
 from nodelint.fit.pods import LabelExpression, Pod
 from nodelint.karpenter.controller.syntax import label_value_fault, qualified_name_fault
+from nodelint.model.gvk import AUTO_MODE_GROUP
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import OPERATORS, Requirement, Requirements, integer, normalize, well_known
@@ -29,15 +30,19 @@ _BOUNDS = ("Gt", "Lt", "Gte", "Lte")
 
 
 class IgnoredPod(NamedTuple):
-    """Why Karpenter ignores a pod, and where that is written. `on_purpose`: the pod is to stay off its nodes."""
+    """Why Karpenter ignores a pod, and where that is written.
+
+    `on_purpose`: the pod is to stay off its nodes. `for_auto_mode`: it is to run on those of EKS Auto Mode.
+    """
 
     at: Node
     message: str
     on_purpose: bool = False
+    for_auto_mode: bool = False
 
 
 _OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
-"""Domains of labels that EKS and eksctl set on the nodes of their groups, and on no others."""
+"""Domains of labels that EKS and eksctl set on the nodes of their groups, and EKS on those of Auto Mode."""
 
 
 def requirements_of(expressions: Iterable[LabelExpression], release: Version) -> Requirements:
@@ -67,15 +72,28 @@ def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
     return next(_refused(pod, release), None)
 
 
-def wanted_elsewhere(pod: Pod) -> LabelExpression | None:
-    """What asks for the nodes of a node group, or of Fargate; None where the pod does not, in each required term."""
+def wanted_elsewhere(pod: Pod) -> IgnoredPod | None:
+    """What asks for nodes of EKS Auto Mode, a node group or Fargate; None where the pod does not, in each term."""
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
         found = [expression for expression in expressions if expression.key.partition("/")[0] in _OF_NODE_GROUPS]
         if not any(expression.operator not in ("NotIn", "DoesNotExist") for expression in found):
             return None
     expressions = (*pod.selector, *(expression for term in pod.terms for expression in term.expressions))
-    return next(expression for expression in expressions if expression.key.partition("/")[0] in _OF_NODE_GROUPS)
+    found = [expression for expression in expressions if expression.key.partition("/")[0] in _OF_NODE_GROUPS]
+    of_groups = [expression for expression in found if not _is_of_auto_mode(expression)]
+    if of_groups:
+        return IgnoredPod(of_groups[0].node, "written for the nodes of a node group", True)
+    return IgnoredPod(found[0].node, "written for the nodes of EKS Auto Mode", True, True)
+
+
+def _is_of_auto_mode(expression: LabelExpression) -> bool:
+    """Whether an expression is about a label that the nodes of EKS Auto Mode have, with one of their values."""
+    start, _, name = expression.key.partition("/")
+    facts = table("auto_mode")
+    if start != AUTO_MODE_GROUP or name not in (*facts["labels_of_every_type"], *facts["labels_of_some_types"]):
+        return False
+    return name != "compute-type" or expression.operator != "In" or "auto" in expression.values
 
 
 def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:

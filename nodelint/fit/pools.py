@@ -12,8 +12,10 @@ from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS
+from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.manifest import NodePool, Taint
+from nodelint.model.providers import karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 from nodelint.source import UNKNOWN, Node
@@ -104,6 +106,11 @@ class EmptyPool:
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
+    def is_of_auto_mode(self) -> bool:
+        """Whether EKS Auto Mode launches its nodes."""
+        return self.pool.provider == "auto-mode"
+
+    @property
     def order(self) -> tuple[int, list[int]]:
         """Sorts pools as Karpenter tries them: by weight, then names that are later in the alphabet first."""
         return -(self.pool.weight or 0), [*(-ord(character) for character in self.name), 1]
@@ -144,12 +151,28 @@ class EmptyPool:
         found = self.resolution.requirements.copy()
         ref = self.pool.class_ref
         own: dict[str, str] = {}
+        if self.is_of_auto_mode:
+            own[f"{AUTO_MODE_GROUP}/compute-type"] = "auto"
         if ref is not None and isinstance(ref.name, str):
-            own["karpenter.k8s.aws/ec2nodeclass"] = ref.name
+            own[f"{AUTO_MODE_GROUP}/nodeclass" if self.is_of_auto_mode else f"{AWS_GROUP}/ec2nodeclass"] = ref.name
         if self.release >= DAEMONS_BY_TYPE:
             own |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
         found.add(*Requirements.from_labels(own))
         return found
+
+    def in_karpenters_labels(self, pod: Pod) -> Pod:
+        """A pod that asks for Karpenter's labels of instance types where it asks EKS Auto Mode for its own."""
+        if not self.is_of_auto_mode:
+            return pod
+
+        def renamed(expressions: Iterable[LabelExpression]) -> tuple[LabelExpression, ...]:
+            return tuple([e._replace(key=karpenters_key(e.key, "auto-mode")) for e in expressions])
+
+        return pod._replace(
+            selector=renamed(pod.selector),
+            terms=tuple([term._replace(expressions=renamed(term.expressions)) for term in pod.terms]),
+            preferred=tuple([term._replace(expressions=renamed(term.expressions)) for term in pod.preferred]),
+        )
 
     @cached_property
     def node_requirements(self) -> Requirements:

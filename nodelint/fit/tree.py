@@ -66,7 +66,8 @@ class WorkloadFit(NamedTuple):
 class Tree:
     """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to.
 
-    `unread` is why a file could not be read that may hold another pool, `unjudged` are pools that may take pods, too.
+    `unread` is why a file could not be read that may hold another pool, `unjudged` are pools that may take pods, too,
+    and `built_in` those that EKS Auto Mode has where nobody turns them off.
     """
 
     def __init__(
@@ -78,8 +79,10 @@ class Tree:
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
         unread: str | None = None,
         unjudged: Sequence[NodePool] = (),
+        built_in: Iterable[Resolution] = (),
     ) -> None:
         self._unread = unread
+        self._built_in = [EmptyPool(resolution) for resolution in built_in]
         self._unjudged = unjudged
         pools = (EmptyPool(resolution, policies(resolution.pool)) for resolution in resolutions)
         self.pools = sorted(pools, key=lambda pool: pool.order)
@@ -129,8 +132,9 @@ class Tree:
         verdicts, ignored, admitted_to = self._ask_pools(workload, pod, pools)
         taken = any(verdict.fits for verdict in verdicts)
         other = wanted_elsewhere(pod)
-        if ignored is None and other is not None and not taken:
-            ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
+        is_here = other is not None and other.for_auto_mode and any(pool.is_of_auto_mode for pool in pools)
+        if ignored is None and other is not None and not (taken or is_here):
+            ignored = other
         unknown = tuple(self._left_open(workload, pod, pools))
         unread = None if taken else self._find_other_pool(pod, release)
         if unread is not None:
@@ -163,7 +167,8 @@ class Tree:
             verdict = shared.get(id(pool))
             if verdict is None:
                 groups = self._daemon_groups(pool, workload)
-                verdict = judge_pod(self._without_unsure(pod, pool), pool, groups, ignored, volumes)
+                sure_pod = self._without_unsure(pod, pool)
+                verdict = judge_pod(sure_pod, pool, groups, ignored, volumes).in_own_labels()
                 if verdict.fits:
                     shared[id(pool)] = verdict
                 elif admitted is not None and admitted_to is None:
@@ -195,9 +200,13 @@ class Tree:
         if self._unread is not None:
             return UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
         other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)
-        if other is None:
-            return None
-        return UnknownFact(other.name_node, f"{other.label} is not judged, and may take it")
+        if other is not None:
+            return UnknownFact(other.name_node, f"{other.label} is not judged, and may take it")
+        for pool in self._built_in:
+            if judge_pod(self._without_unsure(pod, pool), pool, self._daemon_groups(pool, None)).fits:
+                what = f"NodePool/{pool.name}, built into EKS Auto Mode, takes it unless the cluster turns it off"
+                return UnknownFact(pod.node, what)
+        return None
 
     def _unsure_overlay(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
         """An overlay that brings a resource, perhaps to a pool's nodes: none where each is known to be applied."""
@@ -208,6 +217,7 @@ class Tree:
 
     def _without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
         """A pod without the requests of which overlays may bring more than is known."""
+        pod = pool.in_karpenters_labels(pod)
         if not self._bringing:
             return pod
         requests = {

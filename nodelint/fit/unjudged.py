@@ -16,14 +16,10 @@ _AUTO_MODE = "eks.amazonaws.com/"
 
 
 def list_unjudged(objects: Iterable[object], judged: Sequence[NodePool]) -> list[NodePool]:
-    """The pools of EKS Auto Mode, and those of which only a part is known; patches of judged pools are none."""
+    """The pools of which only a part is known; patches of judged pools are none."""
     names = {pool.name for pool in judged}
     pools = [obj for obj in objects if isinstance(obj, NodePool) and obj not in judged]
-    return [
-        pool
-        for pool in pools
-        if pool.provider == "auto-mode" or ((pool.partial or pool.of_values) and pool.name not in names)
-    ]
+    return [pool for pool in pools if (pool.partial or pool.of_values) and pool.name not in names]
 
 
 def may_take(pool: NodePool, pod: Pod, release: Version) -> bool:

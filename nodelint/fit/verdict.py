@@ -16,6 +16,7 @@ from nodelint.fit.pods import SPREAD, Daemon, HostPort, Pod, Term, Toleration, T
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
 from nodelint.fit.topologies import find_no_domain
 from nodelint.model import quantities
+from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.manifest import Taint
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize
@@ -64,6 +65,13 @@ class PoolVerdict(NamedTuple):
     def fits(self) -> bool:
         """Whether the pool takes it."""
         return self.refusal is None
+
+    def in_own_labels(self) -> PoolVerdict:
+        """The same, with the labels of instance types as the pool's provider names them."""
+        if self.refusal is None or not self.pool.is_of_auto_mode:
+            return self
+        message = self.refusal.message.replace(f"{AWS_GROUP}/instance-", f"{AUTO_MODE_GROUP}/instance-")
+        return self._replace(refusal=self.refusal._replace(message=message))
 
 
 class _State(NamedTuple):

@@ -177,7 +177,7 @@ class NamelessClasses:
     """
 
     def __init__(self, objects: Sequence[Object]) -> None:
-        kinds = ("EC2NodeClass", "AWSNodeTemplate")
+        kinds = ("EC2NodeClass", "AWSNodeTemplate", "NodeClass")
         self._classes = [o for o in objects if o.kind in kinds and not isinstance(o.name, str)]
         self._folders: set[str] = set()
         for o in objects if self._classes else ():

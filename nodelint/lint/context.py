@@ -44,7 +44,7 @@ class Context(ObjectRelations):
 
     `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
     `objects` are all that the run has read, the last `context_count` of them only to be referred to. `foreign` are
-    the NodePools of other providers, which only each other see. `files` are all that the run judges, for a rule about
+    the objects of other providers, which only each other see. `files` are all that the run judges, for a rule about
     a file as a whole; none for others.
     `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
     `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
@@ -55,7 +55,7 @@ class Context(ObjectRelations):
         objects: Sequence[Object],
         target: Target,
         *,
-        foreign: Sequence[NodePool] = (),
+        foreign: Sequence[Object] = (),
         context_count: int = 0,
         rule_names: Collection[str] = (),
         former_names: Mapping[str, str] = MappingProxyType({}),
@@ -265,8 +265,9 @@ class Context(ObjectRelations):
     def pools_elsewhere(self) -> bool:
         """Whether the run holds NodePools of which only a part is known, so that a pod may fit one of them."""
         pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
-        others = self._foreign or any(obj.kind == "Provisioner" for obj in self.objects)
-        return bool(others) or any(pool.partial or pool.of_values for pool in pools)
+        of_others = any(isinstance(obj, NodePool) for obj in self._foreign)
+        others = of_others or any(obj.kind == "Provisioner" for obj in self.objects)
+        return others or any(pool.partial or pool.of_values for pool in pools)
 
     def has_pool(self, workload: Workload) -> bool:
         """Whether some NodePool of the run, or a node of others, takes a workload's pods; quicker than `fit`."""

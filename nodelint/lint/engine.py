@@ -242,7 +242,7 @@ def _not_looked_at(objects: Sequence[Object]) -> Iterator[Skipped]:
         for name in not_judged(obj) if obj.source.masked and not obj.of_cluster else ():
             reason = f"of `{name}`, written in several branches of a template, only the first is judged as a whole"
             yield Skipped(None, obj.source.path, obj, reason, False)
-        if isinstance(obj, NodePool) and obj.foreign:
+        if isinstance(obj, NodePool) and obj.provider == "other":
             kind = obj.class_ref.kind if obj.class_ref else None
             yield Skipped(None, obj.source.path, obj, judged_in_part(obj.provider, kind, obj.version), False)
 

@@ -22,7 +22,7 @@ from nodelint.lint.results import (
 from nodelint.lint.rule import Rule, bundled, former_names, load_check
 from nodelint.lint.target import Target
 from nodelint.model.finding import Finding, Findings
-from nodelint.model.manifest import NodePool, Object, UnknownKind, served
+from nodelint.model.manifest import Object, UnknownKind, served
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
 
@@ -169,8 +169,8 @@ def start_run(
 ) -> ReleaseRun:
     rules, reporting = setup.rules, setup.reporting
     read = (*requested, *context_objects)
-    foreign = [obj for obj in read if isinstance(obj, NodePool) and obj.foreign]
-    objects = [obj for obj in read if not _is_foreign(obj)] if foreign else read
+    foreign = [obj for obj in read if obj.foreign]
+    objects = [obj for obj in read if not obj.foreign] if foreign else read
     context: type[Context] = Context
     cache: ResultCache | None = None
     if memory is not None:
@@ -187,7 +187,7 @@ def start_run(
             objects,
             target,
             foreign=foreign,
-            context_count=sum(not _is_foreign(obj) for obj in context_objects) if foreign else len(context_objects),
+            context_count=sum(not obj.foreign for obj in context_objects) if foreign else len(context_objects),
             rule_names=tuple(rules),
             former_names=former_names(rules),
             strict=setup.strict,
@@ -237,7 +237,7 @@ class ReleaseRun:
         def rules_for(obj: Object) -> Sequence[Rule]:
             accepted = served(obj, target.karpenter)
             mentioned = obj.once("held words", (words,), lambda: held_words(obj, words))
-            alike = (type(obj), obj.provider if isinstance(obj, NodePool) else None, accepted, mentioned)
+            alike = (type(obj), obj.provider, accepted, mentioned)
             rules = about.get(alike)
             if rules is None:
                 rules = about[alike] = [
@@ -389,13 +389,9 @@ def held_words(obj: Object, words: Set[str]) -> Set[str]:
     return frozenset([word for word in words if word in text])
 
 
-def _is_foreign(obj: Object) -> bool:
-    return isinstance(obj, NodePool) and obj.foreign
-
-
 def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Skipped]:
     """One skip for each rule that needs facts from AWS and would have had something to look at."""
-    kinds = {type(obj) for obj in objects if served(obj, target.karpenter) and not _is_foreign(obj)}
+    kinds = {type(obj) for obj in objects if served(obj, target.karpenter) and not obj.foreign}
     for rule in rules:
         needs = rule.needs or rule.may_need
         if needs and any(issubclass(kind, rule.on) for kind in kinds):

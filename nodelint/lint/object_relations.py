@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from nodelint.caching import cached_property
 from nodelint.model.folders import folder_of
-from nodelint.model.manifest import EC2NodeClass, NodePool, Object, Text, served
+from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, Text, served
 from nodelint.model.placeholder_names import by_code, namesakes_of
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ class ObjectRelations(ABC):
     """The objects of a run, asked by what they have to do with each other."""
 
     def __init__(
-        self, objects: Sequence[Object], target: Target, foreign: Sequence[NodePool], context_count: int
+        self, objects: Sequence[Object], target: Target, foreign: Sequence[Object], context_count: int
     ) -> None:
         self._world = objects
         self._foreign = foreign
@@ -114,6 +114,11 @@ class ObjectRelations(ABC):
                 found.setdefault(o.name, o)
         return found
 
+    @cached_property
+    def auto_mode_classes(self) -> list[AutoModeClass]:
+        """The NodeClasses of EKS Auto Mode of the run."""
+        return [o for o in self._foreign if isinstance(o, AutoModeClass)]
+
     def may_be_named_so(self, pool: NodePool) -> bool:
         """Whether a class whose name is a placeholder may be the one that a pool names (see `lint.clusters`)."""
         return self._nameless_classes.may_be_meant(pool)
@@ -122,7 +127,7 @@ class ObjectRelations(ABC):
     def _nameless_classes(self) -> NamelessClasses:
         from nodelint.lint.clusters import NamelessClasses
 
-        return NamelessClasses(self.objects)
+        return NamelessClasses((*self.objects, *self._foreign))
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
         """The NodePools of the run that point to a class."""
@@ -140,14 +145,15 @@ class ObjectRelations(ABC):
     def foreign_group(self, pool: NodePool) -> list[Object]:
         """The class of another provider that a pool names, then the NodePools that name it, all of the pool's file.
 
-        Empty where the file does not define the class. Nothing judges such a class.
+        Empty where the file does not define the class.
         """
-        from nodelint.model.documents import left_out, objects
+        from nodelint.model.documents import objects
 
         if not pool.foreign:
             return []
-        found = [obj for obj, _ in left_out(pool.source) if _names(pool, obj)][:1]
-        pools = (obj for obj in objects(pool.source, foreign=True) if isinstance(obj, NodePool))
+        around = list(objects(pool.source, foreign=True))
+        found = [obj for obj in around if isinstance(obj, AutoModeClass) and _names(pool, obj)][:1]
+        pools = (obj for obj in around if isinstance(obj, NodePool))
         return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
 
     def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:

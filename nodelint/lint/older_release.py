@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from nodelint.lint.engine import LintRequest, Report, Result, lint
 from nodelint.lint.rule import Rule
-from nodelint.model.manifest import NodePool, Object
+from nodelint.model.manifest import Object
 from nodelint.model.ranges import Releases, only, runs
 from nodelint.model.releases import RELEASES, Version, releases_match, target
 from nodelint.release_evidence.release_choice import Chosen
@@ -99,7 +99,7 @@ def _newest(parted: Sequence[Releases], holds: Callable[[Version], bool]) -> Ver
 
 
 def _assumed(report: Report, obj: Object) -> bool:
-    if isinstance(obj, NodePool) and obj.foreign:
+    if obj.foreign:
         return False
     if report.target.choose is None:
         return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nodelint.caching import cache
 from nodelint.lint.config import Settings, Versions
-from nodelint.model.manifest import NodePool, Object
+from nodelint.model.manifest import Object
 from nodelint.model.ranges import Releases, only
 from nodelint.model.releases import FIRST_SERVING, OLDEST, KubernetesVersion
 from nodelint.release_evidence import Stated, evidence_of
@@ -57,7 +57,7 @@ class _Targets:
     def choose(self, obj: Object) -> tuple[Chosen, ...] | str:
         # Which API version a chart prints its values in is not known: any release that has NodePools may serve it.
         version = _OF_VALUES if obj.of_values else obj.version
-        foreign = isinstance(obj, NodePool) and obj.foreign
+        foreign = obj.foreign
         name = obj.name if isinstance(obj.name, str) else ""
         key = (obj.source.path, version, foreign, _module_roots(obj), (obj.kind, name))
         if key not in self.known:

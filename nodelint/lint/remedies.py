@@ -175,7 +175,8 @@ def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> I
 
 def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, dict[str, str]]]:
     sibling = "securityGroupSelectorTerms" if field == "subnetSelectorTerms" else "subnetSelectorTerms"
-    if (tags := _only_tags(node_class, sibling)) is not None:
+    # A subnet and a security group do not bear one name.
+    if (tags := _only_tags(node_class, sibling)) is not None and "Name" not in tags:
         yield f"as {sibling} does", tags
     for other in _other_classes(node_class, others):
         if (tags := _only_tags(other, field)) is not None:

@@ -20,7 +20,7 @@ from nodelint.data import DATA, shipped, table
 from nodelint.lint.context import Context
 from nodelint.model import manifest
 from nodelint.model.finding import Findings, Safety, Severity
-from nodelint.model.manifest import NodePool, Object
+from nodelint.model.manifest import Object
 from nodelint.model.releases import Version, releases_match
 from nodelint.source import Source
 from nodelint.tuples import NamedTuple
@@ -98,7 +98,7 @@ class Rule(NamedTuple):
     one's, or meets what this one `covers`, this one is silent unless it is the graver one.
     `group` says whether it runs unless it is selected by name (see `Group`). `needs` are the kinds of facts from
     AWS without which the rule has nothing to say: where there are none at all, it is reported as skipped.
-    `providers` are those whose NodePools it is shown. `renamed` are names that it had in earlier releases: they go on
+    `providers` are those whose objects it is shown. `renamed` are names that it had in earlier releases: they go on
     working in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`. `sources` say where what
     it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
     `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document (the
@@ -142,10 +142,10 @@ class Rule(NamedTuple):
         return (self.name, *self.renamed)
 
     def applies_to(self, obj: Object) -> bool:
-        """Whether the rule is shown an object: by its kind, and of a NodePool by its provider."""
+        """Whether the rule is shown an object: by its kind, and by its provider."""
         if obj.of_cluster and self.on is Object:
             return False
-        return isinstance(obj, self.on) and (not isinstance(obj, NodePool) or obj.provider in self.providers)
+        return isinstance(obj, self.on) and obj.provider in self.providers
 
     def applies_to_release(self, release: Version) -> bool:
         """Whether the rule is about this release of Karpenter."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.model.gvk import (
+    AUTO_MODE_GROUP,
+    AUTO_MODE_KIND,
     AWS_GROUP,
     CORE_GROUP,
     EVER_SERVED,
@@ -14,9 +16,18 @@ from nodelint.model.gvk import (
     Identity,
     identities,
 )
-from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object, Retired, UnknownKind, text
+from nodelint.model.manifest import (
+    AutoModeClass,
+    EC2NodeClass,
+    NodeOverlay,
+    NodePool,
+    Object,
+    Retired,
+    UnknownKind,
+    text,
+)
 from nodelint.model.partial_objects import is_part, may_lack, meant_kind
-from nodelint.model.providers import AUTO_MODE_GROUP, judged_in_part, why_not_judged
+from nodelint.model.providers import judged_in_part, why_not_judged
 from nodelint.source import Document, Node, SourceText
 
 
@@ -26,13 +37,13 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
     With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, what charts make pools and
     classes of (see `model.helm_values`), and workloads where the source was read for them.
 
-    NodePools of EKS Auto Mode and of other providers are left out unless `foreign` asks for them. An `apiVersion` in
-    a group or version that never had the kind still gives an object, so that it can be reported.
+    NodePools and classes of EKS Auto Mode, and pools of other providers, are left out unless `foreign` asks for them.
+    An `apiVersion` in a group or version that never had the kind still gives an object, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
         if not more and _is_for_checks(obj):
             continue
-        if reason is None and (foreign or not (isinstance(obj, NodePool) and obj.foreign)):
+        if reason is None and (foreign or not obj.foreign):
             yield obj
 
 
@@ -45,6 +56,8 @@ def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object
             yield obj, reason
         elif not foreign and isinstance(obj, NodePool) and obj.foreign:
             yield obj, judged_in_part(obj.provider, obj.class_ref.kind if obj.class_ref else None, obj.version)
+        elif not foreign and isinstance(obj, AutoModeClass):
+            yield obj, "a class of EKS Auto Mode, of which AWS publishes neither images nor hashes"
 
 
 def _is_for_checks(obj: Object) -> bool:
@@ -95,6 +108,14 @@ _KINDS: dict[str, type[Object]] = {
 }
 
 
+def _further_kind(api_version: str, kind: str) -> type[NodeOverlay] | type[AutoModeClass] | None:
+    """The class of a NodeOverlay, and of a NodeClass of EKS Auto Mode, whatever its version."""
+    if kind == OVERLAY_KIND and api_version == OVERLAY_API:
+        return NodeOverlay
+    is_of_auto_mode = api_version.rpartition("/")[0] == AUTO_MODE_GROUP
+    return AutoModeClass if is_of_auto_mode and kind.lower() == AUTO_MODE_KIND.lower() else None
+
+
 def _objects(node: Node, document: Document) -> _FoundObjects:
     if node.kind != "mapping":
         if node.kind == "sequence":
@@ -130,10 +151,10 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
     elif cls is not None and (not group or "karpenter" in group.lower()):
         known = f"; Karpenter's is of `{GROUPS[kind]}/v1`" if kind in GROUPS else ""
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
-    elif kind == OVERLAY_KIND and api_version == OVERLAY_API:
-        overlay = NodeOverlay(node, document, api_version, kind)
-        overlay.partial = is_part(node, kind, document) or (document.templated and may_lack(node, document))
-        yield overlay, None
+    elif (more := _further_kind(api_version, kind)) is not None:
+        name = OVERLAY_KIND if more is NodeOverlay else AUTO_MODE_KIND
+        hidden = document.templated and may_lack(node, document)
+        yield more(node, document, api_version, name, partial=hidden or is_part(node, name, document)), None
     elif group in (CORE_GROUP, AWS_GROUP) and kind.removesuffix("List") not in EVER_SERVED:
         yield UnknownKind(node, document, api_version, kind, partial=True), None
     elif (why := why_not_judged(kind, group)) is not None:

@@ -12,6 +12,7 @@ CORE_GROUP = "karpenter.sh"
 AWS_GROUP = "karpenter.k8s.aws"
 CLASS_KIND = "EC2NodeClass"
 OVERLAY_KIND, OVERLAY_API = "NodeOverlay", f"{CORE_GROUP}/v1alpha1"
+AUTO_MODE_GROUP, AUTO_MODE_KIND = "eks.amazonaws.com", "NodeClass"
 BUFFER_KIND, BUFFER_API = "CapacityBuffer", "autoscaling.x-k8s.io/v1beta1"
 GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
 """The API group of each kind that releases from 1.0.0 on serve."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from nodelint.caching import cached_property
-from nodelint.model.gvk import GROUPS, OVERLAY_API
+from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, GROUPS, OVERLAY_API
 from nodelint.model.partial_objects import is_part, may_gain
 from nodelint.model.providers import Provider, by_class, by_labels
 from nodelint.model.releases import Version, behaves
@@ -177,6 +177,16 @@ class Object:
         return f"<{self.api_version} {self.label}>"
 
     @property
+    def provider(self) -> Provider:
+        """Whose object it is: Karpenter's for AWS unless a kind says otherwise."""
+        return "aws"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
+        return self.provider != "aws"
+
+    @property
     def live(self) -> bool:
         """Whether it is an object as an API server has stored it: with a `uid` or `resourceVersion`."""
         given = (self.node.find("metadata", name) for name in ("uid", "resourceVersion"))
@@ -233,12 +243,12 @@ class NodePool(Object):
         is_open = ref is not None and ref.group in (None, UNKNOWN) and ref.kind in (None, UNKNOWN)
         if (ref is None and self.partial) or is_open:
             return by_labels([line.key for line in self.requirements if isinstance(line.key, str)])
-        return "aws" if ref is None else by_class(ref.group, ref.kind)
-
-    @property
-    def foreign(self) -> bool:
-        """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
-        return self.provider != "aws"
+        if ref is None:
+            return "aws"
+        if ref.group == AUTO_MODE_GROUP and ref.kind == CLASS_KIND:  # one of the two is wrong: its labels tell which
+            keys = [line.key for line in self.requirements if isinstance(line.key, str)]
+            return "aws" if any(key.startswith(AWS_GROUP) for key in keys) else "auto-mode"
+        return by_class(ref.group, ref.kind)
 
     def find_field(self, *path: str) -> Node | None:
         """The node at a path; where there is none, a field of the last name that stands at a wrong depth.
@@ -320,6 +330,15 @@ class EC2NodeClass(Object):
         return tuple(_term(n) for n in _items(self.node.find("spec", name)))
 
 
+class AutoModeClass(Object):
+    """A NodeClass of EKS Auto Mode: what AWS lets users choose of the nodes that it makes."""
+
+    @property
+    def provider(self) -> Provider:
+        """Whose object it is: that of EKS Auto Mode."""
+        return "auto-mode"
+
+
 class NodeOverlay(Object):
     """A NodeOverlay: what Karpenter takes instance types to cost and to have (since 1.7.0, behind a feature gate)."""
 
@@ -371,6 +390,8 @@ def served(obj: Object, release: Version) -> bool:
         return True
     if isinstance(obj, NodeOverlay):
         return obj.api_version == OVERLAY_API
+    if isinstance(obj, AutoModeClass):
+        return True  # no release of Karpenter decides about it
     group, _, version = obj.api_version.rpartition("/")
     if isinstance(obj, UnknownKind) or group != GROUPS.get(obj.kind):
         return False

@@ -18,6 +18,7 @@ _HEARTS = {
         "securityGroupSelectorTerms",
         "amiSelectorTerms",
     ),
+    "NodeClass": ("role", "instanceProfile", "subnetSelectorTerms", "securityGroupSelectorTerms"),
 }
 """Fields of `spec` of which a whole object has at least one."""
 
@@ -28,6 +29,7 @@ _NEEDED = {
         ("spec", "securityGroupSelectorTerms"),
         ("spec", "amiSelectorTerms"),
     ),
+    "NodeClass": (("spec", "subnetSelectorTerms"), ("spec", "securityGroupSelectorTerms")),
 }
 """What a text for readers shows of an object where it shows all of it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
+from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.source import UnknownValue
 
 TYPE_CHECKING = False
@@ -18,8 +18,6 @@ else:
     Provider = str
 
 EVERY: tuple[Provider, ...] = ("aws", "auto-mode", "other")
-
-AUTO_MODE_GROUP = "eks.amazonaws.com"
 
 _LABELS: dict[str, Provider] = {
     f"{AUTO_MODE_GROUP}/": "auto-mode",
@@ -38,9 +36,9 @@ def by_class(group: _Text, kind: _Text) -> Provider:
     if not isinstance(group, str) or not isinstance(kind, str) or not (group and kind):
         return "aws"
     name = group.partition("/")[0]
-    if name == AWS_GROUP or kind == CLASS_KIND:
-        return "aws"
-    return "auto-mode" if name == AUTO_MODE_GROUP else "other"
+    if name == AUTO_MODE_GROUP:
+        return "auto-mode"
+    return "aws" if name == AWS_GROUP or kind == CLASS_KIND else "other"
 
 
 def by_labels(keys: Sequence[str]) -> Provider:
@@ -75,9 +73,7 @@ def judged_in_part(provider: Provider, kind: _Text, version: _Text) -> str:
     """
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
     if provider == "auto-mode":
-        return (
-            "a NodePool of EKS Auto Mode: its requirements are compared with all types of EC2, and no class is judged"
-        )
+        return "a NodePool of EKS Auto Mode, of whose controller AWS publishes neither images nor hashes"
     judged = "its schema, requirements, budgets and taints are judged, and no instance types"
     if version != "v1":
         judged = f"its API `{version}` is an old one, of which nothing is judged"
@@ -86,8 +82,6 @@ def judged_in_part(provider: Provider, kind: _Text, version: _Text) -> str:
 
 def why_not_judged(kind: str, group: str) -> str | None:
     """Why an object of a kind beside Karpenter's own for AWS is not judged; None where it has to do with neither."""
-    if kind.endswith("NodeClass") and group == AUTO_MODE_GROUP:
-        return "a class of EKS Auto Mode is not judged"
     if kind.endswith("NodeClass") and "karpenter" in group and group != AWS_GROUP:
         return f"a class of another provider (`{group}`) is not judged"
     if group in (CORE_GROUP, AWS_GROUP):

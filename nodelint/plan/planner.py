@@ -6,7 +6,7 @@ from nodelint.karpenter.resolve import resolve
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
-from nodelint.model.manifest import EC2NodeClass, NodePool, served
+from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.model.placeholder_names import canonical_code
 from nodelint.plan.launch import launch
 from nodelint.plan.matching import match_objects, written_name
@@ -21,7 +21,7 @@ from nodelint.plan.sides import as_stored
 from nodelint.plan.stops import LaunchStop, find_lacking_room, find_stop
 from nodelint.plan.uncompared import (
     built_on_one_side,
-    foreign_pools,
+    foreign_objects,
     is_known,
     is_unserved,
     name_of,
@@ -151,7 +151,7 @@ class Planner:
         return match_objects(before, after, lambda obj: places[id(obj.source)])
 
     def run(self) -> Plan:
-        both = self._pairs(NodePool, *self.asked)
+        both, of_auto_mode = self._pairs(NodePool, *self.asked), self._pairs(AutoModeClass, *self.asked)
         ours = [pair for pair in both if any(_is_ours(obj) for obj in (pair.old, pair.new))]
         self._note_gaps(ours)
         unread = [pair for pair in (*ours, *self.classes) if id(pair.new or pair.old) in self.gaps]
@@ -174,7 +174,7 @@ class Planner:
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
             *began,
-            *foreign_pools(pair for pair in both if id(pair) not in compared),
+            *foreign_objects(pair for pair in (*both, *of_auto_mode) if id(pair) not in compared),
         ]
         gaps = [*changed.values(), *(pool.uncompared for pool in pools if pool.uncompared is not None)]
         elsewhere = [self._class(pair) for pair in classes if id(pair.new or pair.old) not in self.used]

@@ -93,16 +93,17 @@ def codes_of(obj: Object, whole: bool = False) -> list[str]:
     return [*list_codes_around(text[: document.start]), *list_codes(text[document.start : document.end])]
 
 
-def foreign_pools(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
-    """Pools of another provider: how their controller compares nodes is not known here."""
+def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
+    """Pools and classes of another provider: how their controller compares nodes is not known here."""
     for pair in pairs:
-        pool = pair.new or pair.old
-        sides = [side for side in (pair.old, pair.new) if isinstance(side, NodePool)]
-        if pool is None or not sides or not all(side.foreign for side in sides):
+        sides = [side for side in (pair.old, pair.new) if side is not None]
+        if not sides or not all(side.foreign for side in sides):
             continue
-        provider = {"auto-mode": "EKS Auto Mode"}.get(sides[-1].provider, sides[-1].provider)
-        reason = f"it is a pool of {provider}, whose controller decides what is replaced"
-        yield Uncompared(pool.name_node, _label(pool), reason, pair.change != "unchanged")
+        obj = sides[-1]
+        provider = {"auto-mode": "EKS Auto Mode"}.get(obj.provider, obj.provider)
+        what = "pool" if isinstance(obj, NodePool) else "class"
+        reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
+        yield Uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
 
 
 def unclear_class(

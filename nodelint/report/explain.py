@@ -14,6 +14,7 @@ from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.messages import short
+from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
 from nodelint.printable import printable_lines
 from nodelint.report.explain_facts import (
@@ -77,7 +78,7 @@ def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
         "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
         "requirements": [
             {
-                "key": line.key,
+                "key": providers_key(line.key, pool.provider),
                 "operator": line.operator,
                 "values": list(line.values),
                 "removed": line.removed,
@@ -176,9 +177,11 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
             title += f"  {shown[0]}" + (f" and {len(shown) - 1:,} more" if len(shown) > 1 else "")
         yield from aside(title, object_place(node_class), width)
     else:
-        yield f"EC2NodeClass: {resolution.images.unknown[0].reason}"
+        kind = "NodeClass" if pool.provider == "auto-mode" else "EC2NodeClass"
+        name = f" {pool.class_ref.name}" if pool.foreign and pool.class_ref and pool.class_ref.name else ""
+        yield f"{kind}{name}: {resolution.images.unknown[0].reason}"
     kubernetes = f"Kubernetes {resolution.kubernetes}" if resolution.kubernetes else "Kubernetes version not given"
-    yield f"Karpenter {resolution.version}, {kubernetes}"
+    yield f"{'EKS Auto Mode' if pool.provider == 'auto-mode' else f'Karpenter {resolution.version}'}, {kubernetes}"
 
 
 def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
@@ -190,7 +193,7 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
     of_places = [reason for _, reason in resolution.places.removed] if resolution.places is not None else []
     for types, reason in resolution.class_removed:
         left -= len(types)
-        words = reason if reason in of_places else f"the class: {reason}"
+        words = reason if reason in of_places or resolution.pool.foreign else f"the class: {reason}"
         yield from _row(left, total, len(types), words, width)
     for line in resolution.lines:
         judged = line.requirement is not None
@@ -199,7 +202,14 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
             what = "label" if line.is_label else "line"
             notes.insert(0, f"drop this {what}: {line.removed_alone:+,} types")
         removed = line.removed if judged else None
-        yield from _row(len(line.after), total, removed, _words(line, labels), width, notes)
+        yield from _row(
+            len(line.after),
+            total,
+            removed,
+            _words(line, resolution, labels),
+            width,
+            notes,
+        )
     for step in later_steps(resolution):
         yield from _row(len(step.left), total, len(step.removed), step.words, width)
 
@@ -231,14 +241,15 @@ def _change(removed: int | None) -> str:
     return f"{-removed:+,}" if removed else ""
 
 
-def _words(line: LineEffect, tell_labels: bool) -> str:
-    words = [line.key, line.operator]
+def _words(line: LineEffect, resolution: Resolution, tell_labels: bool) -> str:
+    key = providers_key(line.key, resolution.pool.provider)
+    words = [key, line.operator]
     if line.values:
         words.append(", ".join(value if value else '""' for value in line.values))
     if line.min_values is not None:
         words.append(f"(minValues {line.min_values})")
     if tell_labels and line.is_label:
-        return f"{line.key}={line.values[0]} (label of the template)"
+        return f"{key}={line.values[0]} (label of the template)"
     return " ".join(words)
 
 
@@ -286,17 +297,18 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
 
 def _why_none(resolution: Resolution, width: int) -> Iterator[str]:
     for line in resolution.dead_lines:
-        yield from wrap(f"no type meets {_short(line)}", width, "   ")
+        yield from wrap(f"no type meets {_short(line, resolution)}", width, "   ")
     if resolution.clash is not None:
         first, second = resolution.clash
-        yield from wrap(f"no type meets both {_short(first)} and {_short(second)}", width, "   ")
+        both = " and ".join(_short(line, resolution) for line in (first, second))
+        yield from wrap(f"no type meets both {both}", width, "   ")
     for line in resolution.lines:
         if line.removed_alone > 0:
-            yield from wrap(f"{line.removed_alone:,} would be left without {_short(line)}", width, "   ")
+            yield from wrap(f"{line.removed_alone:,} would be left without {_short(line, resolution)}", width, "   ")
 
 
-def _short(line: LineEffect) -> str:
-    return f"`{short(_words(line, True), 70)}`"
+def _short(line: LineEffect, resolution: Resolution) -> str:
+    return f"`{short(_words(line, resolution, True), 70)}`"
 
 
 def _rare(resolution: Resolution) -> int:
@@ -312,7 +324,7 @@ def _rare(resolution: Resolution) -> int:
 
 def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
     images = resolution.images
-    if images.images and resolution.candidates:
+    if images.images and resolution.candidates and not resolution.pool.foreign:
         several = len({image.label for image in images.known}) > 1
         titles = [_image(image, several or not images.complete) for image in images.images]
         room = max(map(len, titles))

@@ -30,13 +30,15 @@ class ExampleError(ValueError):
 
 
 def header(rule: Rule) -> str:
-    """Severity, fix, releases, the facts without which it is mute and whether it is on, as one line."""
+    """Severity, fix, releases, EKS Auto Mode, the facts that it needs and whether it is on, as one line."""
     parts = [rule.group, *filter(None, [rule.subject]), f"severity: {rule.severity}", f"fix: {rule.fix or 'none'}"]
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
     if rule.needs:
         parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
     if rule.may_need:
         parts.append(f"says more with facts from AWS: {', '.join(WORDS[kind] for kind in rule.may_need)}")
+    if "auto-mode" in rule.providers:
+        parts.append("EKS Auto Mode too" if "aws" in rule.providers else "EKS Auto Mode alone")
     if rule.group not in PROFILES["default"]:
         parts.append("off by default")
     return " · ".join(parts)

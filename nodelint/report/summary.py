@@ -18,7 +18,7 @@ from nodelint.report.releases import (
     target_lines,
     versions_text,
 )
-from nodelint.report.skipped import Unread, in_part_text, unjudged_text, unread_lines
+from nodelint.report.skipped import UNREADABLE, Unread, in_part_text, unjudged_text, unread_lines
 from nodelint.tuples import NamedTuple
 
 
@@ -120,6 +120,8 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], 
     if not judged(report):
         return f"Nothing judged: {where}"
     unjudged = unjudged_text(report, unread, coverage.in_part)
+    if any(place.kind == UNREADABLE for place in unread):
+        return f"{unjudged}; nothing found in the rest: {where}, for {target}"
     return f"{f'No findings; {unjudged}' if unjudged else 'All good'}: {where}, for {target}"
 
 

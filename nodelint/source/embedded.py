@@ -64,6 +64,10 @@ _PATCHES = frozenset({"patch", "patches", "patchesStrategicMerge"})
 _FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*:(?:\s|$)|\{)"
 
 
+_IN_STRINGS = ("karpenter.", "eks.amazonaws.com/")
+"""One of these is in a string of Terraform that holds a manifest."""
+
+
 def host_of(path: str) -> Host | None:
     """What kind of text a file is by its name, but for endings such as `.tpl` and `.disabled`; None for all else."""
     name = path.lower()
@@ -174,7 +178,7 @@ def _terraform(source: SourceText, start: int, end: int, lenient: bool = False) 
     for heredoc in words.heredocs:
         found += _text_with_manifests(source, EmbeddedYaml(heredoc.start, heredoc.end, "terraform", lenient=lenient))
     for token in words.tokens:
-        if token.kind == "str" and text.find("karpenter.", token.start, token.end) >= 0:
+        if token.kind == "str" and any(text.find(mark, token.start, token.end) >= 0 for mark in _IN_STRINGS):
             found += _quoted(source, token.start, token.end, unescape(text[token.start + 1 : token.end - 1]))
     for manifest in words.manifests():
         at = words.tokens[manifest.at].start

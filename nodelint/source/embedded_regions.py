@@ -17,8 +17,8 @@ from nodelint.tuples import NamedTuple
 if TYPE_CHECKING:
     from nodelint.source.nodes import SourceText
 
-GROUPS = r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
-"""What every manifest of Karpenter's has in its apiVersion."""
+GROUPS = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/v[0-9]"
+"""What every manifest of Karpenter's, and of EKS Auto Mode's, has in its apiVersion."""
 
 _MORE_GROUPS = rf"(?:{GROUPS}|(?:apps|batch)/v1|argoproj\.io/v1|autoscaling\.x-k8s\.io/v1|v1\b)"
 """The same, and what objects that make pods have: for sources that are read for these, too."""

@@ -389,7 +389,7 @@ YAML_NAMES = (".yaml", ".yml", ".json", "-")
 
 _OURS = (
     r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
-    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|Provisioner|AWSNodeTemplate)\b"
+    r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|(?:EC2)?NodeClass|Provisioner|AWSNodeTemplate)\b"
 )
 _OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from nodelint.data import table
 from nodelint.karpenter.controller.syntax import seconds
-from nodelint.model.gvk import AWS_GROUP
+from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.manifest import NodePool, text
-from nodelint.model.providers import AUTO_MODE_GROUP
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 

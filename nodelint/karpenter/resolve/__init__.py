@@ -192,8 +192,8 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
     """The types that no pool of the class can have, each with the first reason; and what is unknown of them."""
     reasons = list(supply.places.removed) if supply.places is not None else []
     if pool.provider == "auto-mode":
+        reasons.append((_not_listed(supply.view), not_listed()))
         reasons.append((_too_small(supply.view), "EKS Auto Mode launches types of 2 CPUs and more, from `medium` on"))
-        reasons.append((_too_old(supply.view), "EKS Auto Mode supports few families on Xen"))
     unknown: list[UnknownFact] = []
     if supply.node_class is not None:
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
@@ -214,9 +214,19 @@ def _too_small(view: Catalog) -> TypeSet:
     return few | view.having_value(SIZE, *facts["sizes_left_out"])
 
 
-def _too_old(view: Catalog) -> TypeSet:
-    """The types on Xen that EKS Auto Mode does not support. Its list of newer families grows, and leaves out none."""
-    return view.having_value(HYPERVISOR, "xen") - view.having_value(FAMILY, *table("auto_mode")["xen_families"])
+def not_listed() -> str:
+    """Why EKS Auto Mode launches no type of some families."""
+    return f"AWS's list of types for EKS Auto Mode has no such family ({table('auto_mode')['families_date']})"
+
+
+def _not_listed(view: Catalog) -> TypeSet:
+    """The types of families that EKS Auto Mode does not launch: listed as such, or of the old hypervisor.
+
+    Of a family that is newer than the list nothing is known, and it stays.
+    """
+    facts = table("auto_mode")
+    old = view.having_value(HYPERVISOR, "xen") - view.having_value(FAMILY, *facts["families"])
+    return old | view.having_value(FAMILY, *facts["families_left_out"])
 
 
 def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
@@ -259,7 +269,9 @@ def _view(catalog: Catalog, release: Version, build: str | None) -> Catalog:
 
 def _no_class(pool: NodePool, why: str | None) -> ImageSet:
     ref = pool.class_ref
-    if ref is None or ref.name is None:
+    if pool.provider == "auto-mode":
+        at, reason = ref.node if ref is not None else pool.name_node, "AWS chooses the images of EKS Auto Mode"
+    elif ref is None or ref.name is None:
         at, reason = pool.name_node, "the NodePool names no class"
     elif ref.name is UNKNOWN:
         at, reason = ref.node.get("name") or ref.node, "the name of the class is a placeholder"

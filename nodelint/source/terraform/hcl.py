@@ -67,6 +67,9 @@ class HclManifest(NamedTuple):
     merged: bool
 
 
+_GROUPS = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/"
+
+
 class Text:
     """The words of a range of a text, in which heredocs and objects can be looked for.
 
@@ -74,7 +77,12 @@ class Text:
     """
 
     def __init__(
-        self, text: str, start: int, end: int, bracketed: bool = False, groups: str = r"karpenter\.(?:sh|k8s\.aws)/"
+        self,
+        text: str,
+        start: int,
+        end: int,
+        bracketed: bool = False,
+        groups: str = _GROUPS,
     ) -> None:
         self.text = text
         self._groups = groups

@@ -29,6 +29,8 @@ ENDS = (".tf", ".tofu", *JSON_ENDS)
 """Of Terraform's own files."""
 MOST_INSTANCES = 1000
 """Instances of one block that are built."""
+_GROUPS = ("karpenter.", "eks.amazonaws.com/")
+"""Of the objects that are read: their apiVersion begins so."""
 _ENCODERS = ("yamlencode", "jsonencode")
 _UNKNOWN = "unknown"
 _TRAVERSAL = r"[A-Za-z_][\w.-]*(?:\[[\w.\"]+\][\w.]*)*"
@@ -284,7 +286,9 @@ class FileFiller:
     def makes_object(self, expression: HclExpression) -> bool:
         """Whether an object of Karpenter is written in an expression."""
         begin, end = expression.start, expression.end
-        return self.words.text.find("apiVersion", begin, end) >= 0 and "karpenter." in self.words.text[begin:end]
+        return self.words.text.find("apiVersion", begin, end) >= 0 and any(
+            self.words.text.find(group, begin, end) >= 0 for group in _GROUPS
+        )
 
     def branches(self, expression: HclExpression, evaluator: Evaluator) -> None:
         """Write a condition: the branch that is taken; each that makes an object, where that is not known.
@@ -402,7 +406,7 @@ def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
     """Where the objects of Karpenter that are in a value are written."""
     for node in _collections_in(value):
         group = node.get("apiVersion") if node.kind == "mapping" else None
-        if group is None or not isinstance(group.value, str) or not group.value.startswith("karpenter."):
+        if group is None or not isinstance(group.value, str) or not group.value.startswith(_GROUPS):
             continue
         written = group.parent or node
         yield written.source.path, written.start, written.end
