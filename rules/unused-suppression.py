@@ -1,7 +1,8 @@
 r"""A comment silences a rule that has nothing to say there, or one that does not exist.
 
 Left in place it would hide a mistake that somebody makes later. Comments for rules that did not run, because they
-are not selected, are left in peace.
+are not selected, are left in peace. A comment in the form of another linter, such as `# noqa` or
+`# nodelint: disable=rule`, silences nothing; where it is meant for nodelint, the finding has the form to write.
 
 ```yaml bad frame=class
 # nodelint: ignore[wildcard-value] kept until the catalogue knows the new family
@@ -20,6 +21,9 @@ from nodelint.api import Context, Edit, Finding, Findings, Suppression, messages
     subject="objects",
 )
 def check(suppression: Suppression, context: Context) -> Findings:
+    if suppression.foreign is not None:
+        yield from _about_another_form(suppression, context)
+        return
     if not suppression.rules:
         yield Finding(
             at=suppression.span,
@@ -52,6 +56,22 @@ def check(suppression: Suppression, context: Context) -> Findings:
             message=f"nothing to suppress: `{', '.join(idle)}` finds nothing here",
             edits=[_remove_idle_names(suppression, idle)],
         )
+
+
+def _about_another_form(suppression: Suppression, context: Context) -> Findings:
+    """One in the form of another linter, where it names a rule, is meant for this one, or stands at a finding."""
+    words = suppression.foreign or ()
+    names = [
+        context.former_names.get(word, word) for word in words if word in {*context.rule_names, *context.former_names}
+    ]
+    if not (names or suppression.ours or (not words and suppression.near)):
+        return
+    right = ", ".join(names or suppression.near[:2] or ["rule"])
+    yield Finding(
+        at=suppression.span,
+        message=f"this comment silences nothing here: write `# nodelint: ignore[{right}] reason`",
+        severity="warning" if names or suppression.ours else "info",
+    )
 
 
 def _removed(suppression: Suppression) -> Edit:

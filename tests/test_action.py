@@ -290,6 +290,21 @@ def test_a_comment_that_may_not_be_written_is_a_warning(folder: Path) -> None:
     assert end.done.returncode == 1
 
 
+@pytest.mark.parametrize("has_checkout", [True, False])
+def test_a_base_that_cannot_be_fetched_says_what_to_set(folder: Path, has_checkout: bool) -> None:
+    base = {"github.event.pull_request.base.sha": "0" * 40}
+    if has_checkout:
+        ran = plan(folder, more=base)
+    else:
+        given = {**BASE, **base, "steps.install.outputs.nodelint": "none", "FOLDER": ""}
+        ran = run("plan", folder, folder / "the tree", given)
+    assert ran.done.returncode == 0  # the steps after it still run, and the last of them fails
+    assert ran.output("exit-code") == "2" and not (folder / "calls").exists()
+    [error] = [line for line in ran.done.stdout.splitlines() if line.startswith("::error")]
+    words = ("fetch-depth: 0", "token", "persist-credentials: false") if has_checkout else ("actions/checkout",)
+    assert all(word in error for word in words)
+
+
 def test_python_is_found_where_it_is_new_enough(folder: Path) -> None:
     bin_of = folder / "bin"
     bin_of.mkdir()

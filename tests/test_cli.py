@@ -255,7 +255,7 @@ def test_a_patch_is_not_told_what_it_lacks(nodelint: Run, tmp_path: Path) -> Non
     put(tmp_path, part + "  detailedMonitorin: true\n")
     done = nodelint("check", "--unsafe-fixes")
     assert done.returncode == 0, done.stdout
-    assert "Fixed 1 finding." in done.stdout
+    assert "Fixed 1 finding:" in done.stdout
     assert (tmp_path / "class.yaml").read_text(encoding="utf-8") == part + "  detailedMonitoring: true\n"
 
 
@@ -374,7 +374,7 @@ def test_a_fix_that_reaches_into_a_file_that_was_not_named_says_so(nodelint: Run
     done = nodelint("check", "--fix", *named, "pool.yaml")
     assert "was left out: it changes class.yaml too, which was not named." in done.stdout
     assert (tmp_path / "pool.yaml").read_text(encoding="utf-8") == pool
-    assert nodelint("check", "--fix", *named, "pool.yaml", "class.yaml").stdout.startswith("Fixed 2 findings.\n")
+    assert nodelint("check", "--fix", *named, "pool.yaml", "class.yaml").stdout.startswith("Fixed 2 findings:\n")
     assert "  kubelet: {maxPods: 20}\n" in (tmp_path / "class.yaml").read_text(encoding="utf-8")
 
 

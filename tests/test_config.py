@@ -147,6 +147,7 @@ def test_the_schema_for_editors_knows_the_same_settings(tmp_path: Path) -> None:
         "rules": ["team"],
         "policies": [{"name": "a", "on": "NodePool", "expr": "true", "message": "m"}],
         "select": ["all"],
+        "extend-select": ["practice"],
         "ignore": "unknown-value",
         "per-path-ignores": {"legacy/**": ["removed-api"]},
         "per-path-versions": {"legacy": {"karpenter-version": ">=1.0 <1.3", "kubernetes-version": "1.31"}},

@@ -67,7 +67,8 @@ def test_a_help_with_many_options_has_each_in_one_group(name: str) -> None:
         text = formatter.getvalue()
         options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
     for option in options:
-        assert len(re.findall(rf"^  (?:-\w, )?{option.opts[-1]}\b(?!-)", text, re.MULTILINE)) == 1, option.opts
+        long = next(name for name in option.opts if name.startswith("--"))
+        assert len(re.findall(rf"^  (?:-\w, )?{long}\b(?!-)", text, re.MULTILINE)) == 1, option.opts
     assert ("What is read:" in text) == (len(options) > 8)
 
 
@@ -207,10 +208,8 @@ def test_no_line_is_longer_than_the_terminal(arguments: list[str]) -> None:
         assert not [line for line in lines if len(line) > columns and " " in line.strip()]
 
 
-def test_a_subject_in_the_place_of_a_rule_leads_to_its_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subject_in_the_place_of_a_rule_selects_its_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pool.yaml").write_text(POOL)
-    done = CliRunner().invoke(cli, ["check", "--select", "gpus"])
-    assert done.exit_code == 2
-    command = re.search(r"`nodelint rule --subject '([^']+)'` lists its rules", done.output)
-    assert command is not None and "gpu-image-gap" in run("rule", "--subject", command[1])
+    assert CliRunner().invoke(cli, ["check", "--select", "gpus"]).exit_code == 0
+    assert "gpu-image-gap" in run("rule", "--subject", "gpus")

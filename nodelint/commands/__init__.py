@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, NoReturn, TypeVar
 
+    from nodelint.commands._progress import ProgressLine
     from nodelint.lint.config import Settings
     from nodelint.lint.config_file import ConfigError
     from nodelint.model.manifest import Object
@@ -43,8 +44,7 @@ def versions(command: _F) -> _F:
     """The options that name the releases that manifests are for, and the configuration."""
     import click
 
-    from nodelint.commands._shell_completion import files
-
+    command = config_options(command)
     for option in (
         click.option(
             "--kubernetes-version",
@@ -58,15 +58,20 @@ def versions(command: _F) -> _F:
             help="The release that the manifests are for: 1.4.0, 1.4 for its newest patch, a range ('>=1.0 <=1.14'),"
             " or next for what is not released yet. Default: what the files beside them state, else the newest.",
         ),
-        click.option(
-            "--config",
-            metavar="FILE",
-            shell_complete=files,
-            help="Default: the nearest nodelint.yaml or pyproject.toml.",
-        ),
     ):
         command = option(command)
     return command
+
+
+def config_options(command: _F) -> _F:
+    """The options that name the configuration, or do without any."""
+    import click
+
+    from nodelint.commands._shell_completion import files
+
+    text = "Default: the nearest nodelint.yaml or pyproject.toml."
+    command = click.option("--isolated", is_flag=True, help="Read no configuration file.")(command)
+    return click.option("--config", metavar="FILE", shell_complete=files, help=text)(command)
 
 
 def exclude(command: _F) -> _F:
@@ -95,7 +100,9 @@ def output_format(command: _F) -> _F:
     """The option that names the format of a command's own output."""
     import click
 
-    kinds = click.Choice(["text", "json"])
+    from nodelint.commands._help import WordChoice
+
+    kinds = WordChoice(["text", "json"])
     return click.option("--format", "form", type=kinds, default="text", show_default=True)(command)
 
 
@@ -136,11 +143,13 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
 
     over = {key.replace("_", "-"): value for key, value in flags.items()}
     over["jobs"] = over.get("jobs") or os.environ.get("NODELINT_JOBS") or None
-    path = over.pop("config", None)
+    path, isolated = over.pop("config", None), over.pop("isolated", False)
     assert path is None or isinstance(path, str)
+    if isolated and path is not None:
+        stop("--isolated and --config exclude each other: one reads no configuration")
     trusted = path is not None and not gate.surrounds(path)
     try:
-        if path is None:
+        if path is None and not isolated:
             path = config.find(os.getcwd())
             path = path and os.path.relpath(path)
     except FileNotFoundError:
@@ -153,33 +162,72 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
         unusable(error)
 
 
+def settings_over_paths(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
+    """The same for a command that has nothing to say where none of the paths is there: it ends the run then."""
+    stop_where_none_is_there(*paths)
+    return settings_of(flags, paths)
+
+
 def discovered(
     paths: Sequence[str],
     settings: Settings,
     also: str | None = None,
     known: Mapping[bytes, Source] | None = None,
+    named: str | None = None,
 ) -> Discovery:
     """The sources of some paths, told of on a terminal while there are many.
 
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
-    `discover`.
+    `discover`, `named` the name of the file that standard input stands for.
     """
     from nodelint.session import Session
     from nodelint.source.files.discover import discover
 
     session = Session(settings)
     exclude, include = session.exclude, session.include
-    if not on_terminal():
-        return discover(paths, exclude, include=include, also=also, known=known)
+    if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
+        say("reading manifests from standard input; end it with Ctrl-D")
+    line = watch_progress()
+    if line is None:
+        return _take_stdin(discover(paths, exclude, include=include, also=also, known=known), named)
 
     def tell(count: int) -> None:
-        if count % 2000 == 0:
-            progress(f"read {count:,} files …")
+        if count % 100 == 0:
+            line.tell(f"read {count:,} files …")
 
     found = discover(paths, exclude, on_file=tell, include=include, also=also, known=known)
-    if found.files >= 2000:
-        progress("")
+    line.clear()
+    return _take_stdin(found, named)
+
+
+def _take_stdin(found: Discovery, named: str | None) -> Discovery:
+    """The same with what standard input brought. Ends the run where it brought nothing: a command has failed.
+
+    An editor, which names the file, may well hold an empty one.
+    """
+    if found.stdin is None:
+        return found
+    if named is not None:
+        from nodelint.source.files.discover import name_stdin
+
+        name_stdin(found, named)
+        return found
+    if not found.stdin.strip():
+        stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
+    from nodelint.commands._joined_files import find_joined_line
+
+    line = find_joined_line(found)
+    if line is not None:
+        where = f"a second file begins in line {line} of standard input, without a line `---` in front of it"
+        say(f"{where}: put one there, or name the files in place of the pipe")
     return found
+
+
+def stop_where_none_is_there(*paths: str) -> None:
+    """End the run where none of the paths that are named is there: nothing can be said of any."""
+    missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
+    if missing and len(missing) == len(paths):
+        stop(*(f"{path}: no such file or directory" if path else "an empty path" for path in missing))
 
 
 def say_unknown(releases: Iterable[Version]) -> None:
@@ -213,6 +261,12 @@ def session_of(settings: Settings) -> Session:
     session = Session(settings)
     session.today = today()
     say_unknown([settings.karpenter])
+    if settings.region is not None:
+        from nodelint.ec2.region_names import find_unknown_region_note
+
+        note = find_unknown_region_note(settings.region)
+        if note is not None and settings.snapshot in (None, "bundled"):
+            say(note)
     try:
         _ = session.schemas
     except ConfigError as error:
@@ -322,6 +376,15 @@ def echo_file(content: bytes) -> None:
 def progress(text: str) -> None:
     """Show how far a run is, in place of what was shown before; for a terminal."""
     _write(f"\r\033[K{printable(text)}", err=True, nl=False)
+
+
+def watch_progress() -> ProgressLine | None:
+    """The line of progress of this run; None where nobody watches: in a pipe, in CI, on a terminal that is dumb."""
+    if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
+        return None
+    from nodelint.commands._progress import start_line
+
+    return start_line(progress)
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nodelint import __version__
-from nodelint.commands import now, on_terminal, progress, say, stop
+from nodelint.commands import now, say, stop, watch_progress
 from nodelint.ec2 import cache
 from nodelint.ec2 import client as aws
 from nodelint.ec2.facts import WORDS
@@ -45,16 +45,17 @@ class Brought(NamedTuple):
 def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
     """The account that is asked, with a line of progress while somebody watches."""
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    watched = on_terminal()
+    line = watch_progress()
 
     def tell(done: int, of: int, what: str) -> None:
-        progress(f"asked AWS {done} of {of}: {what} …")
+        if line is not None:
+            line.tell(f"asked AWS {done:,} of {of:,}: {what} …")
 
     try:
-        yield aws.Account(now=at, profile=profile, timeout=timeout, on_progress=tell if watched else None)
+        yield aws.Account(now=at, profile=profile, timeout=timeout, on_progress=tell if line is not None else None)
     finally:
-        if watched:
-            progress("")
+        if line is not None:
+            line.clear()
 
 
 def ask_region(

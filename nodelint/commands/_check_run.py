@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn, Unpack
 
+    from nodelint.build.built import Built
     from nodelint.build.rendered import Rendering
     from nodelint.commands._flags import CheckSettingFlags
     from nodelint.commands._lint_setup import Judging
-    from nodelint.ec2.facts import AwsFacts
     from nodelint.lint.autofix import Fixed
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.config import Settings
@@ -50,7 +50,10 @@ if TYPE_CHECKING:
 
 
 class _Run(NamedTuple):
-    """The settings and the findings of a run, for its report; `unbuilt` are folders of overlays."""
+    """The settings and the findings of a run, for its report.
+
+    `unbuilt` are folders of overlays, `built` is what is built.
+    """
 
     found: Discovery
     settings: Settings
@@ -59,6 +62,7 @@ class _Run(NamedTuple):
     outputs: list[Output]
     words: OutputOptions
     unbuilt: frozenset[str] = frozenset()
+    built: Sequence[Built] = ()
 
 
 def check(
@@ -74,19 +78,20 @@ def check(
     require_facts: bool,
     fail_on_unjudged: bool,
     show: str | None = None,
+    show_fixes: bool = False,
+    stdin_filename: str | None = None,
     **flags: Unpack[CheckSettingFlags],
 ) -> None:
     """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
-    fact_flags = FactFlags.read(flags)
-    wanted = outputs_of(outputs, output)
+    fact_flags, wanted = FactFlags.read(flags), outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
+    paths = _with_stdin(paths, stdin_filename)
     settings = settings_of(flags, paths)
-    found = discovered(paths or (".",), settings)
+    found = discovered(paths or (".",), settings, named=stdin_filename)
     writing = (fixing or unsafe_fixes) and not diff
-    words = _read_words(quiet, verbose)._replace(karpenter_named=settings.karpenter_named, statistics=statistics)
-    # Standard output then carries what standard input brought, fixed.
-    words = words._replace(writing=writing, to_stderr=writing and "-" in paths)
+    words = _with_streams(_read_words(quiet, verbose), settings, writing, paths)
+    words = words._replace(statistics=statistics, show_fixes=show_fixes)
     run = _Run(found, settings, require_facts, fail_on_unjudged, wanted, words)
     built = rendered(paths, found, settings)
     if not found.sources and (built is None or not built.builds) and not _takes_from_elsewhere(found):
@@ -94,7 +99,7 @@ def check(
     ready = judging(found, fact_flags, settings, paths, built)
     if show == "files":
         _show_files(run, ready)
-    run = run._replace(unbuilt=frozenset(overlay.folder for overlay in ready.inventory.unbuilt))
+    run = _with_inventory(run, ready)
     entries = known(ready.session)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
@@ -108,9 +113,17 @@ def check(
         report, run = _judged(run, ready, built)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
-    say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
-    _tell(run, report, ready.target.facts, ready.file, applied, refused)
+    _tell(run, report, ready, applied, refused)
     _end(run, report)
+
+
+def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
+    """The paths of a run that may give standard input a name. Ends the run where that is not among the paths."""
+    if name is None or "-" in paths:
+        return paths
+    if paths or not name:
+        stop("--stdin-filename is the name of standard input: give `-` as a path too")
+    return ("-",)
 
 
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
@@ -120,7 +133,18 @@ def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 
-_NO_SETTINGS = ("live", "aws_profile", "max_age")
+def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths: Sequence[str]) -> OutputOptions:
+    """The same with what a run writes where: standard output carries what standard input brought, fixed."""
+    to_stderr = writing and "-" in paths
+    return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
+
+
+def _with_inventory(run: _Run, ready: Judging) -> _Run:
+    unbuilt = frozenset(overlay.folder for overlay in ready.inventory.unbuilt)
+    return run._replace(unbuilt=unbuilt, built=ready.inventory.built)
+
+
+_NO_SETTINGS = ("live", "aws_profile", "max_age", "isolated")
 """Flags that no configuration can give."""
 
 
@@ -136,7 +160,7 @@ def _show_settings(flags: CheckSettingFlags) -> NoReturn:
     ]
     path = flags.get("config")
     settings = settings_of(flags)
-    path = path or find(os.getcwd())
+    path = path or (None if flags.get("isolated") else find(os.getcwd()))
     shown = os.path.relpath(path) if path else None
     echo("\n".join(setting_lines(settings, shown, given, look())))
     sys.exit(CLEAN)
@@ -186,7 +210,13 @@ def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report,
 def _compared(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool) -> tuple[Report, _Run]:
     """Print what the fixes would change: what is wrong, and the run with the reports that go to files."""
     report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
-    _print_diff(run.found.sources, _fixed(run, ready, built, unsafe, report))
+    fixed = _fixed(run, ready, built, unsafe, report)
+    _print_diff(run.found.sources, fixed)
+    if run.words.show_fixes:
+        from nodelint.report.summary import fixed_lines
+
+        for line in fixed_lines(fixed.applied, None):
+            echo(line, err=True)
     return report, run._replace(outputs=[output for output in run.outputs if output.path is not None])
 
 
@@ -272,7 +302,7 @@ def _list_unread_forms(run: _Run, report: Report | None) -> list[Unread]:
     from nodelint.commands._not_linted import unread
 
     objects = report.objects if report is not None else ()
-    return unread(run.found, run.settings, objects, run.unbuilt)
+    return unread(run.found, run.settings, objects, run.unbuilt, run.built)
 
 
 def _holds_objects(source: Source) -> bool:
@@ -282,17 +312,13 @@ def _holds_objects(source: Source) -> bool:
 
 
 def _tell(
-    run: _Run,
-    report: Report,
-    facts: AwsFacts,
-    file: str | None,
-    applied: Sequence[Result],
-    refused: Sequence[tuple[Result, str]],
+    run: _Run, report: Report, ready: Judging, applied: Sequence[Result], refused: Sequence[tuple[Result, str]]
 ) -> None:
     from nodelint.commands._facts import basis
     from nodelint.report.run_info import Run
 
-    rests_on = basis(facts, file) if report.objects else None
+    say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
+    rests_on = basis(ready.target.facts, ready.file) if report.objects else None
     about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
@@ -352,7 +378,7 @@ def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
     for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
         if old.text == new.text:
             continue
-        if new.path == "-":
+        if new.path == found.stdin_path:
             stdin = new.data
             continue
         try:

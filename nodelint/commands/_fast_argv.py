@@ -41,14 +41,17 @@ _FACTS = {
 }
 _JUDGING = {"--crds": "crds", "--jobs": "jobs", "--output": "output", "--profile": "profile"}
 _PATHS = {"--exclude": "exclude", "--include": "include"}
-_RULES = {"--ignore": "ignore", "--rules": "rules", "--select": "select"}
+_RULES = {"--extend-select": "extend_select", "--ignore": "ignore", "--rules": "rules", "--select": "select"}
+_ISOLATED = {"--isolated": "isolated"}
 _UNSAID = ("respect_gitignore", "kustomize", "helm", "repository_rules")
 
 _CHECK_SWITCHES = {
+    **_ISOLATED,
     "--fix": "fixing",
     "--unsafe-fixes": "unsafe_fixes",
     "--diff": "diff",
     "--quiet": "quiet",
+    "--show-fixes": "show_fixes",
     "--statistics": "statistics",
     "--verbose": "verbose",
     "-q": "quiet",
@@ -60,6 +63,7 @@ _CHECK_VALUES = {
     "--aws-profile": "aws_profile",
     "--baseline": "baseline",
     "--fail-on": "fail_on",
+    "--stdin-filename": "stdin_filename",
 }
 _PLAN_VALUES = {**_FACTS, **_JUDGING, "--against": "against", "--live": "live", "--old": "old", "--fail-on": "gate"}
 _FIT_VALUES = {**_FACTS, "--aws-profile": "aws_profile", "--workload": "workload", "--format": "form"}
@@ -81,17 +85,22 @@ def _find_syntax(command: str) -> Syntax | None:
         )
     if command == "plan":
         return Syntax(
-            {},
+            _ISOLATED,
             _PLAN_VALUES,
             {**_PATHS, **_RULES},
             {"--fail-on": ("drift", "launch", "error", "never"), "--profile": _PROFILES},
             PLAN_FORMATS,
-            {**dict.fromkeys((*_PLAN_VALUES.values(), *_UNSAID)), "gate": "drift"},
+            {**dict.fromkeys((*_PLAN_VALUES.values(), *_UNSAID)), "gate": "drift", "isolated": False},
         )
     if command == "fit":
         defaults = dict.fromkeys((*_FIT_VALUES.values(), "respect_gitignore", "max_age"))
         return Syntax(
-            {}, _FIT_VALUES, _PATHS, {"--format": FIT_FORMATS}, (), {**defaults, "live": False, "form": "text"}
+            _ISOLATED,
+            _FIT_VALUES,
+            _PATHS,
+            {"--format": FIT_FORMATS},
+            (),
+            {**defaults, "live": False, "isolated": False, "form": "text"},
         )
     return None
 

@@ -15,7 +15,7 @@ from nodelint.commands import (
     say,
     say_switched_off,
     session_of,
-    settings_of,
+    settings_over_paths,
     stop,
 )
 from nodelint.commands._facts import facts_for
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags, paths)
+    settings = settings_over_paths(flags, paths)
     from nodelint.model.cluster_objects import PATTERN
 
     found = discovered(paths or (".",), settings, PATTERN)
@@ -80,7 +80,7 @@ def _say_left_out(daemons: Sequence[Workload]) -> str:
     from nodelint.model.messages import counted
 
     shown = ", ".join(f"{daemon.label} ({daemon.source.path})" for daemon in daemons[:3])
-    more = f" and {len(daemons) - 3} more" if len(daemons) > 3 else ""
+    more = f" and {len(daemons) - 3:,} more" if len(daemons) > 3 else ""
     verb = "takes" if len(daemons) == 1 else "take"
     return (
         f"{counted(len(daemons), 'DaemonSet')} {verb} no room on nodes here: another cluster or another example may "
@@ -195,7 +195,7 @@ def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
     chosen = [w for w in tree.workloads if w.name == name and kind.lower() in ("", w.kind.lower())]
     if not chosen:
         there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
-        more = f" and {len(there) - 10} more" if len(there) > 10 else ""
+        more = f" and {len(there) - 10:,} more" if len(there) > 10 else ""
         present = f"they hold {', '.join(there[:10])}{more}" if there else "they hold none"
         stop(f"no workload `{wanted}` is in the files; {present}")
     return chosen

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from nodelint.commands._output import Output
 
     class ConfigFlags(TypedDict):
-        """Of `--config`."""
+        """Of `commands.config_options`."""
 
         config: str | None
+        isolated: bool
 
     class VersionFlags(ConfigFlags):
         """Of `commands.versions`."""
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         jobs: str | None
         ignore: tuple[str, ...]
         select: tuple[str, ...]
+        extend_select: tuple[str, ...]
         rules: tuple[str, ...]
         repository_rules: bool | None
         profile: str | None
@@ -88,6 +90,8 @@ if TYPE_CHECKING:
         quiet: bool
         verbose: bool
         statistics: bool
+        show_fixes: bool
+        stdin_filename: str | None
         require_facts: bool
         fail_on_unjudged: bool
         show: str | None

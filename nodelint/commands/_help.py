@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
 
 _READ, _JUDGED, _FACTS = "What is read", "What it is judged for, and by which rules", "Facts from AWS, or the cluster"
 _WRITTEN, _OUTPUT, _END = "What is written", "Output", "Exit code"
 
 _GROUPS: dict[str, tuple[str, ...]] = {
     _WRITTEN: ("--fix", "--unsafe-fixes", "--diff"),
-    _READ: ("--include", "--exclude", "--no-ignore", "--kustomize", "--helm", "--config", "--workloads", "--cluster"),
+    _READ: (
+        "--include",
+        "--exclude",
+        "--no-ignore",
+        "--kustomize",
+        "--helm",
+        "--config",
+        "--isolated",
+        "--stdin-filename",
+        "--workloads",
+        "--cluster",
+    ),
     _JUDGED: (
         *(
             "--karpenter-version",
             "--kubernetes-version",
             "--profile",
             "--select",
+            "--extend-select",
             "--ignore",
             "--rules",
             "--repository-rules",
@@ -29,6 +47,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--format",
             "--output",
             "--statistics",
+            "--show-fixes",
             "--quiet",
             "--verbose",
             "--color",
@@ -36,16 +55,58 @@ _GROUPS: dict[str, tuple[str, ...]] = {
             "--show-settings",
         ),
     ),
-    _END: ("--fail-on", "--fail-on-unjudged", "--require-facts"),
+    _END: ("--timeout", "--fail-on", "--fail-on-unjudged", "--require-facts"),
 }
 """The groups by their titles, in the order in which a help shows them; all other options come first."""
 
 _FEWEST = 9
 """A command with fewer options shows them in one list."""
 
+_MEANT = {
+    "--json": "write `--format json`",
+    "--sarif": "write `--format sarif`",
+    "--dry-run": "write `--diff`, which prints the edits and writes nothing",
+    "--check": "`nodelint check` writes nothing without `--fix`",
+    "--namespace": "NodePools and EC2NodeClasses are in no namespace",
+    "--env": "write `--karpenter-version` and `--kubernetes-version`",
+}
+"""What somebody means by an option of other tools."""
+
+
+class WordChoice(click.Choice[str]):
+    """A closed list of words, in any case; a word that is not in it is answered with the nearest that is."""
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        super().__init__(choices, case_sensitive=False)
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word of the list. Raise BadParameter where there is none."""
+        word = next((choice for choice in self.choices if choice == value.lower()), None)
+        if word is None:
+            self.fail(refuse_word(value, self.choices), param, ctx)
+        return word
+
+
+def refuse_word(value: str, choices: Sequence[str]) -> str:
+    """Return the message about a word that is in no closed list, with the nearest that is."""
+    from nodelint.model.messages import did_you_mean
+
+    return f"`{value}` is not one of {', '.join(choices)}{did_you_mean(value.lower(), choices, 0.5)}"
+
 
 class GroupedCommand(click.Command):
-    """A command whose help has its options by what they are about."""
+    """A command whose help has its options by what they are about, and that answers an option it does not have."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments. Raise NoSuchOption with what is meant by an option that there is not."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            own = {name for param in self.get_params(ctx) for name in param.opts if name.startswith("--")}
+            hint = _find_meant_option(error.option_name, own, ctx)
+            vars(error)["message"] = error.message.rstrip(".") + hint
+            vars(error)["possibilities"] = None
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each group under its title."""
@@ -69,6 +130,30 @@ class GroupedCommand(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> str:
+    """The end of a message about an option that a command does not have: one of its own, or whose it is."""
+    from nodelint.model.messages import nearest_name
+
+    words = _MEANT.get(name)
+    if words is not None and all(word in own for word in _OPTION.findall(words)):
+        return f"; {words}"
+    root = ctx.find_root().command
+    there = []
+    for other in root.list_commands(ctx) if isinstance(root, click.Group) else ():
+        command = root.get_command(ctx, other) if isinstance(root, click.Group) else None
+        if command is not None and any(name in param.opts for param in command.params):
+            there.append(f"`nodelint {other}`")
+    if there:
+        few = there if len(there) <= 3 else [*there[:2], "others"]
+        listed = " and ".join(filter(None, [", ".join(few[:-1]), few[-1]]))
+        return f"; {listed} {'has' if len(there) == 1 else 'have'} it"
+    near = nearest_name(name, sorted(own))
+    return f", did you mean `{near}`?" if near is not None else f"; `{ctx.command_path} --help` lists the options"
+
+
+_OPTION = re.compile(r"(?<=`)--[a-z-]+")
 
 
 class WholeHelp(click.Group):

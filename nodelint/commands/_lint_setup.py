@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.commands import exclude, include, session_of, unusable
+from nodelint.commands import exclude, include, session_of, unusable, watch_progress
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -88,6 +88,7 @@ def _what_is_judged() -> tuple[Callable[[Any], Any], ...]:
 def _which_rules() -> tuple[Callable[[Any], Any], ...]:
     import click
 
+    from nodelint.commands._help import WordChoice
     from nodelint.commands._shell_completion import files, rule_names
 
     return (
@@ -96,14 +97,21 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="All but these rules or groups.",
+            help="All but these rules, groups or subjects.",
         ),
         click.option(
             "--select",
             multiple=True,
             metavar="RULE,...",
             shell_complete=rule_names,
-            help="Only these rules, or groups of rules; `all` for every one.",
+            help="Only these rules, or groups or subjects of rules; `all` for every one.",
+        ),
+        click.option(
+            "--extend-select",
+            multiple=True,
+            metavar="RULE,...",
+            shell_complete=rule_names,
+            help="These rules, groups or subjects too, beside those of the profile or of --select.",
         ),
         click.option(
             "--rules",
@@ -120,7 +128,7 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
         ),
         click.option(
             "--profile",
-            type=click.Choice(["minimal", "default", "strict"]),
+            type=WordChoice(["minimal", "default", "strict"]),
             help="The groups of rules that run: minimal is correctness, default adds hazard, strict adds practice.",
         ),
     )
@@ -215,7 +223,12 @@ def judge_of(
             made = inventory
         else:
             made = build(sources, rendering, inventory.kustomizations if inventory is not None else ())
-        report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
+        line = watch_progress()
+        if line is None:
+            report = lint(sources, request, jobs=jobs, memory=memory, built=made.built)
+        else:
+            report = lint(sources, request, jobs=jobs, memory=memory, built=made.built, pause=line.count_object)
+            line.clear()
         more = (*skip_unbuilt(made.unbuilt), *skip_remote(made.remote), *skip_gaps(made.gaps))
         return report._replace(skipped=(*report.skipped, *more), gaps=(*report.gaps, *made.gaps))
 

@@ -70,7 +70,9 @@ def _text(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except OSError as error:
-        stop(f"--live {path}: {error_reason(error)}")
+        from nodelint.model.messages import did_you_mean
+
+        stop(f"--live {path}: {error_reason(error)}{did_you_mean(path, [_KUBECTL])}")
     except UnicodeDecodeError:
         stop(f"--live {path}: the file is not UTF-8")
 

@@ -15,6 +15,7 @@ from nodelint.source.files.links import CHART
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from nodelint.build.built import Built
     from nodelint.lint.config import Settings
     from nodelint.model.manifest import Object
     from nodelint.source.files.discover import Discovery
@@ -69,11 +70,15 @@ _WORD = re.compile("kind|kubernetes:karpenter")
 
 
 def unread(
-    found: Discovery, settings: Settings, objects: Sequence[Object] = (), shown_already: Collection[str] = ()
+    found: Discovery,
+    settings: Settings,
+    objects: Sequence[Object] = (),
+    shown_already: Collection[str] = (),
+    built: Sequence[Built] = (),
 ) -> list[Unread]:
-    """What a run has not read, or not rendered; `objects` are those that it has read.
+    """What a run has not read, or not rendered; `objects` are those that it has read, `built` what it has built.
 
-    `told` are the absolute paths of folders of which it is said elsewhere that they are not built.
+    `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
     """
     if not found.folders:
         return [*_missed(found)]
@@ -81,7 +86,7 @@ def unread(
     if not settings.kustomize:
         unread += _overlays(objects, shown_already)
     if not settings.helm:
-        unread += _charts(objects)
+        unread += _charts(objects, built)
     return unread
 
 
@@ -184,15 +189,22 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
         yield Unread("overlay", tuple(counts), sum(counts.values()), "--kustomize")
 
 
-def _charts(objects: Sequence[Object]) -> Iterator[Unread]:
-    """The charts whose templates were judged before they are rendered."""
+def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unread]:
+    """The charts whose templates were judged before they are rendered, with the values files that were used."""
     counts: dict[str, int] = {}
+    values: dict[str, None] = {}
+    given: dict[str, list[str]] = {}
+    for text in built:
+        for path in text.replaces:
+            given.setdefault(path, []).extend(source.path for source in text.given)
     for obj in objects:
         chart, templates, _ = obj.source.path.rpartition("templates/")
         if templates and "{{" in obj.source.text and gate.is_file(os.path.join(chart, CHART)):
             counts[_display_folder(chart)] = counts.get(_display_folder(chart), 0) + 1
+            used = given.get(os.path.abspath(obj.source.path), ())
+            values |= dict.fromkeys(_slashes(os.path.relpath(path)) for path in used)
     if counts:
-        yield Unread("chart", tuple(counts), sum(counts.values()), "--helm")
+        yield Unread("chart", tuple(counts), sum(counts.values()), "--helm", tuple(sorted(values)))
 
 
 def _display_folder(folder: str) -> str:

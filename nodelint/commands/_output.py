@@ -53,11 +53,14 @@ def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
     def read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
         import click
 
+        from nodelint.commands._help import refuse_word
+
         outputs = []
         for value in values:
-            form, equals, path = value.partition("=")
+            written, equals, path = value.partition("=")
+            form = written.lower()
             if form not in formats:
-                raise click.BadParameter(f"`{form}` is not one of {', '.join(formats)}")
+                raise click.BadParameter(refuse_word(written, formats))
             if equals and not path:
                 raise click.BadParameter(f"`{value}` names no file")
             outputs.append(Output(form, path or None))
@@ -90,6 +93,7 @@ def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callabl
         ),
         click.option(
             "--format",
+            "--output-format",
             "outputs",
             callback=read,
             shell_complete=completed,
@@ -131,6 +135,7 @@ class OutputOptions(NamedTuple):
     split: Split | None = None
     older: Older | None = None
     statistics: bool = False
+    show_fixes: bool = False
 
 
 def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOptions) -> list[tuple[str, str]]:
@@ -200,7 +205,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         return "" if words.quiet else "\n".join(nothing)
     from nodelint.report.age import NEWER_TYPES, old_facts_text
     from nodelint.report.style import fitted
-    from nodelint.report.summary import summary_text
+    from nodelint.report.summary import MOST_FIXES, summary_text
 
     parts = _findings(form, report, look, words.statistics) if report.results else []
     if words.quiet:
@@ -215,6 +220,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         fixing=words.writing,
         unread=run.unread,
         verbose=words.verbose,
+        most_fixes=None if words.show_fixes else MOST_FIXES,
     )
     *last, verdict = summary.split("\n")
     depends = run.facts is not None and any(skip.reason.endswith(NEWER_TYPES) for skip in report.skipped)

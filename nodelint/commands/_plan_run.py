@@ -16,6 +16,7 @@ from nodelint.commands import (
     say_unknown,
     settings_of,
     stop,
+    stop_where_none_is_there,
     unreadable,
 )
 from nodelint.commands._flags import FactFlags
@@ -62,6 +63,8 @@ def plan_change(
         stop("--against and --old exclude each other: both name the old side")
     wanted = outputs_of(outputs, output)
     settings = settings_of(flags, paths)
+    if old is not None:
+        _stop_without_a_side(old, paths)
     cluster = None
     if live is not None:
         from nodelint.commands._live import cluster_of
@@ -79,6 +82,8 @@ def plan_change(
         from nodelint.commands._old_revision import revision
 
         with revision(against, requested, settings) as (into, inside, above):
+            if not inside:  # a path that only the revision has is one that this branch deletes
+                stop_where_none_is_there(*paths)
             was = read_side(inside, settings, into)._replace(above=above)
             new, plan, findings = _compare(was, requested, settings, cluster)
     bad = _write_outputs(wanted, plan, findings)
@@ -93,6 +98,13 @@ def plan_change(
     if not is_missing and _fails(plan, findings, gate):
         sys.exit(FOUND)
     sys.exit(UNUSABLE if bad or unread else CLEAN)
+
+
+def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:
+    """End the run where a side of the comparison is not there: without it there is no plan."""
+    if old != "-" and not os.path.lexists(old):
+        stop(f"--old {old}: no such file or directory")
+    stop_where_none_is_there(*paths)
 
 
 def _write_outputs(wanted: Sequence[Output], plan: Plan, findings: Findings) -> list[tuple[str, str]]:

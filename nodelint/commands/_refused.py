@@ -34,7 +34,7 @@ def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Cont
                 notes[id(obj)] = f"{place_line(fault.node)}: {what}"
     shown = list(dict.fromkeys(notes.values()))
     if len(shown) > _MOST:
-        more = f"the API server refuses {len(shown) - _MOST} more objects; `nodelint check` names them"
+        more = f"the API server refuses {len(shown) - _MOST:,} more objects; `nodelint check` names them"
         shown = [*shown[:_MOST], more]
     for note in shown:
         echo("\n".join(fitted(printable(f"nodelint: {note}"), look())), err=True)

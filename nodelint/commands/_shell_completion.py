@@ -1,4 +1,4 @@
-"""What a shell's completion offers where click itself cannot know: paths, and the names of rules."""
+"""What a shell's completion offers where click itself cannot know: paths, names of rules and of what files hold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
+
+    from nodelint.model.manifest import Object
 
 
 def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -22,9 +24,61 @@ def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) ->
     """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
     from click.shell_completion import CompletionItem
 
-    from nodelint.lint.rule import GROUPS, bundled
+    from nodelint.lint.rule import GROUPS, SUBJECTS, bundled
 
     names = [name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py")]
-    known = sorted([*names, *GROUPS] if parameter.multiple else names)
+    subjects = [name.lower().replace(" ", "-") for name in SUBJECTS]
+    known = sorted([*names, *GROUPS, *subjects, "all"] if parameter.multiple else names)
     before, comma, last = incomplete.rpartition(",") if parameter.multiple else ("", "", incomplete)
     return [CompletionItem(before + comma + name) for name in known if name.startswith(last)]
+
+
+def nodepools(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the NodePools in the paths that are typed, or below the working folder."""
+    from nodelint.model.manifest import NodePool
+
+    pools = [obj for obj in _list_objects(context, None) if isinstance(obj, NodePool)]
+    return _items({pool.name for pool in pools if isinstance(pool.name, str)}, incomplete)
+
+
+def workloads(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Workloads in the paths that are typed, or below the working folder, as `deployment/web`."""
+    from nodelint.model.cluster_objects import PATTERN, Workload
+
+    found = [obj for obj in _list_objects(context, PATTERN) if isinstance(obj, Workload)]
+    return _items({f"{obj.kind.lower()}/{obj.name}" for obj in found if isinstance(obj.name, str)}, incomplete)
+
+
+def revisions(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Branches and tags of the repository around the working folder."""
+    from nodelint.source.git.repository import GitError, ask, repository
+
+    try:
+        names = ask(repository(os.curdir), "for-each-ref", "--format=%(refname:short)", *_REFS).split()
+    except GitError:
+        return []
+    return _items(set(names), incomplete)
+
+
+_REFS = ("refs/heads", "refs/remotes", "refs/tags")
+
+
+def _list_objects(context: click.Context, also: str | None) -> list[Object]:
+    """The objects of the paths that are typed; what cannot be read has no names to offer."""
+    from nodelint.build import read_inventory
+    from nodelint.lint.config import Settings
+    from nodelint.model.documents import objects
+    from nodelint.session import Session
+    from nodelint.source.files.discover import discover
+
+    paths = [path for path in context.params.get("paths") or (os.curdir,) if path != "-"]
+    found = discover(paths, Session(Settings()).exclude, also=also)
+    inventory = read_inventory(found)
+    return [obj for source in inventory.sources for obj in objects(source, more=also is not None)]
+
+
+def _items(names: set[str], incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    known = sorted(name for name in names if name.isprintable())
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]

@@ -47,9 +47,11 @@ def colour_option(command: _F) -> _F:
     """The option that says whether there are colours."""
     import click
 
+    from nodelint.commands._help import WordChoice
+
     return click.option(
         "--color",
-        type=click.Choice(["auto", "always", "never"]),
+        type=WordChoice(["auto", "always", "never"]),
         callback=_chosen,
         expose_value=False,
         help="Colours in the output. Default: auto, on a terminal unless NO_COLOR is set or TERM is dumb;"

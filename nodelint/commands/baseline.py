@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import CLEAN, FAULT, discovered, echo, say, settings_of, stop, unreadable, unusable, versions
+from nodelint.commands import (
+    CLEAN,
+    FAULT,
+    discovered,
+    echo,
+    say,
+    settings_over_paths,
+    stop,
+    unreadable,
+    unusable,
+    versions,
+)
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
@@ -62,7 +73,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
       nodelint baseline --prune clusters/
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags, paths)
+    settings = settings_over_paths(flags, paths)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune")

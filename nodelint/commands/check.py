@@ -10,7 +10,7 @@ from nodelint.commands import versions
 from nodelint.commands._check_run import check
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
-from nodelint.commands._help import GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._output import output_options
 from nodelint.commands._shell_completion import files
@@ -40,6 +40,7 @@ Exit codes:
 @click.option("--unsafe-fixes", is_flag=True, help="Write the unsafe fixes too (implies --fix).")
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
 @output_options
+@click.option("--show-fixes", is_flag=True, help="Name every finding whose fix is written, or would be with --diff.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule, and print no finding itself.")
 @click.option(
     "--show-files",
@@ -57,9 +58,15 @@ Exit codes:
 @click.option(
     "--verbose", "-v", is_flag=True, help="Name all that was not judged, and the rules that wait for facts."
 )
+@click.option(
+    "--stdin-filename",
+    metavar="PATH",
+    shell_complete=files,
+    help="The file that standard input holds as an editor has it: its name in findings and for globs.",
+)
 @colour_option
 @judging_options
-@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
+@click.option("--fail-on", type=WordChoice(["error", "warning", "never"]), help="Default: error.")
 @click.option(
     "--baseline",
     metavar="FILE",

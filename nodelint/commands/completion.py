@@ -6,11 +6,11 @@ import click
 from click.shell_completion import get_completion_class
 
 from nodelint.commands import echo
-from nodelint.commands._help import GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=WordChoice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
     """Print the script that completes commands, options, rules and paths in a shell.

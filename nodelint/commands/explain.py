@@ -20,7 +20,7 @@ from nodelint.commands import (
     say,
     say_switched_off,
     session_of,
-    settings_of,
+    settings_over_paths,
     stop,
     unread,
     unreadable,
@@ -31,7 +31,7 @@ from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._refused import say_refused
-from nodelint.commands._shell_completion import files
+from nodelint.commands._shell_completion import files, nodepools
 from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import counted
 
@@ -56,7 +56,7 @@ Exit codes:
 
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
-@click.option("--nodepool", metavar="NAME", help="Only this NodePool.")
+@click.option("--nodepool", metavar="NAME", shell_complete=nodepools, help="Only this NodePool.")
 @click.option(
     "--types", is_flag=True, help="All types that can be launched, by price, and what pods can use of each."
 )
@@ -78,7 +78,7 @@ def command(
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_of(flags, paths)
+    settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
     from nodelint.build import read_inventory
     from nodelint.lint.context import Context

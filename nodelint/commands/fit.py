@@ -10,9 +10,9 @@ from nodelint.commands import exclude, include, versions
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._fit_run import fit_workloads
-from nodelint.commands._help import GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._output import FIT_FORMATS
-from nodelint.commands._shell_completion import files
+from nodelint.commands._shell_completion import files, workloads
 from nodelint.commands._terminal import colour_option
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ Exit codes:
 
 @click.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
-@click.option("--workload", metavar="KIND/NAME", help="Only this workload, such as deployment/web.")
-@click.option("--format", "form", type=click.Choice(FIT_FORMATS), default="text", show_default=True)
+@click.option(
+    "--workload", metavar="KIND/NAME", shell_complete=workloads, help="Only this workload, such as deployment/web."
+)
+@click.option("--format", "form", type=WordChoice(FIT_FORMATS), default="text", show_default=True)
 @colour_option
 @include
 @exclude

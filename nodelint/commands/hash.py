@@ -23,7 +23,7 @@ from nodelint.commands import (
     say_switched_off,
     say_unknown,
     session_of,
-    settings_of,
+    settings_over_paths,
     unreadable,
     versions,
 )
@@ -84,7 +84,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
       nodelint hash pool.yaml class.yaml --karpenter-version 1.6.0 --format json
       nodelint hash clusters/prod --live kubectl
     """
-    settings = settings_of(flags, paths)
+    settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
     session = session_of(settings)
     target = session.target(choose=session.choose(found))

@@ -10,7 +10,7 @@ import click
 
 from nodelint import project
 from nodelint.commands import CLEAN, UNUSABLE, echo, say, stop, unusable
-from nodelint.commands._help import GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.model.messages import counted
 from nodelint.source.files.gate import read_bounded
 from nodelint.source.files.safe_read import error_reason, repository
@@ -49,7 +49,7 @@ Exit codes:
 @click.option("--force", is_flag=True, help="Write a configuration over one that is there.")
 @click.option(
     "--profile",
-    type=click.Choice(list(_PROFILES)),
+    type=WordChoice(list(_PROFILES)),
     help="The groups of rules that run. Asked for on a terminal; else default.",
 )
 def command(dry_run: bool, force: bool, profile: str | None) -> None:
@@ -98,7 +98,7 @@ def _asked_profile() -> str:
         return "default"
     for name, about in _PROFILES.items():
         echo(f"  {name:<8}  {about}")
-    chosen: str = click.prompt("Which rules should run?", type=click.Choice(list(_PROFILES)), default="default")
+    chosen: str = click.prompt("Which rules should run?", type=WordChoice(list(_PROFILES)), default="default")
     return chosen
 
 

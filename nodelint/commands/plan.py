@@ -8,12 +8,12 @@ import click
 
 from nodelint.commands import versions
 from nodelint.commands._deadline import timeout_option
-from nodelint.commands._help import GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import live_option
 from nodelint.commands._output import PLAN_FORMATS, options_for
 from nodelint.commands._plan_run import GATES, plan_change
-from nodelint.commands._shell_completion import files
+from nodelint.commands._shell_completion import files, revisions
 from nodelint.commands._terminal import colour_option
 
 if TYPE_CHECKING:
@@ -42,13 +42,14 @@ Exit codes:
 @click.option(
     "--against",
     metavar="REVISION",
+    shell_complete=revisions,
     help="The git revision to compare with, read without touching the work tree. Default: where the branch left the"
     " default branch.",
 )
 @click.option("--old", metavar="DIR", shell_complete=files, help="A folder to compare with, in place of a revision.")
 @live_option
 @options_for(PLAN_FORMATS)
-@click.option("--fail-on", "gate", type=click.Choice(GATES), default="drift", show_default=True)
+@click.option("--fail-on", "gate", type=WordChoice(GATES), default="drift", show_default=True)
 @judging_options
 @click.option(
     "--snapshot",

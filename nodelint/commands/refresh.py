@@ -21,7 +21,7 @@ from nodelint.commands import (
     exclude,
     now,
     say,
-    settings_of,
+    settings_over_paths,
     stop,
     unread,
     unreadable,
@@ -29,7 +29,6 @@ from nodelint.commands import (
 )
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
-from nodelint.lint.config import REGION
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.session import Session
@@ -114,7 +113,7 @@ def command(
         echo_json(policy())
         return
     given = _repeat_flags(flags)
-    settings = settings_of(flags, paths)
+    settings = settings_over_paths(flags, paths)
     _check_regions(regions)
     session = Session(settings)
     found, classes = (None, session.classes_at((), None)) if catalog else _manifests(paths, session)
@@ -165,6 +164,7 @@ def _repeat_flags(flags: RefreshFlags) -> list[str]:
         (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")
     )
     given = [part for name, value in named if value for part in (name, value)]
+    given += ["--isolated"] if flags["isolated"] else []
     given += ["--no-ignore"] if flags["respect_gitignore"] is False else []
     return given + [part for globs in flags["exclude"] for part in ("--exclude", globs)]
 
@@ -186,11 +186,12 @@ def _unnamed(classes: Sequence[ClassesAt]) -> list[str]:
 
 
 def _check_regions(names: Sequence[str]) -> None:
-    import re
+    from nodelint.ec2.region_names import refuse_region
 
     for name in names:
-        if not re.fullmatch(REGION, name):
-            stop(f"--region: `{name}` is not a region such as us-east-1")
+        refusal = refuse_region(name)  # the name becomes part of the host that is asked
+        if refusal is not None:
+            stop(f"--region: {refusal}")
 
 
 def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, object, Snapshot | None]:
@@ -277,7 +278,7 @@ def _unbundled(region: Region) -> str | None:
     new = sorted(name for name in region.offerings if name not in known)
     if not new:
         return None
-    listed = ", ".join(new[:_LISTED]) + (f" and {len(new) - _LISTED} more" if len(new) > _LISTED else "")
+    listed = ", ".join(new[:_LISTED]) + (f" and {len(new) - _LISTED:,} more" if len(new) > _LISTED else "")
     return f"  {counted(len(new), 'instance type')} that nodelint does not bring along: {listed}"
 
 

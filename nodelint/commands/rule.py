@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodelint.commands import echo, echo_json, output_format, say, session_of, settings_of, stop
+from nodelint.commands import config_options, echo, echo_json, output_format, say, session_of, settings_of, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files, rule_names
 from nodelint.commands._terminal import colour_option, look
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=GroupedCommand)
 @click.argument("name", required=False, shell_complete=rule_names)
-@click.option(
-    "--config",
-    metavar="FILE",
-    shell_complete=files,
-    help="Default: the nearest nodelint.yaml or pyproject.toml.",
-)
+@config_options
 @click.option(
     "--rules",
     multiple=True,
@@ -47,8 +42,9 @@ if TYPE_CHECKING:
     help="List only rules about this: images, disks, spot, user data, ...; `nodelint rule` names all subjects.",
 )
 @output_format
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @colour_option
-def command(name: str | None, subject: str | None, form: str, **flags: Unpack[RuleFlags]) -> None:
+def command(name: str | None, subject: str | None, form: str, as_json: bool, **flags: Unpack[RuleFlags]) -> None:
     """List the rules by subject, with your own and policies, or print one rule's page.
 
     A word that names no rule lists those about it: `nodelint rule gpu`.
@@ -63,6 +59,8 @@ def command(name: str | None, subject: str | None, form: str, **flags: Unpack[Ru
     """
     from nodelint.lint import rule
     from nodelint.report.rule_text import list_lines, rule_data
+
+    form = "json" if as_json else form
 
     rules = bundled = rule.load(rule.bundled())
     if name is None or name not in rules:

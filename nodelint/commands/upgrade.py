@@ -13,13 +13,14 @@ from nodelint.commands import (
     FAULT,
     FOUND,
     UNUSABLE,
+    config_options,
     discovered,
     echo,
     echo_json,
     exclude,
     include,
     say,
-    settings_of,
+    settings_over_paths,
     stop,
     unread,
     unreadable,
@@ -27,7 +28,7 @@ from nodelint.commands import (
 from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._help import GroupedCommand
+from nodelint.commands._help import GroupedCommand, WordChoice
 from nodelint.commands._lint_setup import judge_of, judging, rendered, rendering_options
 from nodelint.commands._shell_completion import files
 from nodelint.commands._terminal import colour_option, look
@@ -62,18 +63,16 @@ Exit codes:
 )
 @click.option("--to", "new", metavar="VERSION", help="The release to go to, or `next`. Default: the newest known.")
 @click.option("--kubernetes-version", metavar="1.MINOR", help="The cluster's version, for the steps on the way.")
-@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
+@click.option("--format", "form", type=WordChoice(["text", "markdown", "json"]), default="text", show_default=True)
 @click.option("--all", "everything", is_flag=True, help="Every place, and changes that manifests do not show.")
-@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), help="Default: error.")
+@click.option("--fail-on", type=WordChoice(["error", "warning", "never"]), help="Default: error.")
 @rendering_options
 @exclude
 @include
 @facts_options
 @timeout_option
 @colour_option
-@click.option(
-    "--config", metavar="FILE", shell_complete=files, help="Default: the nearest nodelint.yaml or pyproject.toml."
-)
+@config_options
 def command(
     paths: Sequence[str], old: str | None, new: str | None, form: str, everything: bool, **flags: Unpack[UpgradeFlags]
 ) -> None:
@@ -98,7 +97,7 @@ def command(
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    settings = settings_of({**flags, "karpenter_version": _name_start(old, start)}, paths)
+    settings = settings_over_paths({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     built = rendered(paths, found, settings)

@@ -319,7 +319,7 @@ def describe_times(budget: Budget, stretches: Sequence[Interval]) -> str:
         joined = f"{time:%H:%M}-{until}" if length <= _DAY else f"from {time:%H:%M} {until}"
         return f"{_days(days)} {joined} UTC"
     shown = [f"{begin:%a %d %b %H:%M} to {finish:%a %d %b %H:%M}" for begin, finish in windows[:4]]
-    more = [f"and {len(windows) - 4} times more"] if len(windows) > 4 else []
+    more = [f"and {len(windows) - 4:,} times more"] if len(windows) > 4 else []
     return f"{', '.join([*shown, *more])} UTC"
 
 

@@ -86,6 +86,32 @@ def _home() -> str:
     return str(user_cache_path("nodelint", appauthor=False))
 
 
+def list_kept() -> tuple[str, list[str]]:
+    """Return the folder of the cache and the snapshots in it; no file of another kind, and no link is among them."""
+    folder = _home()
+    try:
+        paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+    except OSError:
+        return folder, []
+    return folder, [path for path in paths if os.path.isfile(path) and not os.path.islink(path) and _is_ours(path)]
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        check_ours(path)
+    except UnusableSnapshot:
+        return False
+    return True
+
+
+def remove_empty_folder(folder: str) -> None:
+    """Remove the folder of the cache where nothing is left in it."""
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return  # other files are in it, or it is not ours to remove
+
+
 def read(path: str, hint: str = "", region: str | None = None, within: str | None = None) -> Snapshot:
     """The snapshot of a file. Raises UnusableSnapshot, whose last message ends in the hint.
 

@@ -384,7 +384,7 @@ def _requirement_text(requirement: Requirement) -> str:
     words = [requirement.key, requirement.operator]
     values = sorted(requirement.values)
     if values:
-        more = f" and {len(values) - 5} others" if len(values) > 5 else ""
+        more = f" and {len(values) - 5:,} others" if len(values) > 5 else ""
         words.append(f"[{' '.join(values[:5])}{more}]")
     if requirement.greater_equal is not None:
         words.append(f">={requirement.greater_equal}")

@@ -33,14 +33,12 @@ NOTHING: Mapping[str, Any] = {}
 BUNDLED = "bundled"
 """What stands for a snapshot where only the facts that come with nodelint are wanted."""
 
-REGION = r"[a-z]{2,}(-[a-z]+)+-[0-9]+"
-"""What the name of an AWS region looks like; it becomes part of the host that is asked."""
-
 _KEYS = (
     "karpenter-version",
     "kubernetes-version",
     "profile",
     "select",
+    "extend-select",
     "ignore",
     "per-path-ignores",
     "per-path-versions",
@@ -91,6 +89,7 @@ class Settings(NamedTuple):
     kubernetes: KubernetesVersion | None = None
     profile: str = "default"
     select: frozenset[str] | None = None
+    extend_select: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
     per_path: Mapping[str, frozenset[str]] = NOTHING
     exclude: tuple[str, ...] = ()
@@ -208,6 +207,7 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
         kubernetes=_kubernetes(*value("kubernetes-version")),
         profile=_profile(*value("profile")),
         select=None if value("select")[0] is None else _names(*value("select")),
+        extend_select=_extended_names(given, flags),
         ignore=_names(*value("ignore")),
         per_path=_per_path(*value("per-path-ignores")),
         exclude=tuple(sorted(_names(*value("exclude")))),
@@ -232,13 +232,19 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
     )
 
 
+def _extended_names(given: ConfigFile, flags: Mapping[str, object]) -> frozenset[str]:
+    """The rules that report too: those of the file, and those of the flag."""
+    key = "extend-select"
+    return _names(given.values.get(key), given.place(key)) | _names(flags.get(key), f"--{key}")
+
+
 def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
     """Where names of rules and options stand in a file, as far as no flag stands for the setting."""
     named = [key for key in _NAMING if key == "rules" or not flags.get(key)]
     return {word: place for key in named for word, place in given.words(key).items()}
 
 
-_NAMING = ("select", "ignore", "per-path-ignores", "rules")
+_NAMING = ("select", "extend-select", "ignore", "per-path-ignores", "rules")
 """The settings that name rules."""
 
 
@@ -250,39 +256,49 @@ def _hold_to_known(given: ConfigFile) -> None:
 
 
 def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
-    """Which rules report, a group's name standing for its rules and `all` for every one.
+    """Which rules report, the name of a group or subject standing for its rules and `all` for every one.
 
-    Raises ConfigError for a name that is neither a rule's nor a group's.
+    Raises ConfigError for a name that is none of these; in names, capitals do not count.
     """
     from nodelint.lint.engine import Selection
-    from nodelint.lint.rule import GROUPS, PROFILES, former_names
+    from nodelint.lint.rule import GROUPS, PROFILES, SUBJECTS, former_names
 
     former = former_names(rules)
+    several = {*GROUPS, *map(_plain_word, SUBJECTS), "all"}
     for name in named_rules(settings):
-        if name not in rules and name not in former and name not in GROUPS and name != "all":
-            raise ConfigError(settings.placed(name, no_rule(name, [*rules, *GROUPS])))
+        word = _plain_word(name)
+        if not {name, word} & (rules.keys() | former.keys()) and (word not in several or name in settings.options):
+            raise ConfigError(settings.placed(name, no_rule(name, [*rules, *several])))
 
     def names_of(names: frozenset[str]) -> frozenset[str]:
-        today = {former.get(name, name) for name in names}
-        return frozenset(n for n, rule in rules.items() if today & {n, rule.group, "all"})
+        exact = {former.get(name, name) for name in names}
+        words = {former.get(word, word) for word in map(_plain_word, names)}
+        return frozenset(
+            name
+            for name, rule in rules.items()
+            if name in exact or words & {name, rule.group, _plain_word(rule.subject), "all"}
+        )
 
     select = None if settings.select is None else names_of(settings.select)
     by_glob = {glob: names_of(names) for glob, names in settings.per_path.items()}
-    return Selection(select, names_of(settings.ignore), by_glob, settings.root, PROFILES[settings.profile])
+    ignore, groups = names_of(settings.ignore), PROFILES[settings.profile]
+    return Selection(select, ignore, by_glob, settings.root, groups, names_of(settings.extend_select))
+
+
+def _plain_word(name: str) -> str:
+    """A name in small letters, with hyphens for spaces: `user-data`."""
+    return name.lower().replace(" ", "-")
 
 
 def named_rules(settings: Settings) -> list[str]:
-    """The rules and groups that a configuration and its flags name, in no order."""
+    """The rules, groups and subjects that a configuration and its flags name, in no order."""
     per_path = [name for names in settings.per_path.values() for name in names]
-    return [*(settings.select or ()), *settings.ignore, *per_path, *settings.options]
+    select = (*(settings.select or ()), *settings.extend_select)
+    return [*select, *settings.ignore, *per_path, *settings.options]
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
-    """The error for a name that no rule has; that of a subject leads to its rules."""
-    from nodelint.lint.rule import SUBJECTS
-
-    if name.lower() in map(str.lower, SUBJECTS):
-        return f"`{name}` is a subject, not a rule; `nodelint rule --subject '{name}'` lists its rules"
+    """The error for a name that no rule has."""
     return f"there is no rule `{name}`{did_you_mean(name, rules)}; `nodelint rule` lists them"
 
 
@@ -396,11 +412,12 @@ def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[s
 def _region(value: object, where: str) -> str | None:
     if value is None:
         return None
-    import re
+    from nodelint.ec2.region_names import refuse_region
 
     text = _text(value, where)
-    if not re.fullmatch(REGION, text):
-        raise ConfigError(f"{where}: `{text}` is not a region such as us-east-1")
+    refusal = refuse_region(text)
+    if refusal is not None:
+        raise ConfigError(f"{where}: {refusal}")
     return text
 
 

@@ -47,22 +47,26 @@ __all__ = [
 
 
 class Selection(NamedTuple):
-    """Which rules report: those of `groups`, or those that `select` names. `per_path` globs start at `root`."""
+    """Which rules report: those of `groups`, or those that `select` names, and those that `extra` names.
+
+    `per_path` globs start at `root`.
+    """
 
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
     per_path: Mapping[str, frozenset[str]] = MappingProxyType({})
     root: str = ""
     groups: frozenset[Group] = PROFILES["default"]
+    extra: frozenset[str] = frozenset()
 
     def enables(self, rule: Rule) -> bool:
         """Whether the rule reports at all."""
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select
-        return chosen and rule.name not in self.ignore
+        return (chosen or rule.name in self.extra) and rule.name not in self.ignore
 
     def shows(self, result: Result) -> bool:
         """Whether a finding of a rule that reports is shown: those for the strict profile are not by default."""
-        return not result.finding.strict or self.strict
+        return not result.finding.strict or self.strict or result.rule.name in self.extra
 
     @property
     def strict(self) -> bool:
@@ -71,7 +75,7 @@ class Selection(NamedTuple):
 
     def asks_strict(self, sources: Iterable[Source]) -> bool:
         """Whether rules have to look for what the strict profile shows: it is shown, or a comment may silence it."""
-        return self.strict or any(source.holds("nodelint:") for source in sources)
+        return self.strict or bool(self.extra) or any(source.holds("nodelint:") for source in sources)
 
     def ignored_at(self, rule: str, path: str) -> bool:
         """Whether a per-path ignore names the rule for this path."""
@@ -160,7 +164,7 @@ def lint(
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
     def share(objects: Sequence[Object]) -> ObjectMap:
-        return (share_objects(jobs, objects, shared) if memory is None else None) or judge_in_turn(pause)
+        return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
 
     made = judge_objects(setup, requested, context_objects, setup.files(sources), share, memory)
     raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import partial
 
 from nodelint.budget import RUN
 from nodelint.caching import cache
@@ -124,7 +123,10 @@ def judge_objects(
 
 
 def share_objects(
-    jobs: int | None, objects: Sequence[Object], things: tuple[Sequence[object], Sequence[Source]]
+    jobs: int | None,
+    objects: Sequence[Object],
+    things: tuple[Sequence[object], Sequence[Source]],
+    pause: Callable[[], None],
 ) -> ObjectMap | None:
     """What calls a function with every object in several processes; None where one process is enough.
 
@@ -135,7 +137,18 @@ def share_objects(
     from nodelint.lint.workers import Names, processes, shared
 
     count = processes(jobs, len(objects))
-    return partial(shared, count=count, names=Names(*things)) if count > 1 else None
+    if count < 2:
+        return None
+    names = Names(*things)
+
+    def judge_shared(judge: Callable[[Object], RuleOutput], objects: Sequence[Object]) -> Sequence[RuleOutput]:
+        def judge_one(obj: Object) -> RuleOutput:
+            pause()
+            return judge(obj)
+
+        return shared(judge_one, objects, count, names)
+
+    return judge_shared
 
 
 def judge_in_turn(pause: Callable[[], None]) -> ObjectMap:

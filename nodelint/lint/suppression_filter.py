@@ -27,8 +27,17 @@ def apply_suppressions(
     comments = [comment for source in sources for comment in suppressions(source)]
     scopes = SpanIndex((comment.scope, comment) for comment in comments if comment.scope is not None)
     unsuppressed = [result for result in results if not (comments and _is_suppressed(result, scopes))]
+    for comment in comments:
+        if comment.foreign is not None and about_comments:
+            comment.near = tuple(dict.fromkeys(r.rule.name for r in unsuppressed if _is_about(comment, r)))
     ran = {rule.name for rule in running if rule.name in reporting}
     return unsuppressed + _check_suppressions(comments, about_comments, context, ran)
+
+
+def _is_about(comment: Suppression, result: Result) -> bool:
+    """Whether a finding stands where a comment of that place could silence it."""
+    scope, at = comment.scope, result.span
+    return scope is not None and at.source is comment.source and scope.start <= at.start < scope.end
 
 
 def _is_suppressed(result: Result, scopes: SpanIndex) -> bool:

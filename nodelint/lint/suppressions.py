@@ -20,11 +20,27 @@ from nodelint.source import Document, Node, SourceText
 _COMMENT = r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*"
 
 
+_OTHERS = ("nodelint", "noqa", "disable", "ignore", "skip")
+_OTHER_COMMENT = (
+    r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*(?!nodelint:[ \t]*ignore\b)(?:"
+    r"(?P<ours>nodelint)[ \t:_-]{0,4}(?:disable|ignore|noqa|skip|suppress|allow|off)(?:-(?:next-)?line)?\b"
+    r"|noqa\b|[\w-]{0,24}[ \t:_-]{0,4}(?:disable|ignore|skip)(?:-(?:next-)?line)?(?=[ \t]*[=:\[(]))"
+    r"[ \t]*[=:\[( \t]?[ \t]*(?P<names>[^\])\n\r#]*)[^\n\r]*"
+)
+"""Comments in the form of other linters, which silence nothing here."""
+
+
 class Suppression:
     """One comment: the rules it names, the characters it covers, and the rules it has silenced.
 
-    `span` is the comment itself; `scope` is None where nothing begins that it could be about.
+    `span` is the comment itself; `scope` is None where nothing begins that it could be about. One in the form of
+    another linter has words in `foreign`, which may be names of rules, and silences nothing; `ours` says that it is
+    addressed to nodelint. `near` are then the rules that find something there.
     """
+
+    foreign: tuple[str, ...] | None = None
+    ours = False
+    near: tuple[str, ...] = ()
 
     def __init__(self, span: Span, rules: tuple[str, ...], scope: Span | None, own_line: bool) -> None:
         self.span = span
@@ -80,10 +96,15 @@ class _Page:
 
 def suppressions(source: SourceText) -> list[Suppression]:
     """The comments of a source in their order."""
-    if not source.holds("nodelint:"):
-        return []
+    patterns = [_COMMENT] if source.holds("nodelint:") else []
+    if any(map(source.holds, _OTHERS)):
+        patterns.append(_OTHER_COMMENT)
+    return [comment for pattern in patterns for comment in _find_comments(source, pattern)]
+
+
+def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
     found: list[Suppression] = []
-    comment = re.compile(_COMMENT)
+    comment = re.compile(pattern)
     for document in source.documents:
         if document.root is not None:
             scalars = _find_long_scalars(source, document)
@@ -121,14 +142,20 @@ def _names(listed: str) -> tuple[str, ...]:
 
 
 def _suppression(source: SourceText, page: _Page, match: re.Match[str]) -> Suppression:
-    text, rules = source.flat, _names(match[1] or "")
+    text, is_foreign = source.flat, match.re.pattern == _OTHER_COMMENT
+    rules = () if is_foreign else _names(match[1] or "")
     start, end = match.span()
     line_start = text.rfind("\n", 0, start) + 1
     span = Span(source, start, end)
     if not text[line_start:start].strip(" \t\ufeff"):
-        return Suppression(span, rules, _next(source, page, end), True)
-    line_end = text.find("\n", end)
-    return Suppression(span, rules, Span(source, line_start, end if line_end < 0 else line_end), False)
+        made = Suppression(span, rules, _next(source, page, end), True)
+    else:
+        line_end = text.find("\n", end)
+        made = Suppression(span, rules, Span(source, line_start, end if line_end < 0 else line_end), False)
+    if is_foreign:
+        made.foreign = tuple(re.findall(r"[\w-]+", match["names"]))
+        made.ours = match["ours"] is not None
+    return made
 
 
 def _next(source: SourceText, page: _Page, after: int) -> Span | None:

@@ -67,7 +67,7 @@ def faults(schema: str, values: object, root: Node | None, path: str) -> list[st
                 at = node.source.position(node.start)
                 lines.append((at.offset, f"{path}:{at.line}:{at.column}: {fault.message}"))
     found = [line for _, line in sorted(lines, key=lambda pair: pair[0])]
-    return found if len(found) <= _MOST else [*found[:_MOST], f"{path}: {len(found) - _MOST} more faults"]
+    return found if len(found) <= _MOST else [*found[:_MOST], f"{path}: {len(found) - _MOST:,} more faults"]
 
 
 def _node(path: Sequence[str | int], root: Node | None, of_key: bool = False) -> Node | None:

@@ -230,7 +230,7 @@ def describe_roll(found: Roll) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
     return f"{', '.join(names[:_NAMES])}{more}"
 
 

@@ -61,7 +61,7 @@ def _in_entries(change: ValueChange) -> str:
     rows = []
     for sign, entries in (("-", change.removed), ("+", change.added)):
         rows += [f"{sign} {short(entry, LONGEST)}" for entry in entries[:MOST_ENTRIES]]
-        rows += [f"{sign} {len(entries) - MOST_ENTRIES} more"] if len(entries) > MOST_ENTRIES else []
+        rows += [f"{sign} {len(entries) - MOST_ENTRIES:,} more"] if len(entries) > MOST_ENTRIES else []
     return head + ", ".join(rows)
 
 

@@ -174,7 +174,7 @@ def _heading(resolution: Resolution, width: int) -> Iterator[str]:
         shown = list(labels) or ([f"{alias.family}@{alias.version}"] if alias is not None else [])
         title = f"EC2NodeClass {name}"
         if shown:
-            title += f"  {shown[0]}" + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
+            title += f"  {shown[0]}" + (f" and {len(shown) - 1:,} more" if len(shown) > 1 else "")
         yield from aside(title, object_place(node_class), width)
     else:
         kind = "NodeClass" if pool.provider == "auto-mode" else "EC2NodeClass"

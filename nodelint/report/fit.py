@@ -185,7 +185,7 @@ def _headline(fit: WorkloadFit) -> str:
     if not taking:
         return "no pool that could be read takes it" if fit.may_have_unread_pool else "no pool takes it"
     names = ", ".join(f"`{short(verdict.pool.name)}`" for verdict in taking[:3])
-    more = f" and {len(taking) - 3} more" if len(taking) > 3 else ""
+    more = f" and {len(taking) - 3:,} more" if len(taking) > 3 else ""
     sure = "" if fit.decided else "may be taken by "
     return f"{sure}{names}{more}"
 
@@ -213,7 +213,7 @@ def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
 def _say_daemons(refusal: PoolRefusal) -> str:
     """What DaemonSets take of nodes that would hold the pod without them."""
     first = [f"{d.workload.label} ({place_line(d.workload.name_node)})" for d in refusal.daemons[:3]]
-    more = f" and {len(refusal.daemons) - 3} more" if len(refusal.daemons) > 3 else ""
+    more = f" and {len(refusal.daemons) - 3:,} more" if len(refusal.daemons) > 3 else ""
     if refusal.port is not None:
         return f"port {refusal.port} of the node is taken by {first[0]}"
     requests = add_requests(daemon.pod.requests for daemon in refusal.daemons)

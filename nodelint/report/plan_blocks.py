@@ -332,7 +332,7 @@ def moves_in_words(plan: Plan) -> Iterator[str]:
 def closing(findings: Findings) -> Iterator[str]:
     """What stands below the pools."""
     if findings.new or findings.gone:
-        yield f"Findings: {len(findings.new)} new, {len(findings.gone)} gone."
+        yield f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone."
 
 
 def other_places(plan: Plan) -> list[Uncompared]:

@@ -107,7 +107,7 @@ class _Comment:
         first = block.first
         name = ", ".join(_code(pool.name) for pool in block.pools[:_NAMES])
         if len(block.pools) > _NAMES:
-            name += f" and {len(block.pools) - _NAMES} more"
+            name += f" and {len(block.pools) - _NAMES:,} more"
         what = f"{_MARKS[tone_of(first)]} {'<br>'.join(map(inline, headline_rows(first)))}"
         nodes = [pool for pool in block.pools if pool.nodes is not None]
         if nodes:
@@ -145,7 +145,7 @@ class _Comment:
         if not lines:
             return ""
         body = "\n".join(f"- {line}" for line in lines)
-        name = block.first.name if len(block.pools) == 1 else f"{block.first.name} and {len(block.pools) - 1} more"
+        name = block.first.name if len(block.pools) == 1 else f"{block.first.name} and {len(block.pools) - 1:,} more"
         return f"<details>\n<summary><code>{escape(printable(name))}</code></summary>\n\n{body}\n\n</details>\n"
 
     def _cause_lines(self, pool: PoolPlan) -> Iterator[str]:
@@ -199,7 +199,7 @@ class _Comment:
                 rows.append(f"| {what} | {result.severity} | {where} | {_code(result.rule.name)} | {message} |\n")
         left = len(findings.new) + len(findings.gone) - len(rows)
         more = f"\n… and {counted(left, 'more finding')}.\n" if left else ""
-        title = f"Findings: {len(findings.new)} new, {len(findings.gone)} gone"
+        title = f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone"
         head = "| | severity | place | rule | message |\n| --- | --- | --- | --- | --- |\n"
         return f"<details>\n<summary>{title}</summary>\n\n{head}{''.join(rows)}{more}\n</details>\n"
 
@@ -235,7 +235,7 @@ def _own_lines(pool: PoolPlan) -> Iterator[str]:
     for what, names in (("gained", launched.gained), ("lost", launched.lost)):
         if names and launched.after:
             families = by_family(names)
-            more = f" and {len(families) - 12} more families" if len(families) > 12 else ""
+            more = f" and {len(families) - 12:,} more families" if len(families) > 12 else ""
             yield f"{what} {len(names):,}: {_code(' '.join(families[:12]))}{more}"
     for what, images in (
         () if not moves_images(pool) else (("new image", launched.images_gained), ("no longer", launched.images_lost))

@@ -175,11 +175,11 @@ def _uncompared(places: Sequence[Uncompared], look: TextStyle) -> Iterator[str]:
             for place in group[:_PLACES]:
                 yield from fitted(f"  ~ {printable(place.what)}  {place_of(place.at)}", look)
             if len(group) > _PLACES:
-                yield f"    and {len(group) - _PLACES} more; --format json lists all"
+                yield f"    and {len(group) - _PLACES:,} more; --format json lists all"
             yield from wrap(printable(reason), look.width, "      ")
         else:
             names = ", ".join(dict.fromkeys(printable(place.what) for place in group[:_PLACES]))
-            more = f" and {len(group) - _PLACES} more" if len(group) > _PLACES else ""
+            more = f" and {len(group) - _PLACES:,} more" if len(group) > _PLACES else ""
             yield from wrap(f"not changed: {names}{more}: {printable(reason)}", look.width, "    ", "      ")
 
 
@@ -193,7 +193,7 @@ def _workloads(changes: Sequence[WorkloadChange], look: TextStyle) -> Iterator[s
         for pool, why in change.reasons:
             yield from wrap(f"{printable(pool)}: {printable(why)}", look.width, "        ", "          ")
     if len(changes) > _PLACES:
-        yield f"    and {len(changes) - _PLACES} more; --format json lists all"
+        yield f"    and {len(changes) - _PLACES:,} more; --format json lists all"
 
 
 def price(value: Price | None) -> str:

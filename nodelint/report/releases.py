@@ -68,6 +68,21 @@ def objects_text(report: Report) -> str:
     return counted(all_, "object") if count == all_ else f"{count:,} of {counted(all_, 'object')}"
 
 
+def count_by_severity(report: Report) -> str:
+    """`2 errors, 1 warning`; empty where there is nothing."""
+    counts = [counted(n, noun) for noun in ("error", "warning") if (n := report.number_of(noun))]
+    infos = report.number_of("info")
+    return ", ".join([*counts, f"{infos:,} info"] if infos else counts)
+
+
+def broken_text(report: Report) -> str:
+    """What is said of a run whose files cannot be read, so that nothing is judged; empty where something is."""
+    if judged(report) or not report.unjudged or any(result.rule.name != "yaml-syntax" for result in report.results):
+        return ""
+    broken = len({result.span.source.path for result in report.results})
+    return f"{counted(broken, 'file')} could not be read, and nothing in {'it' if broken == 1 else 'them'} was judged"
+
+
 def karpenter_text(chosen: Sequence[Chosen]) -> str:
     """The releases in few words; what follows each other becomes one range."""
     from nodelint.model.ranges import joined

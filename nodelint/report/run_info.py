@@ -10,7 +10,7 @@ from nodelint.model.finding import Span
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.coverage import cover
-from nodelint.report.releases import judged, objects_text, versions_text
+from nodelint.report.releases import broken_text, count_by_severity, judged, objects_text, versions_text
 from nodelint.report.skipped import Unread, unjudged_text
 from nodelint.report.summary import Basis
 from nodelint.tuples import NamedTuple
@@ -65,13 +65,6 @@ def lines_of(span: Span) -> tuple[int, int]:
     return source.position(span.start).line, source.position(max(span.start, span.end - 1)).line
 
 
-def count_by_severity(report: Report) -> str:
-    """`2 errors, 1 warning`; empty where there is nothing."""
-    counts = [counted(n, noun) for noun in ("error", "warning") if (n := report.number_of(noun))]
-    infos = report.number_of("info")
-    return ", ".join([*counts, f"{infos:,} info"] if infos else counts)
-
-
 def scope(report: Report, files: int) -> str:
     """What was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
     return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
@@ -80,6 +73,8 @@ def scope(report: Report, files: int) -> str:
 def headline(report: Report, files: int, unread: Sequence[Unread] = ()) -> str:
     """The outcome in one sentence."""
     counts = count_by_severity(report)
+    if counts and (broken := broken_text(report)):
+        return f"found {counts}: {broken}"
     if counts:
         return f"found {counts} in {scope(report, files)}"
     if not report.objects and not report.unjudged:

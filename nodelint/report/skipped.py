@@ -38,13 +38,14 @@ class Unread(NamedTuple):
 
     `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
     number as far as it was counted. `way` is the flag that judges them, None where there is none: of programs, and of
-    texts whose objects are no YAML where a text has it.
+    texts whose objects are no YAML where a text has it. `values` are the values files with which charts were judged.
     """
 
     kind: str
     files: tuple[str, ...]
     objects: int
     way: str | None
+    values: tuple[str, ...] = ()
 
 
 def unjudged_text(report: Report, unread: Sequence[Unread] = (), in_part: Sequence[Object] = ()) -> str:
@@ -97,7 +98,10 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
     for place in unread:
         single = len(place.files) == 1
         if place.way in _RENDERED:
-            what = f"{_files(place)} {_DOES[place.kind][not single]} Karpenter objects{_INSTEAD.get(place.kind, '')}"
+            instead = _INSTEAD.get(place.kind, "")
+            if place.values:
+                instead += f", and with {_list_files(place.values)}"
+            what = f"{_files(place)} {_DOES[place.kind][not single]} Karpenter objects{instead}"
             lines.append(f"Not rendered: {what}; {place.way} judges the result.")
         elif place.kind == _JINJA:
             what = "a template of Terraform" if single else "templates of Terraform"
@@ -126,7 +130,7 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
 
 
 def _list_files(files: Sequence[str]) -> str:
-    return ", ".join(files[:_MOST]) + (f" and {len(files) - _MOST} more" if len(files) > _MOST else "")
+    return ", ".join(files[:_MOST]) + (f" and {len(files) - _MOST:,} more" if len(files) > _MOST else "")
 
 
 def _files(unread: Unread) -> str:

@@ -59,7 +59,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str
         passes = new[questions[0]].transient
         rules = [name for name, kinds in needs.items() if kind in kinds]
         costs = f"; will be skipped: {', '.join(rules)}" if rules else ""
-        many = f" ({len(questions)} questions)" if len(questions) > 1 else ""
+        many = f" ({len(questions):,} questions)" if len(questions) > 1 else ""
         lines.append(f"  not answered: {WORDS[kind]}{many}: {why}{', which may pass' if passes else ''}{costs}")
     return "\n".join(map(printable, lines))
 
@@ -82,7 +82,7 @@ def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
             things = [f"      {line}" for line in _things(region, question, answer, now)]
             lines += things[:_SHOWN]
             if len(things) > _SHOWN:
-                lines.append(f"      … {len(things) - _SHOWN} more")
+                lines.append(f"      … {len(things) - _SHOWN:,} more")
     return "\n".join(map(printable, lines))
 
 
@@ -253,7 +253,7 @@ def _outcome(region: Region, question: Question, answer: Answer) -> str:
         return f"in {', '.join(zones)}" if zones else "of no use without the instance types"
     if not answer.found:
         return "nothing"
-    return f"{answer.total} found" + (f", {len(answer.found)} kept" if answer.total > len(answer.found) else "")
+    return f"{answer.total} found" + (f", {len(answer.found):,} kept" if answer.total > len(answer.found) else "")
 
 
 def _total(region: Region, question: Question, answer: Answer) -> int:

@@ -9,7 +9,15 @@ from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.model.messages import counted
 from nodelint.printable import printable
 from nodelint.report.coverage import Coverage, cover, coverage_lines
-from nodelint.report.releases import assumed, judged, objects_text, target_lines, versions_text
+from nodelint.report.releases import (
+    assumed,
+    broken_text,
+    count_by_severity,
+    judged,
+    objects_text,
+    target_lines,
+    versions_text,
+)
 from nodelint.report.skipped import UNREADABLE, Unread, in_part_text, unjudged_text, unread_lines
 from nodelint.tuples import NamedTuple
 
@@ -42,6 +50,23 @@ def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
             yield f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}."
 
 
+MOST_FIXES = 10
+"""Fixed findings that are named unless all are asked for."""
+
+
+def fixed_lines(applied: Sequence[Result], most: int | None) -> list[str]:
+    """Return a line for each finding whose fix is written, for at most `most` of them."""
+    if not applied:
+        return []
+    from nodelint.report.text import place  # here: a run that finds nothing shows no findings
+
+    shown = applied[:most]
+    lines = [f"  {place(result.span)}: {result.rule.name}: {printable(result.message)}" for result in shown]
+    if len(shown) < len(applied):
+        lines.append(f"  and {len(applied) - len(shown):,} more; --show-fixes names all")
+    return lines
+
+
 def summary_text(
     report: Report,
     files: int,
@@ -52,14 +77,16 @@ def summary_text(
     fixing: bool = False,
     unread: Sequence[Unread] = (),
     verbose: bool = False,
+    most_fixes: int | None = MOST_FIXES,
 ) -> str:
     """What was left out, and why; the last line has the counts and what a fix would do.
 
-    A `verbose` one names all that was left out, and the rules that wait for facts.
+    A `verbose` one names all that was left out, and the rules that wait for facts. `most_fixes` as for `fixed_lines`.
     """
     lines = list(_left_out(refused))
     if applied:
-        lines.append(f"Fixed {counted(len(applied), 'finding')}.")
+        lines.append(f"Fixed {counted(len(applied), 'finding')}:")
+        lines += fixed_lines(applied, most_fixes)
     nothing_built = any(skip.line and skip.rule is None for skip in report.skipped)
     if not report.objects and not report.results and not report.unjudged and not nothing_built:
         lines.append(f"Nothing to check: no NodePool or EC2NodeClass in {counted(files, 'file')}.")
@@ -84,12 +111,11 @@ def summary_text(
 
 def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], coverage: Coverage) -> str:
     """What was found `where`, or that nothing was and how far that goes."""
-    severities = [result.severity for result in report.results]
-    found = [counted(n, s) for s in ("error", "warning") if (n := severities.count(s))]
-    if "info" in severities:
-        found.append(f"{severities.count('info')} info")
+    found = count_by_severity(report)
+    if found and (broken := broken_text(report)):
+        return f"Found {found}: {broken}"
     if found:
-        text = f"Found {', '.join(found)} in {where}, for {target}"
+        text = f"Found {found} in {where}, for {target}"
         return f"{text}; {in_part_text(coverage.in_part)}" if coverage.in_part else text
     if not judged(report):
         return f"Nothing judged: {where}"
@@ -113,16 +139,16 @@ def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
 def _fixable(results: Sequence[Result]) -> str:
     safeties = [result.safety for result in results if result.finding.edits]
     safe, unsafe = safeties.count("safe"), safeties.count("unsafe")
-    ways = [f"{safe} fixable with --fix"] if safe else []
+    ways = [f"{safe:,} fixable with --fix"] if safe else []
     if unsafe:
-        ways.append(f"{unsafe} {'more' if safe else 'fixable'} with --unsafe-fixes")
+        ways.append(f"{unsafe:,} {'more' if safe else 'fixable'} with --unsafe-fixes")
     return ", ".join(ways)
 
 
 def _few(names: Sequence[str], whole: bool = False) -> str:
     if whole:
         return ", ".join(names)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def _describe_snapshot(snapshot: SnapshotSummary) -> str:
@@ -173,7 +199,7 @@ def _skips(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
         what = f" ({', '.join(rules)})" if rules else ""
         lines.setdefault((_few(places, verbose), start, what), []).append(reason)
     for (where, _, what), reasons in lines.items():
-        more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+        more = f"; and {len(reasons) - 1:,} more" if len(reasons) > 1 else ""
         yield printable(f"Skipped: {where}: {reasons[0]}{more}{what}.")
 
 
@@ -185,7 +211,10 @@ def _without_facts(skipped: Sequence[Skipped]) -> list[str]:
 def _unasked(skipped: Sequence[Skipped]) -> str:
     """How many they are."""
     rules = _without_facts(skipped)
-    return f"{counted(len(rules), 'rule')} wait for facts from AWS (nodelint refresh)" if rules else ""
+    if not rules:
+        return ""
+    verb = "waits" if len(rules) == 1 else "wait"
+    return f"{counted(len(rules), 'rule')} {verb} for facts from AWS (nodelint refresh)"
 
 
 def _wants(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:

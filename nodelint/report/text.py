@@ -59,7 +59,7 @@ def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]
     first = group[0].first_line[0]
     results = [result for entry in group for result in entry.results]
     hint = ", --diff shows the fixes" if first.fixable else ""
-    yield f"{len(group)} more of {first.rule.name}{hint}:"
+    yield f"{len(group):,} more of {first.rule.name}{hint}:"
     for result in results[:_PLACES]:
         yield f"  {concise_text(result, look)}"
     if len(results) > _PLACES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.caching import cache
 from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods, may_state
 from nodelint.source.files.gate import gate
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
@@ -71,9 +72,10 @@ _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 class Discovery:
     """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
 
-    `stdin` is what standard input brought, where it was asked for. `stating` are files that may state which release
-    runs, sources among them; `seen` are the paths of all files that may hold manifests, `glanced` those of others;
-    `unread` are the paths of texts and programs in folders, which may hold manifests and were not opened.
+    `stdin` is what standard input brought, where it was asked for, `stdin_path` how its text is named. `stating` are
+    files that may state which release runs, sources among them; `seen` are the paths of all files that may hold
+    manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
+    manifests and were not opened.
     `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
     `also` is a pattern of what is read although the word is not in it.
     `workloads` are the paths of files that may make pods, `buffers` of those that may hold CapacityBuffers,
@@ -92,6 +94,7 @@ class Discovery:
         self.unreadable: list[tuple[str, str]] = []
         self.files = 0
         self.stdin: bytes | None = None
+        self.stdin_path = "-"
         self.also: str | None = None
         self.workloads: list[str] = []
         self.buffers: list[str] = []
@@ -149,6 +152,28 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes]) -> None:
         from nodelint.source import Source
 
         found.sources.append(Source.from_bytes("-", found.stdin, found.also or find_buffers(found.stdin)))
+
+
+def name_stdin(found: Discovery, name: str) -> None:
+    """Take standard input for the text of a file that an editor holds: it stands in the place of that file."""
+    if found.stdin is None:
+        return
+    gate.admit(name)
+    path = os.path.normpath(name)
+    found.stdin_path = _display_path(path)
+    whole = os.path.abspath(path)
+    for sources in (found.sources, found.stating):
+        sources[:] = [s for s in sources if s.path != "-" and os.path.abspath(s.path) != whole]
+    found.seen.add(path)
+    if not _is_wanted(found.stdin, found):
+        return
+    from nodelint.source import Source
+
+    source = Source.from_bytes(found.stdin_path, found.stdin, found.also or find_buffers(found.stdin))
+    source.part = is_patch(path)
+    found.sources.append(source)
+    if may_state(path, found.stdin, True):
+        found.stating.append(source)
 
 
 class _Block:
@@ -443,7 +468,9 @@ def _read_on(path: str, handle: int, chunks: list[bytes], found: Discovery) -> b
     return data
 
 
+@cache
 def _stdin() -> bytes:
+    """What standard input brought: a command may ask for its paths twice."""
     if sys.stdin is None:
         raise OSError("standard input is closed")
     data = sys.stdin.buffer.read(_LARGEST + 1)

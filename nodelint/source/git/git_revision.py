@@ -45,7 +45,14 @@ def commit(where: Repository, name: str) -> str:
     except GitError as error:
         if str(error) != FOUND_NOTHING:
             raise
-        raise GitError(f"`{name}` is not a revision of this repository") from None
+        raise GitError(f"`{name}` is not a revision of this repository{_say_what_lacks(where)}") from None
+
+
+def _say_what_lacks(where: Repository) -> str:
+    """The end of a message about a revision that is not found: a shallow clone may lack it."""
+    if not os.path.exists(os.path.join(where.data, "shallow")):
+        return ""
+    return "; this clone has a part of the history: run `git fetch --unshallow`, or set `fetch-depth: 0` in CI"
 
 
 def base(where: Repository) -> str:
@@ -58,7 +65,9 @@ def base(where: Repository) -> str:
             return ask(where, "merge-base", "HEAD", commit(where, name)).strip()
         except GitError:
             continue
-    raise GitError("no default branch is found to compare with; name a revision with --against")
+    raise GitError(
+        f"no default branch is found to compare with; name a revision with --against{_say_what_lacks(where)}"
+    )
 
 
 def list_changed(where: Repository, revision: str) -> frozenset[str]:

@@ -1,0 +1,37 @@
+"""Files that a pipe has joined without a line `---` between them."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.source import Source
+    from nodelint.source.files.discover import Discovery
+
+_INSIDE = r"(?<=\S)(?:(?:apiVersion|kind|metadata|spec)[ \t]*:[ \t]|---[ \t]*$)"
+"""What begins behind the last line of a file that has no line break at its end."""
+
+
+def find_joined_line(found: Discovery) -> int | None:
+    """Return the line of standard input in which a second file begins; None where nothing says that one does."""
+    source = next((source for source in found.sources if source.path == "-"), None)
+    if source is None or not source.problems:
+        return None
+    offset = source.problems[0].offset
+    at = source.position(offset)
+    joined = at.column == 1 and _names_two_objects(source, offset)
+    joined = joined or _is_second_json(source.text, offset) or re.search(_INSIDE, source.line(at.line)) is not None
+    return at.line if joined else None
+
+
+def _names_two_objects(source: Source, offset: int) -> bool:
+    """Whether the document around an offset says twice of which version its object is."""
+    before, behind = source.text[:offset], source.text[offset:]
+    document = re.split(r"(?m)^---", before)[-1] + re.split(r"(?m)^---", behind)[0]
+    return len(re.findall(r"(?m)^apiVersion[ \t]*:", document)) > 1
+
+
+def _is_second_json(text: str, offset: int) -> bool:
+    return text.lstrip()[:1] == text[offset : offset + 1] == "{" and text[:offset].rstrip().endswith("}")

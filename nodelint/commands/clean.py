@@ -1,0 +1,53 @@
+"""`nodelint clean`: remove what nodelint keeps on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from nodelint.commands import CLEAN, UNUSABLE, echo, say
+from nodelint.commands._help import GroupedCommand
+from nodelint.model.messages import counted
+from nodelint.printable import printable
+from nodelint.source.files.safe_read import error_reason
+
+_EXIT = """
+\b
+Exit codes:
+  0  the cache is removed, or there was none
+  2  wrong usage, or a file that could not be removed
+  3  an error in nodelint itself
+"""
+
+
+@click.command(cls=GroupedCommand, epilog=_EXIT)
+@click.option("--dry-run", is_flag=True, help="Remove nothing; print what would be removed.")
+def command(dry_run: bool) -> None:
+    """Remove the facts from AWS that `nodelint refresh` and --live have cached, of all repositories.
+
+    Nothing else is kept on this machine: what --output or `nodelint init` wrote stays in your repositories. Other
+    files in the folder of the cache stay, too. NODELINT_CACHE_DIR names another folder.
+    """
+    from nodelint.ec2 import cache
+
+    folder, files = cache.list_kept()
+    failed = False
+    removed = 0
+    for path in files:
+        try:
+            if not dry_run:
+                os.unlink(path)
+        except OSError as error:
+            say(f"{path}: not removed: {error_reason(error)}")
+            failed = True
+            continue
+        removed += 1
+        echo(printable(f"{'Would remove' if dry_run else 'Removed'} {path}"))
+    if not files:
+        echo(printable(f"Nothing to remove: no cached facts in {folder}."))
+    elif not dry_run:
+        cache.remove_empty_folder(folder)
+        echo(f"Removed {counted(removed, 'file')}.")
+    sys.exit(UNUSABLE if failed else CLEAN)
