@@ -198,7 +198,7 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
 
             nothing += unread_lines(run.unread)
         return "" if words.quiet else "\n".join(nothing)
-    from nodelint.report.age import old_facts_text
+    from nodelint.report.age import OLD, VERY_OLD, old_facts_text
     from nodelint.report.style import fitted
     from nodelint.report.summary import summary_text
 
@@ -217,7 +217,8 @@ def _text(form: str, report: Report, run: Run, words: OutputOptions, look: TextS
         verbose=words.verbose,
     )
     *last, verdict = summary.split("\n")
-    aged = old_facts_text(run.facts.date if run.facts is not None else None, today())
+    least = OLD if words.verbose else VERY_OLD
+    aged = old_facts_text(run.facts.date if run.facts is not None else None, today(), least)
     if aged is not None:
         last.append(aged)
     if words.split is not None:

@@ -140,7 +140,7 @@ def _drop_refused_fix(result: Result, why: str | None) -> Result:
     """The finding; without its fix where there is a reason against it."""
     if why is None:
         return result
-    advice = "; ".join(filter(None, [result.finding.help, f"its fix is left out: {why}"]))
+    advice = ". ".join(filter(None, [result.finding.help, f"No fix is offered: {why}"]))
     return result._replace(finding=result.finding._replace(edits=(), safety=None, help=advice))
 
 
