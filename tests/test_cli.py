@@ -347,7 +347,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     words = ("check", "--config", "nodelint.yaml", "--rules", "own", "--format", "json", "class.yaml")
     answer = json.loads(nodelint(*words).stdout)
     role, terms = answer["findings"]
-    assert "its fix is left out: the API server would refuse the file: " in terms["help"]
+    assert "No fix is offered: the API server would refuse the file: " in terms["help"]
     assert (terms["fix"], role["fix"] is None, answer["summary"]["fixable"]) == (
         None,
         False,
@@ -367,7 +367,7 @@ def test_a_fix_that_reaches_into_a_file_that_was_not_named_says_so(nodelint: Run
     )
     put(tmp_path, pool, "pool.yaml")
     before = nodelint("check", "pool.yaml").stdout
-    assert "its fix is left out: it changes class.yaml too, which was not named" in " ".join(before.split())
+    assert "No fix is offered: it changes class.yaml too, which was not named" in " ".join(before.split())
     assert "fixable" not in before
     named = ("--karpenter-version", "1.15.1")
     assert "2 fixable with --fix" in nodelint("check", *named, "pool.yaml", "class.yaml").stdout

@@ -264,7 +264,7 @@ def test_a_cache_that_cannot_be_written_costs_refresh_its_work_but_not_a_live_ch
     assert "not written: " in done.stderr
     done = nodelint("check", "--live", "--require-facts", env=env)
     assert done.returncode in (0, 1), done.stderr
-    assert "(kept nowhere)" in done.stdout
+    assert "(not saved)" in done.stdout
 
 
 def test_a_folder_without_manifests_asks_nothing(nodelint: Run, tmp_path: Path, front: Front) -> None:

@@ -107,7 +107,7 @@ def unread_lines(unread: Sequence[Unread]) -> list[str]:
         elif place.way is not None:
             objects = counted(place.objects, "Karpenter object")
             lines.append(
-                f"Not read: {_files(place)} {'holds' if single else 'hold'} {objects}; read them with {place.way}."
+                f"Not read: {_files(place)} {'holds' if single else 'hold'} {objects}; {place.way} reads them."
             )
         elif place.kind in _FORMS:
             objects = counted(place.objects, "Karpenter object")
