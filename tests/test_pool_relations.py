@@ -305,6 +305,6 @@ def test_a_reminder_is_one_line_of_a_run_that_names_every_place(check: Check) ->
     (alone,) = check(pools[0], select=["burstable-only"]).results
     (line,) = check("".join(pools), select=["burstable-only"]).results
     assert line.finding.message == f"{alone.finding.message} (and 2 more NodePools)"
-    assert [also.message for also in line.finding.also][-2:] == ["here, too", "here, too"]
+    assert [also.message for also in line.finding.also][-2:] == ["also here", "also here"]
     hazards = check("".join(pools), select=["narrow-spot", "invalid-field", "no-instance-type"]).results
     assert not any("alike" in result.finding.message for result in hazards)

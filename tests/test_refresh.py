@@ -83,7 +83,7 @@ def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
     lines = done.stdout.splitlines()
     assert lines[0].startswith("us-east-1 (account ")
     assert "6 questions in 7 calls" in lines[0]
-    assert any(line.split() == ["subnets", "2", "by", "1", "question"] for line in lines)
+    assert any(line.split() == ["subnets", "2", "found", "(1", "query)"] for line in lines)
     assert lines[-1] == f"Written to {path}. Next: nodelint check"
     snapshot = parse_snapshot(path.read_bytes())
     (region,) = snapshot.regions

@@ -146,10 +146,10 @@ def _explained(result: Result, better: SpanIndex) -> bool:
 
 
 def hold_reminders(results: Sequence[Result]) -> list[Result]:
-    """The results without what rules of practice say of objects that the target release does not serve.
+    """Drop practice findings for objects of a removed API.
 
-    Such an object is to be written anew first: then the rules say it of what it has become. What is left out is
-    counted by the first finding that asks for that.
+    Such an object has to be converted first, and the rules then judge the converted object. The first finding that
+    asks for the conversion counts the dropped findings in its note.
     """
     first, unserved = None, set[int]()
     for result in results:
