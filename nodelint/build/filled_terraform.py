@@ -13,7 +13,7 @@ from nodelint.build.terraform import FilledText, filled_texts
 from nodelint.caching import cached_property
 from nodelint.edits import NotEditable, apply
 from nodelint.edits.hcl import change_literal, is_literal
-from nodelint.model.finding import Edit, Span
+from nodelint.model.finding import Edit, Span, Withheld
 from nodelint.source import Node, Source, SourceText, reread, reread_document
 from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 
@@ -76,13 +76,13 @@ class _TerraformBack(Back):
         whole = isinstance(origin.at, Node) and is_editable_literal(origin.at)
         return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
 
-    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """The same change in the files, where literals are changed by it and nothing else is."""
         if not edits or any(edit.source is not self.result for edit in edits):
-            return None
+            return Withheld("other-result")
         after = self._reread(edits)
         if len(after.documents) != len(self.result.documents):
-            return None
+            return Withheld("other-result")
         own = [self._own(edit) for edit in edits]
         if all(edit is not None for edit in own):
             made = [edit for edit in own if edit is not None]
@@ -91,11 +91,11 @@ class _TerraformBack(Back):
         for node, new in find_changes(self.result, after):
             value = self.value(node)
             if value is None or value.kind != node.kind or not is_editable_literal(value):
-                return None
+                return Withheld("computed", self.find_origin(node).at)
             try:
                 made += change_literal(value, new)
-            except NotEditable:
-                return None
+            except NotEditable as error:
+                return Withheld("not-editable", value, str(error))
             places |= {id(part) for part in value.walk()}
         return self._check_edits(list(dict.fromkeys(made)), after, places)
 
@@ -131,7 +131,7 @@ class _TerraformBack(Back):
                 end = text.rfind("\n", 0, end) + 1
         return Edit(self.template, start, end, added)
 
-    def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | None:
+    def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | Withheld:
         """The edits, if they make the text what is wanted; what else changes is of the same literals."""
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
         for made in self._find_made(edits) if edits else ():
@@ -140,7 +140,7 @@ class _TerraformBack(Back):
             others = [node for key, (node, _) in made.items() if key not in wanted]
             if all(id(self.value(node)) in places for node in others):
                 return LedEdits(edits, bool(others))
-        return None
+        return Withheld("other-result")
 
     def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]]:
         """What edits of files change in the text, each time that it is filled in.

@@ -23,12 +23,12 @@ from nodelint.commands._lint_setup import judge_of, judging
 from nodelint.commands._output import Output, outputs_of
 from nodelint.commands._revisions import Read, applied, read_side, renamed
 from nodelint.commands._terminal import look
-from nodelint.source.files.safe_read import error_reason
+from nodelint.source.files.safe_read import count_as_repositories, error_reason
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Unpack
 
     from nodelint.build.switched_off import Address
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
     from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
+    from nodelint.plan.uncompared import Uncompared
     from nodelint.release_evidence.release_choice import Chosen
     from nodelint.report.plan_blocks import Findings
     from nodelint.session import Session
@@ -68,8 +69,12 @@ def plan_change(
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
     if old is not None:
-        was = read_side([old], settings, _root([old]), whole=True)
-        new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
+        count_as_repositories([_root([old]), _root(requested)])
+        try:
+            was = read_side([old], settings, _root([old]), whole=True)
+            new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
+        finally:
+            count_as_repositories(())
     else:
         from nodelint.commands._old_revision import revision
 
@@ -152,7 +157,6 @@ def _planned(
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
-    from nodelint.commands._values_elsewhere import find_changes_elsewhere
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
 
@@ -191,8 +195,19 @@ def _planned(
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
-    places = (*unread_now, *find_changes_elsewhere(was, new))
+    places = (*unread_now, *_find_gaps(was, new, settings, plan, unread))
     return plan.with_places(places), _compared((before, after), (was, new), unread)
+
+
+def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Uncompared]:
+    """Yield what differs between the sides and may change pools and classes in a way that is not known."""
+    from nodelint.commands._changed_gaps import find_changed_gaps
+    from nodelint.commands._changed_inputs import find_changed_inputs
+    from nodelint.commands._values_elsewhere import find_changes_elsewhere
+
+    yield from find_changes_elsewhere(was, new)
+    yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_gaps(was, new, settings, plan, unread)
 
 
 def _judge_sides(

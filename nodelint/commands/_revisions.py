@@ -55,7 +55,7 @@ def read_side(
         known = {source.text.encode(errors="replace"): source for source in other.found.sources}
     found = discovered(paths, settings, known=known) if paths else _nothing()
     built = rendered(paths, found, settings)
-    inventory = read_inventory(found, built)
+    inventory = read_inventory(found, built, each_release=True)
     objects = list(inventory.objects())
     sources = [] if whole else Session(settings).beside(objects, found.sources)
     for source in sources:

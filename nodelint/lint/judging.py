@@ -50,7 +50,8 @@ _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object a
 class RuleSetup(NamedTuple):
     """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are told.
 
-    `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one.
+    `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one. `only`
+    are the ids of the objects that are judged where not all are: the others are there to be referred to.
     """
 
     target: Target
@@ -58,6 +59,18 @@ class RuleSetup(NamedTuple):
     reporting: Set[str]
     running: Sequence[Rule]
     strict: bool = True
+    only: Set[int] | None = None
+
+    def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
+        """The objects that are judged, and all others."""
+        if self.only is None:
+            return list(objects), list(context_objects)
+        judged = [obj for obj in objects if id(obj) in self.only]
+        return judged, [*(obj for obj in objects if id(obj) not in self.only), *context_objects]
+
+    def files(self, sources: Sequence[Source]) -> Sequence[Source]:
+        """The files that are judged as a whole."""
+        return sources if self.only is None else [source for source in sources if id(source) in self.only]
 
 
 class Outcome(NamedTuple):

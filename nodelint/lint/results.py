@@ -28,7 +28,8 @@ class Result(NamedTuple):
 
     Where its object was judged for several releases, `holds` are those that it holds for; `on` names them where
     they are not all. `through` are further places at which a comment silences it: those that take its value in.
-    `alike` is what was said of each place, its own first, where one line stands for several.
+    `alike` is what was said of each place, its own first, where one line stands for several. `built` is the object
+    that it was found in, where that is built of files; `object` is then the written one.
     """
 
     rule: Rule
@@ -38,6 +39,7 @@ class Result(NamedTuple):
     on: str = ""
     through: tuple[Span, ...] = ()
     alike: tuple[Result, ...] = ()
+    built: Object | None = None
 
     @property
     def message(self) -> str:

@@ -16,9 +16,11 @@ from nodelint.plan.pool_details import add_roll, find_effects, find_never_stored
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
 from nodelint.plan.reasons import Verdict, keep_static
 from nodelint.plan.refusals import find_refusal, refusals
+from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored
 from nodelint.plan.stops import LaunchStop, find_lacking_room, find_stop
 from nodelint.plan.uncompared import (
+    built_on_one_side,
     foreign_pools,
     is_known,
     is_unserved,
@@ -99,15 +101,17 @@ class Planner:
         self.faults: dict[int, str | None] = {}
         self.refused: dict[int, list[Refusal]] = {}
         self.used: set[int] = set()
-        self.places = {
-            id(obj): index for context in (self.old, self.new) for index, obj in enumerate(context.objects)
-        }
+        # An object may be the very same on both sides, in another place.
+        self.places = [
+            {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
+        ]
         self.gaps: dict[int, UnreadFile] = {}
         self._note_gaps(self.classes)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
-        old, new = (self.places[id(obj)] if obj is not None else None for obj in (pair.old, pair.new))
+        both = zip((pair.old, pair.new), self.places, strict=True)
+        old, new = (places[id(obj)] if obj is not None else None for obj, places in both)
         return old, new
 
     def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Uncompared]:
@@ -162,11 +166,14 @@ class Planner:
         there = {(obj.kind, written_name(obj)) for objs in self.unserved for _, obj in objs}
         alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
+        began = [gap for pair in (*ours, *classes) if (gap := self._find_new_values(pair)) is not None]
+        skipped |= {id(gap.at) for gap in began}
         changed = {id(place.at): self.written.lead_gap(place) for place in of_templates([*ours, *classes])}
         pools = [self._pool_or_gap(pair, changed) for pair in ours if id(_name_node(pair)) not in skipped]
         uncompared = [
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
+            *began,
             *foreign_pools(pair for pair in both if id(pair) not in compared),
         ]
         gaps = [*changed.values(), *(pool.uncompared for pool in pools if pool.uncompared is not None)]
@@ -181,6 +188,16 @@ class Planner:
             tuple(plans),
             (*map(self.written.lead_gap, uncompared), *_each_once(gaps), *self.list_unserved()),
         )
+
+    def _find_new_values(self, pair: Pair) -> Uncompared | None:
+        """Say of an object of one side that the other side has its values file and does not build with it."""
+        obj, number = (pair.new, 1) if pair.new is not None else (pair.old, 0)
+        if pair.change not in ("added", "removed") or obj is None:
+            return None
+        values = self.sides[number].values_file(obj)
+        other = self.sides[1 - number]
+        is_there = values and all(map(other.has_file, (values, self.sides[number].below(obj.source.path))))
+        return built_on_one_side(obj, values, number) if is_there and not other.builds_with(values) else None
 
     # -- pools
 
@@ -406,19 +423,28 @@ class Planner:
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
+            options = self.options
             found = class_verdict(
                 pair.old,
                 pair.new,
-                self.options.release,
-                self.options.schemas,
-                self.options.versions,
-                self.options.upgraded,
+                options.release,
+                options.schemas,
+                options.versions,
+                options.upgraded,
+                self._selects_the_same(pair.old, pair.new),
             )
         if found.replaced == "none" and not refused:
             return None
         at = self.written.find(_name_node(pair))
         led = self.written.lead_refusals(refused)
         return ClassPlan(pair, at, self.written.lead_verdict(found), led, find_never_stored(self.options, pair.old))
+
+    def _selects_the_same(self, old: EC2NodeClass, new: EC2NodeClass) -> bool:
+        """Whether two classes select the same images by the facts of the account."""
+        if not self.options.facts or self.options.facts is not self.options.old_facts:
+            return False
+        ids = list_image_ids(self.old.images(old))
+        return ids is not None and sorted(ids) == sorted(list_image_ids(self.new.images(new)) or [])
 
 
 def _each_once(places: Iterable[Uncompared]) -> Iterator[Uncompared]:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.source.files.gate import gate
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Protocol
 
-    from nodelint.build import Inventory
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
     from nodelint.source import Node, Source
+
+    class Objects(Protocol):
+        """What holds the objects of a side: an inventory, or a part of one."""
+
+        def objects(self, foreign: bool = False) -> Iterator[Object]: ...
+
+
+_OBJECT = re.compile(r"(?m)^apiVersion\s*:")
 
 
 class Side(NamedTuple):
@@ -28,7 +40,7 @@ class Side(NamedTuple):
     `switched_off` are the ids of objects that are written on this side and made on the other alone.
     """
 
-    inventory: Inventory
+    inventory: Objects
     beside: Sequence[Source] = ()
     root: str = ""
     switched_off: frozenset[int] = frozenset()
@@ -45,6 +57,22 @@ class Side(NamedTuple):
     def below(self, path: str) -> str:
         """A path from the root on."""
         return _below(path, self.root)
+
+    def values_file(self, obj: Object) -> str:
+        """Return the place, from the root on, of the values file that an object is built with; empty for none."""
+        built = obj.source.built
+        given = built.given[0].path if built is not None and built.given else ""
+        return (
+            self.below(given) if given.endswith((".yaml", ".yml")) and not _OBJECT.search(built.given[0].text) else ""
+        )
+
+    def builds_with(self, place: str) -> bool:
+        """Return whether something is built with a values file, by its place from the root on."""
+        return any(self.below(given.path) == place for built in self.inventory.built for given in built.given)
+
+    def has_file(self, place: str) -> bool:
+        """Return whether the side has a file at a place."""
+        return gate.is_file(os.path.join(self.root, place))
 
     @property
     def all_objects(self) -> list[Object]:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.hashstructure import hash_of, render_path
-from nodelint.drift.stored_form import left_out
 from nodelint.drift.struct_diff import ValueDifference, differences
+from nodelint.drift.unlisted_fields import raise_for_unknown_fields
 from nodelint.ec2.facts import NOTHING as NO_FACTS
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.model.gvk import CLASS_KIND
@@ -119,14 +119,9 @@ _Step = tuple[list[Reason], TypeSet]
 
 def _unknown_fields(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, __: TypeSet) -> _Step:
     """Nothing, or Unhashable for fields that differ and are not known here, of a release that is newer."""
-    changed: list[str] = []
     for old, new in ((sides.pool, sides.new_pool), (sides.node_class, sides.new_class)):
         if old is not None and new is not None and old is not new:
-            was, now = (left_out(node_class, before.version, schemas) for node_class in (old, new))
-            changed += [path for path in was | now if was.get(path) != now.get(path)]
-    if changed:
-        release = before.version
-        raise Unhashable((), f"not known here: whether Karpenter {release} replaces nodes for {', '.join(changed)}")
+            raise_for_unknown_fields(old, new, before.version, schemas)
     return [], NONE
 
 
@@ -247,8 +242,12 @@ def class_verdict(
     schemas: Schemas,
     moved: tuple[str, str] | None,
     upgraded: tuple[Version, Version] | None = None,
+    same_images: bool = False,
 ) -> Verdict:
-    """What a change of a class does to nodes of pools that are not in the files."""
+    """What a change of a class does to nodes of pools that are not in the files.
+
+    `same_images`: both select the very same images, as the account has them.
+    """
     reasons: list[Reason] = []
     unread: Unhashable | None = None
     try:
@@ -260,8 +259,11 @@ def class_verdict(
             except Unhashable as error:
                 unread = unread or error
         for drift in dynamic_drift(*both, "some"):
+            if same_images and drift.reason == "AMIDrift":
+                continue
             place = ValueDifference(drift.path, drift.path)
             reasons.append(_reason(drift.reason, place, old, new, drift.covered))
+        raise_for_unknown_fields(old, new, release, schemas)
     except Unhashable as error:
         unread = unread or error
         reasons += moved_aliases(old, new)

@@ -359,6 +359,11 @@ def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
     return read == _READ or (read == _GLANCE and not path.lower().endswith(_TEXTS)) or os.path.basename(path) in _GIT
 
 
+def is_text_of_others(path: str) -> bool:
+    """Return whether a file is a text or a program that may hold manifests, and is not read."""
+    return path.lower().endswith(_TEXTS)
+
+
 def _wanted(path: str, include: Globs) -> int:
     """Whether a file is read for manifests, only for the release that it may state, or named; 0 for none of it."""
     if path.endswith(JINJA) and not (include and include.match(path)):
