@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.releases import NEWEST, OLDEST
 
 TYPE_CHECKING = False
 
@@ -27,8 +28,6 @@ _SELECTORS = {
 
 def describe_unsafe_fix(result: Result) -> str:
     """Return what an unsafe fix does to running nodes, such as `all nodes of the NodePool are replaced`."""
-    from nodelint.model.releases import NEWEST, OLDEST
-
     pair = _find_edited_object(result)
     if pair is None:
         return _NOT_DERIVED
