@@ -91,10 +91,7 @@ def _place(span: Span) -> Place:
 
 
 def _is_near(place: Place, other: Place) -> bool:
-    """Whether what is said of one place may be what was said of the other.
-
-    They are items of one list, parts of one entry of it, or the first is what the other is a field of.
-    """
+    """Whether two findings can be the same finding: same list, same entry, or field and parent."""
     (document, path), (other_document, other_path) = place, other
     if document != other_document:
         return False

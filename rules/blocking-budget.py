@@ -2,8 +2,8 @@
 
 Of the budgets that are active and concern a reason the smallest counts. One of `0` or `0%` without `schedule` and
 `duration` is always active: no node of the pool is replaced for drift, so new images, security fixes and changes of
-the NodePool reach running nodes only when these expire. Where it has no `reasons`, no node is consolidated either,
-not even an empty one. The rule also finds budgets that take turns and together leave no minute of a week.
+the NodePool reach running nodes only when the nodes expire. Without `reasons`, no node is consolidated either, not
+even an empty one. The rule also finds budgets that take turns and together leave no minute of a week.
 
 Nodes that expire do not ask the budgets, and neither do interruptions: a pool that lives by `expireAfter` alone may
 mean it. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`. To keep Karpenter
@@ -36,7 +36,7 @@ HINT = "add `schedule` (UTC) and `duration`, or restrict the budget to `reasons:
 DRIFT_HINT = (
     "to let images and changes reach nodes, drop `Drifted` from `reasons`, or add `schedule` (UTC) and `duration`"
 )
-CHANGES = "new images and changes of the manifests"
+CHANGES = "new images and changed manifests"
 
 
 @rule(
@@ -88,8 +88,8 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=written,
         message=f"a budget of `{written.value}` nodes applies at all times: {_what_stays(pool)}",
         also=[
-            *(Also(node, "allows nothing more: the smallest budget counts") for node in closed),
-            *(Also(node, "allows nothing more for drift: the smallest budget counts") for node in waiting),
+            *(Also(node, "has no effect: the smallest active budget counts") for node in closed),
+            *(Also(node, "has no effect on drift: the smallest active budget counts") for node in waiting),
         ],
         covers=closed,
         severity="info" if meant else None,
@@ -115,9 +115,8 @@ def _note(pool: NodePool) -> str:
     value = expire.value if expire is not None else None
     if value == "Never":
         return f"{CHANGES} never reach running nodes"
-    return f"{CHANGES} reach running nodes only when these expire" + (
-        f": `{value}`" if isinstance(value, str) else ""
-    )
+    after = f" (after `{value}`)" if isinstance(value, str) else ""
+    return f"{CHANGES} reach running nodes only when the nodes expire{after}"
 
 
 def _always(entries: Iterable[Node]) -> Node | None:

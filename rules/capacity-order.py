@@ -55,7 +55,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not isinstance(at, RequirementLine):
         return
     if item.texts.index("on-demand") < item.texts.index("spot"):
-        message = "the order of these values is no preference: spot is tried before on-demand"
+        message = "values are a set, not an order: Karpenter tries spot before on-demand"
     elif _of_devices(pool, context):
         message = "spot is tried before on-demand: GPU and accelerator nodes can be taken back at two minutes' notice"
     else:

@@ -51,8 +51,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 continue
         yield Finding(
             at=tag.key_node,
-            message=f"`{messages.short(key, 40)}` is on the group that EKS makes, and may be on others",
+            message=f"several security groups can carry the tag `{messages.short(key, 40)}`",
             severity="info",
-            note="the AWS Load Balancer Controller wants exactly one group with this tag on a node",
-            help="select the security group by id, or by a tag that only it has",
+            note="a node must have exactly one such group: the AWS Load Balancer Controller fails if it has more",
+            help="select the cluster's security group by id, or by a tag that no other group has",
         )

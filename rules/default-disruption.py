@@ -234,8 +234,8 @@ def _message(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:
     if soon is None and not many:
         written = manifest.text(pool.find_field(*TEMPLATE, "expireAfter"))
         lifetime = f"`{written}`" if isinstance(written, str) else "720h (default)"
-        return f"nodes expire after {lifetime}, but a drain has no time limit"
-    drain = ", and a drain has no limit" if long else ""
+        return f"nodes expire after {lifetime}, but drains have no time limit"
+    drain = "; drains have no time limit" if long else ""
     if soon is None:
         return f"without budgets, 10% of the nodes may be replaced at once, at any hour{drain}"
     tenth = (", 10% at once" if drain else ", 10% at once, at any hour") if many else ""

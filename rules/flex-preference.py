@@ -106,7 +106,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue  # the pattern alone is what can be mended
         yield Finding(
             at=line.values[0].node,
-            message=f"the order of values is not a preference: `{first}` is not tried first",
+            message=f"values are a set: Karpenter does not try `{first}` first",
             severity="error" if stars else "info",
             edits=changes,
             safety="safe" if broken else "unsafe",

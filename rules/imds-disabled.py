@@ -35,8 +35,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     yield Finding(
         at=node,
-        message="`disabled` keeps the node from its user data and credentials: it never joins the cluster",
+        message="`httpEndpoint: disabled`: the node cannot read its user data and never joins the cluster",
         edits=edits.if_editable(edits.set_value, node, "enabled"),
         note="Karpenter deletes an instance that has not registered after 15 minutes",
-        help="keep pods away by `httpPutResponseHopLimit: 1`",
+        help="to hide IMDS from pods, set `httpPutResponseHopLimit: 1`",
     )

@@ -98,11 +98,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     if pool.node.find("spec", "weight") is None and any(word in PREFERRED for word in words):
         yield Finding(
             at=pool.name_node,
-            message="named to be preferred, but without a `weight`: Karpenter tries it like all others",
+            message="the name says that it is preferred, but it has no `weight`: Karpenter does not prefer it",
             help="set `spec.weight` (100 is tried first), or rename the pool",
         )
     named = _kinds(words)
-    yield from _against(pool, pool.name_node, "named for {}", named, context)
+    yield from _against(pool, pool.name_node, "the name says {}", named, context)
     for label in pool.template_labels:
         kinds = _kinds(labels.words_of(label.value)) - named
         if kinds and len(labels.words_of(label.value)) <= 2:
@@ -134,15 +134,15 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
     if other not in resolution.capacity_types or fixes.doubts(resolution, (keys.CAPACITY_TYPE,)):
         return
     line = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
-    remark = f"but {other} is allowed" + (", and tried first" if other == "spot" else "")
+    remark = f"but the requirements allow {other}" + (", which is tried first" if other == "spot" else "")
     if named not in resolution.capacity_types:
-        remark = f"but only {other} is allowed"
+        remark = f"but the requirements allow only {other}"
     yield Finding(
         at=at,
-        message=f"{start.replace('{}', f'{named} capacity')}, {remark}",
+        message=f"{start.replace('{}', named)}, {remark}",
         severity="warning" if other == "spot" else None,
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
-        help=f"require `karpenter.sh/capacity-type In [{named}]`, or say what is meant",
+        help=f"require `karpenter.sh/capacity-type In [{named}]`, or rename what says {named}",
     )
 
 
@@ -162,9 +162,9 @@ def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) ->
     line = pool_requirements.last_asking(pool, keys.ARCH)
     yield Finding(
         at=at,
-        message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types left are {other}",
+        message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types are {other}",
         also=[_also(pool_requirements.values_at(line), other)] if line is not None else (),
-        help=f"require `kubernetes.io/arch In [{named}]`, or say what is meant",
+        help=f"require `kubernetes.io/arch In [{named}]`, or rename what says {named}",
     )
 
 
@@ -175,9 +175,13 @@ def _device(pool: NodePool, at: Node, start: str, named: str, context: Context) 
     if not left or left & having or resolve.special(resolution.catalog) & left or fixes.doubts(resolution):
         return
     several = len(left) > 1
-    lack = f"none of the {len(left):,} instance types left has one" if several else "the one type left has none"
+    lack = (
+        f"none of the {len(left):,} allowed instance types has one"
+        if several
+        else "the only allowed instance type has none"
+    )
     yield Finding(
         at=at,
         message=f"{start.replace('{}', f'{named}s')}, but {lack}",
-        help="let types in that have one, or say what is meant",
+        help="allow instance types that have one, or rename what says {named}",
     )

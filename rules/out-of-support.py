@@ -33,7 +33,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
     subject="migration",
     gives_way_to=["unsupported-kubernetes"],
     renamed=["startup-race"],
-    options={"days": "how many days before the end a Kubernetes version is spoken of"},
+    options={"days": "how many days before the end a Kubernetes version is reported"},
     source=[
         "https://github.com/aws/karpenter-provider-aws/blob/main/SUPPORT.md",
         "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html",
@@ -75,8 +75,8 @@ def _check_karpenter(release: releases.Version, today: int) -> list[_End]:
     return [
         (
             f"Karpenter {release}{older} out of support since {until}",
-            "what is found in it, security holes too, is fixed in newer releases only",
-            f"upgrade Karpenter to {newer}; `nodelint upgrade` says what that means",
+            f"{release} gets no more fixes, not even for security holes",
+            f"upgrade Karpenter to {newer}; `nodelint upgrade` lists what changes",
             False,
         )
     ]
@@ -87,14 +87,14 @@ def _check_kubernetes(kubernetes: releases.KubernetesVersion, today: int, days: 
     if known is None:
         return []
     standard, extended = (support.day_number(day) - today for day in known)
-    costs = "a cluster costs $0.60 an hour in place of $0.10"
-    way = "upgrade the cluster, one minor version after the other, with nodes and add-ons"
+    costs = "a cluster costs $0.60 an hour instead of $0.10"
+    way = "upgrade the cluster one minor version at a time, with its nodes and add-ons"
     if extended < 0:
-        note = "AWS upgrades such a control plane by itself, and the nodes stay behind"
+        note = "AWS upgrades the control plane on its own; the nodes keep the old version"
         return [(f"EKS does not support Kubernetes {kubernetes} since {known.extended}", note, way, True)]
     if extended <= days or standard < 0:
         message = f"Kubernetes {kubernetes} is in extended support until {known.extended}"
-        note = f"{costs}, and then AWS upgrades the control plane by itself"
+        note = f"{costs}, and then AWS upgrades the control plane on its own"
         return [(message, note, way, extended <= days)]
     if standard <= days:
         message = f"EKS ends standard support of Kubernetes {kubernetes} on {known.standard}"

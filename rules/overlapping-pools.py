@@ -121,16 +121,16 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
         return
     first, number = before[-1]
     # The pool that is tried first of all is named, the others are marked.
-    weights = f"both have weight {pool.weight}" if pool.weight else "neither has a weight"
+    weights = f"have weight {pool.weight}" if pool.weight else "have no weight"
     types = messages.counted(number, "instance type")
     name, mine = messages.short(str(first.name), 20), messages.short(str(pool.name), 20)
     flex = _flex(pool, first, context)
     yield Finding(
         at=pool.name_node,
-        message=f"`{name}` is tried before `{mine}` only because of its name: {weights}, {types} in common",
+        message=f"`{name}` and `{mine}` share {types} and {weights}: Karpenter picks `{name}` for its name",
         also=[Also(other.name_node, "tried first") for other, _ in reversed(before)],
         edits=_heavier(flex) if flex is not None else [],
-        help="set `spec.weight` on the pool to try first, or tell them apart by a taint or a label that pods select",
+        help="set `spec.weight` on the pool to try first, or give one of them a taint or a label that pods select",
     )
 
 

@@ -58,7 +58,6 @@ from nodelint.api import (
 DEFECT = "undiscovered-memory"
 GPU, ACCELERATOR = "karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-"
 GENERATION = "karpenter.k8s.aws/instance-generation"
-LEARNS = "Karpenter never records how much memory such a node has, and launches nodes that are too small"
 
 
 @rule(
@@ -103,11 +102,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     sure = known and _left(resolution, runs, wanted) == runs
     yield Finding(
         at=fixes.place(pool),
-        message=f"before Karpenter {release}, {matches} {len(matching)} images: {_listed(matching)}",
+        message=f"Karpenter before {release} can record the wrong image for a node: new nodes are too small",
         edits=changes,
         safety="safe" if sure else "unsafe",
         also=[Also(image_set.alias_node, "one alias, several images")],
-        note=LEARNS,
+        note=f"{matches} {len(matching)} images ({_listed(matching)}), and the node's real memory is never recorded",
         help=f"upgrade to Karpenter {release}" + (f", or use {otherwise}" if otherwise else ""),
     )
 
@@ -131,11 +130,14 @@ def _listed(image_set: list[images.Image]) -> str:
 
 
 def _example(resolution: resolve.Resolution, types: TypeSet) -> str:
-    """A type of the set that a reader will know: of the newest generation, the one of the lowest price."""
+    """Return a type of the newest generation in the set: an `xlarge` if there is one, of them the cheapest."""
     catalog = resolution.catalog
     by_age = sorted(catalog.values(GENERATION).items(), key=lambda family_types: -int(family_types[0] or 0))
     newest = next((left for _, of in by_age if (left := of & types)), types)
-    return min(catalog.names_in(newest), key=lambda name: (catalog.price(name) or float("inf"), name))
+    return min(
+        catalog.names_in(newest),
+        key=lambda name: (not name.endswith(".xlarge"), catalog.price(name) or float("inf"), name),
+    )
 
 
 def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wanted], str]:

@@ -42,6 +42,7 @@ from nodelint.api import (
     Findings,
     NodePool,
     RequirementLine,
+    TypeSet,
     catalog,
     edits,
     fixes,
@@ -55,6 +56,9 @@ from nodelint.api import (
     resolve,
     rule,
 )
+
+_EXAMPLES = 3
+"""Instance families that an advice names."""
 
 
 @rule(
@@ -142,6 +146,23 @@ def _misspelt(pool: NodePool, context: Context) -> set[str]:
     return set(map(requirement.normalize, patterned | mistaken))
 
 
+def _advice(
+    dead: Sequence[manifest.Value], reason: resolve.LineEffect | None, types: TypeSet, resolution: resolve.Resolution
+) -> str:
+    """Return what to remove, and what to add instead: families that have the value, of the categories listed."""
+    values = " and ".join(f"`{value.text}`" for value in dead) if len(dead) < 3 else "them"
+    if reason is None:
+        return f"remove {values}, or change the other requirements"
+    if requirement.normalize(reason.key) != keys.FAMILY or reason.operator != "In":
+        return f"remove {values}, or change the requirement on {labels.name_of(reason.key)}"
+    categories = {value[:1] for value in reason.values}
+    known = resolution.catalog.values(keys.FAMILY)
+    plain = [name for name, of in known.items() if of & types and len(name) == 3 and name[:1] in categories]
+    newest = sorted(plain, key=lambda name: (name[1:], name[:1]), reverse=True)[:_EXAMPLES]
+    examples = f" ({', '.join(newest)})" if newest else ""
+    return f"remove {values}, or add an instance family that has {'it' if len(dead) == 1 else 'them'}{examples}"
+
+
 def _reserved(line: RequirementLine, resolution: resolve.Resolution) -> Findings:
     reserved = [value for value in line.values if value.text == "reserved"]
     if not reserved or len(line.values) == 1:
@@ -187,5 +208,5 @@ def _finding(
         edits=edits.if_editable(fixes.take_out, at, [str(value.text) for value in dead]),
         also=[Also(reason.at.key_node, f"`{messages.short(shown, 60)}`")] if reason is not None else (),
         covers=[value.node for value in dead],
-        help=f"remove {'it' if len(dead) == 1 else 'them'}, or change the other requirement",
+        help=_advice(dead, reason, types, resolution),
     )

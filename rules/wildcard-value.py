@@ -119,7 +119,7 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         if new is None and known is None:
             return [], f"the values of {labels.name_of(key)} are not known offline: list them"
         if new is None and not _allowed(pool, line, key, context):
-            return [], f"the other requirements leave no {labels.name_of(key)}: put them right first"
+            return [], _why_none(line, key, context.resolution(pool))
         if new is None:
             return (
                 [],
@@ -132,6 +132,16 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
         return edits.set_values(values, new), None
     except edits.NotEditable as why:
         return [], f"fix it by hand: {why.reason}"
+
+
+def _why_none(line: RequirementLine, key: str, resolution: resolve.Resolution) -> str:
+    """Return what to fix first if no value can replace a wildcard: the class, or the other requirements."""
+    if resolution.alive:
+        return f"no {labels.name_of(key)} meets the other requirements: fix them first"
+    first = "the class allows no instance type: fix its errors first"
+    meant = line.texts[0].removesuffix(".*")
+    known = meant in (labels.known_values(key, resolution.catalog) or ())
+    return f"{first}; `{messages.short(line.texts[0], 20)}` probably means `{meant}`" if known else first
 
 
 def _written_out(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str] | None:

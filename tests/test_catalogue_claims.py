@@ -185,7 +185,7 @@ def test_a_budget_of_zero_that_names_drift_is_meant(check: Check) -> None:
     night = '{nodes: "5", reasons: [Drifted], schedule: "0 1 * * *", duration: 2h}'
     assert findings_of(check(disrupted(f"[{frozen}, {night}]")), "blocking-budget")
     [result] = check(disrupted(f"[{frozen}, {night}]")).results
-    assert [place.message for place in result.finding.also] == ["allows nothing more: the smallest budget counts"]
+    assert [place.message for place in result.finding.also] == ["has no effect: the smallest active budget counts"]
     # A window for another reason is none for drift.
     other = '{nodes: "5", reasons: [Empty], schedule: "0 1 * * *", duration: 2h}'
     assert not findings_of(check(disrupted(f"[{frozen}, {other}]")), "blocking-budget")
@@ -193,7 +193,7 @@ def test_a_budget_of_zero_that_names_drift_is_meant(check: Check) -> None:
     any_reason = '{nodes: "5", schedule: "0 1 * * *", duration: 2h}'
     [result] = check(disrupted(f"[{frozen}, {any_reason}]"), select=["blocking-budget"]).results
     assert [place.message for place in result.finding.also] == [
-        "allows nothing more for drift: the smallest budget counts"
+        "has no effect on drift: the smallest active budget counts"
     ]
 
 

@@ -123,23 +123,23 @@ CLAIMS = [
     ),
     Claim(
         "overlapping-pools",
-        "only because of its name",
+        "for its name",
         f"{M5}---\n{SECOND_M5}---\n{nodeclass()}",
         f"{M5}---\n{C5}---\n{nodeclass()}",
     ),
     Claim(
         "overlapping-pools",
-        "only because of its name",
+        "for its name",
         f"{M5}---\n{SECOND_M5}---\n{nodeclass()}",
         f"{M5}---\n{HEAVY_M5}---\n{nodeclass()}",
     ),
     Claim(
         "cluster-security-group-tag",
-        "is on the group that EKS makes",
+        "several security groups can carry",
         nodeclass(net="tags: {kubernetes.io/cluster/main: owned}"),
         nodeclass(net="tags: {'aws:eks:cluster-name': main}"),
     ),
-    Claim("flex-preference", "not a preference", pair(f"{FAMILY}[c7i-flex, c7i]"), pair(f"{FAMILY}[c7i, c7i-flex]")),
+    Claim("flex-preference", "values are a set", pair(f"{FAMILY}[c7i-flex, c7i]"), pair(f"{FAMILY}[c7i, c7i-flex]")),
     Claim("retired-type", "any more", pair(f"{FAMILY}[p3]"), pair(f"{FAMILY}[g6]")),
     Claim(
         "auto-mode-label",
@@ -149,7 +149,7 @@ CLAIMS = [
     ),
     Claim(
         "undiscovered-memory",
-        "before Karpenter 1.4.0",
+        "Karpenter before 1.4.0",
         pair(f"{FAMILY}[g5]"),
         pair(f"{FAMILY}[g5]", *OWN, ami="id: ami-0123456789abcdef0"),
         "1.3.3",
@@ -244,7 +244,7 @@ CLAIMS = [
         pool(of_template=EBS_TAINT.format("startupTaints")),
     ),
     Claim("controller-check", "with its path", nodeclass(role="nodes/Nodes"), nodeclass(role="Nodes"), "1.7.0"),
-    Claim("controller-check", "only a name works", nodeclass(role="nodes/Nodes"), nodeclass(role="Nodes"), "1.1.0"),
+    Claim("controller-check", "role must be a name", nodeclass(role="nodes/Nodes"), nodeclass(role="Nodes"), "1.1.0"),
     Claim(
         "controller-check",
         "is an ARN",
@@ -428,10 +428,10 @@ STATIC = pool("replicas: 3", "limits: {nodes: 3}")
 @pytest.mark.parametrize(
     ("rule", "words", "text", "expected", "silent"),
     [
-        ("controller-check", "only a name works", ROLE_ARN, "1.1.2", "1.2.0"),
-        ("controller-check", "one instance profile after another", ROLE_ARN, "1.7.0", "1.6.5"),
+        ("controller-check", "role must be a name", ROLE_ARN, "1.1.2", "1.2.0"),
+        ("controller-check", "keeps creating instance profiles", ROLE_ARN, "1.7.0", "1.6.5"),
         ("field-of-another-release", "`replicas`", STATIC, "1.7.1", "1.8.1"),
-        ("undiscovered-memory", "before Karpenter 1.4.0", pair(f"{FAMILY}[m7i, m7g]"), "1.3.3", "1.4.0"),
+        ("undiscovered-memory", "Karpenter before 1.4.0", pair(f"{FAMILY}[m7i, m7g]"), "1.3.3", "1.4.0"),
     ],
 )
 def test_a_claim_is_silent_on_the_releases_that_it_is_not_about(

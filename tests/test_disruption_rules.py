@@ -280,8 +280,8 @@ def test_auto_mode_replaces_nodes_after_21_days(
 @pytest.mark.parametrize(
     ("expire", "note"),
     [
-        ("240h", "new images and changes of the manifests reach running nodes only when these expire: `240h`"),
-        ("${AGE}", "new images and changes of the manifests reach running nodes only when these expire"),
+        ("240h", "new images and changed manifests reach running nodes only when the nodes expire (after `240h`)"),
+        ("${AGE}", "new images and changed manifests reach running nodes only when the nodes expire"),
     ],
 )
 def test_expiration_asks_no_budget(check: Check, expire: str, note: str) -> None:
@@ -294,7 +294,7 @@ def test_nodes_of_auto_mode_that_never_expire_are_never_reached(check: Check) ->
         "group: karpenter.k8s.aws, kind: EC2NodeClass", "group: eks.amazonaws.com, kind: NodeClass"
     )
     (result,) = check(text, select=["blocking-budget"]).results
-    assert result.finding.note == "new images and changes of the manifests never reach running nodes"
+    assert result.finding.note == "new images and changed manifests never reach running nodes"
 
 
 @pytest.mark.parametrize(
@@ -462,7 +462,7 @@ def test_a_window_that_a_budget_of_zero_closes_is_told_with_that(check: Check) -
     both = ["blocking-budget", "budget-without-effect"]
     [result] = check(pool({"nodes": '"0"'}, {"nodes": '"30%"', **NIGHT}), select=both).results
     assert result.rule.name == "blocking-budget"
-    assert [place.message for place in result.finding.also] == ["allows nothing more: the smallest budget counts"]
+    assert [place.message for place in result.finding.also] == ["has no effect: the smallest active budget counts"]
 
 
 def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:

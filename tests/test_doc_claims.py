@@ -79,7 +79,7 @@ def test_the_last_line_counts_what_is_not_judged_in_full(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pool.yaml").write_text(POOL.replace("[amd64]", "[$ARCH]"), encoding="utf-8")
     assert "1 pool not judged in full" in _run("check").output.splitlines()[-1]
-    assert "*not judged in full*: the last line counts such objects" in _page("outputs.md")
+    assert "*not judged in full*. The last line counts such objects" in _page("outputs.md")
     assert _run("check", "--fail-on-unjudged").exit_code == 1
 
 

@@ -137,7 +137,7 @@ def test_an_info_of_a_hazard_is_one_line_too(rules: dict[str, Rule]) -> None:
     [result] = lint(sources, request).results
     assert result.severity == "info"
     assert len(result.alike) == len(NAMES)
-    assert "(13 more alike)" in result.message
+    assert "(and 13 more NodePools)" in result.message
 
 
 OLD = """\

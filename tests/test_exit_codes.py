@@ -62,7 +62,9 @@ def test_codes_of_a_check_with_a_snapshot(
     assert ("missing " in done.stderr) == (code in (2, 4, 5))
 
 
-@pytest.mark.parametrize(("transient", "code", "message"), [(True, 4, "try again"), (False, 5, "will not help")])
+@pytest.mark.parametrize(
+    ("transient", "code", "message"), [(True, 4, "trying again may help"), (False, 5, "will not help")]
+)
 def test_a_fact_that_is_missing_is_listed_and_tells_whether_to_try_again(
     nodelint: Run, tmp_path: Path, transient: bool, code: int, message: str
 ) -> None:
@@ -71,7 +73,7 @@ def test_a_fact_that_is_missing_is_listed_and_tells_whether_to_try_again(
     assert done.returncode == code
     assert done.stderr.startswith("nodelint: missing subnets: AWS was asked about subnets: no answer (")
     assert message in done.stderr
-    assert done.stderr.endswith("wanted by empty-selector\n")
+    assert done.stderr.endswith("needed by empty-selector\n")
 
 
 def test_what_is_missing_for_good_wins_over_what_will_pass_and_over_findings(nodelint: Run, tmp_path: Path) -> None:

@@ -183,7 +183,9 @@ def test_what_is_cached_is_used_for_its_time_and_what_is_named_for_good(nodelint
 def test_rules_without_facts_are_one_line_and_the_summary_names_the_facts(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, ACCOUNT)
     lines = nodelint("check", "--select", "missing-role,empty-selector").stdout.splitlines()
-    assert lines == [line for line in lines if line.endswith("; 2 rules wait for facts from AWS (nodelint refresh).")]
+    assert lines == [
+        line for line in lines if line.endswith("; 2 rules not run without facts from AWS (nodelint refresh).")
+    ]
     lines = nodelint("check", "--snapshot", "facts.json").stdout.splitlines()
     assert lines[-2].startswith("Facts: us-east-1 as of 2026-11-20 12:00 UTC (facts.json); ")
     assert lines[-1].startswith("No findings; ")
@@ -390,8 +392,8 @@ def test_rules_without_facts_are_counted_where_nothing_is_found_and_named_on_req
     nodelint: Run, tmp_path: Path
 ) -> None:
     rules = ("--select", "missing-role,empty-selector,wildcard-value")
-    waiting = "2 rules wait for facts from AWS"
-    named = "`nodelint refresh` asks for: empty-selector, missing-role."
+    waiting = "2 rules not run without facts from AWS"
+    named = "(`nodelint refresh` gets them): empty-selector, missing-role."
     put(tmp_path, ACCOUNT)
     clean = nodelint("check", *rules)
     assert waiting in clean.stdout

@@ -243,7 +243,7 @@ spec:
 
     (tmp_path / "pools.yaml").write_text(pair("one", "a", "m5") + pair("two", subnet, families))
     output = nodelint("check", "--select", "one-zone", "--format", "concise", ".", cwd=tmp_path).stdout
-    assert output.count("info[one-zone]") == output.count("(1 more alike)") == found, output
+    assert output.count("info[one-zone]") == output.count("(and 1 more EC2NodeClass)") == found, output
 
 
 @pytest.mark.parametrize(

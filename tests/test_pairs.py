@@ -202,7 +202,7 @@ def test_kubelet_settings_are_judged_at_each_pool_of_a_class_without_a_role(repo
     done = nodelint("check", "--select", "max-pods-beyond-network", "--format", "concise", ".", cwd=repo)
     (line,) = done.stdout.splitlines()[:-1]
     assert line.startswith(f"a.yaml:{POOL.count(chr(10)) + 2}:14: info[max-pods-beyond-network]")
-    assert "(1 more alike)" in line
+    assert "(and 1 more Provisioner)" in line
 
 
 def test_nodes_of_a_provisioner_expire_only_where_it_says_when(repo: Path, nodelint: Run) -> None:

@@ -188,9 +188,8 @@ def test_a_pool_with_subnets_of_its_own_is_not_out_of_reach(check: Check, tier: 
 
 def test_the_name_that_sorts_last_is_tried_first(check: Check) -> None:
     (result,) = check(pool("spot") + pool("on-demand"), select=["overlapping-pools"]).results
-    assert result.finding.message.startswith(
-        "`spot` is tried before `on-demand` only because of its name: neither has a weight"
-    )
+    assert result.finding.message.startswith("`spot` and `on-demand` share ")
+    assert result.finding.message.endswith("have no weight: Karpenter picks `spot` for its name")
     assert result.object is not None
     assert result.object.name == "on-demand"
 
@@ -306,7 +305,7 @@ def test_a_reminder_is_one_line_of_a_run_that_names_every_place(check: Check) ->
     pools = [pool(name, lines=[burstable]) for name in ("a", "b", "c")]
     (alone,) = check(pools[0], select=["burstable-only"]).results
     (line,) = check("".join(pools), select=["burstable-only"]).results
-    assert line.finding.message == f"{alone.finding.message} (2 more alike)"
-    assert [also.message for also in line.finding.also][-2:] == ["here, too", "here, too"]
+    assert line.finding.message == f"{alone.finding.message} (and 2 more NodePools)"
+    assert [also.message for also in line.finding.also][-2:] == ["also here", "also here"]
     hazards = check("".join(pools), select=["narrow-spot", "invalid-field", "no-instance-type"]).results
     assert not any("alike" in result.finding.message for result in hazards)

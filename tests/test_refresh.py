@@ -83,7 +83,7 @@ def test_refresh_keeps_what_it_asked_and_asks_again_only_what_is_too_old(
     lines = done.stdout.splitlines()
     assert lines[0].startswith("us-east-1 (account ")
     assert "6 questions in 7 calls" in lines[0]
-    assert any(line.split() == ["subnets", "2", "by", "1", "question"] for line in lines)
+    assert any(line.split() == ["subnets", "2", "found", "(1", "query)"] for line in lines)
     assert lines[-1] == f"Written to {path}. Next: nodelint check"
     snapshot = parse_snapshot(path.read_bytes())
     (region,) = snapshot.regions
@@ -264,7 +264,7 @@ def test_a_cache_that_cannot_be_written_costs_refresh_its_work_but_not_a_live_ch
     assert "not written: " in done.stderr
     done = nodelint("check", "--live", "--require-facts", env=env)
     assert done.returncode in (0, 1), done.stderr
-    assert "(kept nowhere)" in done.stdout
+    assert "(not saved)" in done.stdout
 
 
 def test_a_folder_without_manifests_asks_nothing(nodelint: Run, tmp_path: Path, front: Front) -> None:

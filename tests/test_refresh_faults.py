@@ -159,7 +159,7 @@ def test_what_is_slow_or_in_many_pages_is_waited_for(run: Run, front: aws.Front)
     front.on("DescribeImages", slow)
     done = run("refresh", "--output", "facts.json")
     assert (done.exit_code, failures()) == (0, {})
-    assert "images                   10 by 1 question, 2,490 older ones left out\n" in done.stdout
+    assert "images                   10 found, 2,490 older ones left out (1 query)\n" in done.stdout
     assert front.counted()["ec2:DescribeImages"] == 3
 
 
@@ -392,7 +392,7 @@ def test_a_cache_folder_that_cannot_be_made(run: Run, monkeypatch: pytest.Monkey
     assert done.stderr.endswith(": not written: not a directory; NODELINT_CACHE_DIR names another folder\n")
     live = run("check", "--live", "--require-facts")
     assert live.exit_code == 0
-    assert "not written: not a directory" in live.stderr and "(kept nowhere)" in live.stdout
+    assert "not written: not a directory" in live.stderr and "(not saved)" in live.stdout
 
 
 BROKEN = [

@@ -200,10 +200,10 @@ def test_a_reminder_is_one_line_for_all_pools(rules: dict[str, Rule]) -> None:
     def reminders(*names: str) -> list[tuple[str, str, int]]:
         sources = [Source.from_text(f"{name}.yaml", nodepool(name=name)) for name in names]
         report = lint(sources, LintRequest(Target(NEWEST), rules, Selection(frozenset({"default-disruption"}))))
-        return [(r.rule.name, r.finding.message[-14:], len(r.finding.also)) for r in report.results]
+        return [(r.rule.name, r.finding.message[-23:], len(r.finding.also)) for r in report.results]
 
     assert [(name, also) for name, _, also in reminders("a")] == [("default-disruption", 0)]
-    assert reminders("a", "b", "c") == [("default-disruption", "(2 more alike)", 2)]
+    assert reminders("a", "b", "c") == [("default-disruption", " (and 2 more NodePools)", 2)]
 
 
 def test_the_fix_of_a_reminder_mends_all_pools(rules: dict[str, Rule]) -> None:

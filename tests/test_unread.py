@@ -82,7 +82,7 @@ REMOTE = {
         (
             {"Pulumi.yaml": PULUMI_YAML},
             "1 file not read",
-            ["Not read: 1 file holds 1 Karpenter object in a form that is not read: Pulumi.yaml."],
+            ["Not read: 1 file holds 1 Karpenter object in a form that nodelint does not read: Pulumi.yaml."],
         ),
         (
             REMOTE,
@@ -93,8 +93,7 @@ REMOTE = {
             {"c/Chart.yaml": CHART, "c/templates/class.yaml": CLASS.replace("nodes", "{{ .Values.role }}")},
             "1 chart not rendered",
             [
-                "Not rendered: 1 chart makes Karpenter objects, judged by templates and default values; "
-                "--helm judges the result."
+                "Not rendered: 1 chart, judged from its templates and values; --helm runs helm and judges the result."
             ],
         ),
         (
@@ -211,7 +210,7 @@ def test_only_regular_files_inside_of_the_repository_are_looked_into(tmp_path: P
         (
             {"main.tf": 'locals {\n  text = join("", [<<-A\n' + CLASS + "  B\n  , 1])\n}\n"},
             ["main.tf"],
-            "Not read: 1 file holds 1 Karpenter object in a form that is not read: main.tf.",
+            "Not read: 1 file holds 1 Karpenter object in a form that nodelint does not read: main.tf.",
         ),
         ({".git/class.yaml": CLASS, ".terraform/class.yaml": CLASS}, ["."], None),
     ],

@@ -88,7 +88,7 @@ def _find_holders(source: Source, given: Mapping[str, HclExpression], maker: _Ma
 
 
 def _find_text_holders(source: Source, expression: HclExpression) -> Iterator[tuple[int, str]]:
-    """The same for a text of YAML, also where its fields are Karpenter's own: what becomes of them is not known."""
+    """Yield the keys of a YAML text in HCL that hold pools or classes for a module outside the repository."""
     for found in re.compile(rf"(?m)^([ \t]*)({HOLDER}):[ \t]*$").finditer(
         source.text, expression.start, expression.end
     ):

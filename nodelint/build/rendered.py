@@ -118,7 +118,7 @@ def build_rendered(rendering: Rendering, sources: Sequence[Source]) -> Iterator[
 def _overlay(
     root: Root, command: list[str], builds: list[Build], problems: list[tuple[str, str]], deadline: float
 ) -> None:
-    """What an overlay has to fetch is found out by building it, where the tool has no network to fetch from."""
+    """Render an overlay with kustomize. If it needs remote files and the sandbox has no network, record that."""
     failed: list[tuple[str, str]] = []
     if root.missing is None or sandbox.ISOLATES:
         _try(root, command, builds, failed, root.file, deadline)

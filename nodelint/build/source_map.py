@@ -246,10 +246,10 @@ class _End(NamedTuple):
 
 
 def _whole_last(named: list[Object], way: Sequence[Step], owner: Object) -> list[Object]:
-    """Without the patches that hold only a part of what stands under a key, where a base has the key, too.
+    """Drop patches that set only part of a mapping if a base sets it as well.
 
-    What is wrong with the key of a mapping is that something is missing in it, or that it is not known: the base
-    is the place to say it, once for all overlays.
+    A finding at the key of a mapping says that a field in it is missing or not known. It is reported at the base,
+    once for all overlays.
     """
     result = owner.node.find(*way)
     if result is None or result.kind != "mapping" or len(named) < 2:

@@ -310,7 +310,10 @@ class Back:
         return LedEdits(made, shared) if self._comes_to(made, after) else Withheld("other-result")
 
     def _own(self, edit: Edit) -> Edit | None:
-        """An edit of characters that stand in the template, or in one that it includes, as they do in the result."""
+        """Map an edit of the rendered text to the template, or to one that it includes.
+
+        None if the characters were not copied unchanged.
+        """
         copied = self._copied(self._over(edit.start, edit.end))
         if copied is not None:
             same = copied.source.text[copied.start : copied.end] == self.result.text[edit.start : edit.end]

@@ -144,7 +144,7 @@ _BROKEN = "a text of this block is no YAML once its values are filled in: it is 
 
 
 def _say_broken(source: Source, blocks: Iterable[int]) -> None:
-    """Say of the texts in some blocks that they are judged as they are written, for want of something readable."""
+    """Record that the texts of these blocks are judged unrendered, because an input cannot be parsed."""
     for start in sorted(blocks):
         inside = (document.start for document in source.documents if document.root is not None)
         at = next((offset for offset in inside if offset >= start), None)

@@ -271,15 +271,18 @@ def _ask(
 
 
 def _unbundled(region: Region) -> str | None:
-    """The instance types of a region that do not come with nodelint, in a line; None for none."""
+    """Return a line with the families of a region's instance types that are not bundled. None if there are none."""
     from nodelint.ec2.catalog import Catalog
 
     known = Catalog.bundled()
     new = sorted(name for name in region.offerings if name not in known)
     if not new:
         return None
-    listed = ", ".join(new[:_LISTED]) + (f" and {len(new) - _LISTED:,} more" if len(new) > _LISTED else "")
-    return f"  {counted(len(new), 'instance type')} that nodelint does not bring along: {listed}"
+    families = list(dict.fromkeys(name.partition(".")[0] for name in new))
+    more = f" and {len(families) - _LISTED:,} more" if len(families) > _LISTED else ""
+    return (
+        f"  {counted(len(new), 'instance type')} newer than the bundled list ({', '.join(families[:_LISTED])}{more})"
+    )
 
 
 def _end(

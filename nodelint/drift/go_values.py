@@ -68,7 +68,7 @@ def quantity(text: str) -> str:
 
 
 def _count_nanos(digits: int, power: int) -> int:
-    """Digits and a power of ten in billionths: nothing finer is kept (it is rounded up), nothing above 63 bits."""
+    """Return digits * 10**power in nano units, rounded up and capped at int64."""
     power += 9
     nanos = digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
     return min(nanos, _GREATEST * _NANOS)

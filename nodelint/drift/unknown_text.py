@@ -70,5 +70,5 @@ def may_be_empty(value: str | Placeholder) -> bool:
 
 
 def is_conditional(value: Placeholder) -> bool:
-    """Whether a condition decides about a text, and on whether it is there at all."""
+    """Whether the placeholder holds template control flow, so that the text may be absent."""
     return re.search(_BLOCK, value.text) is not None

@@ -230,7 +230,7 @@ def still_good(region: Region, now: datetime, limits: Mapping[FactKind, timedelt
 
 
 def is_good(question: Question, answer: Answer, now: datetime, limits: Mapping[FactKind, timedelta]) -> bool:
-    """Whether an answer is one, and within the limit of its kind."""
+    """Whether the answer succeeded and is not older than the limit for its kind."""
     limit = limits.get(question.kind)
     return answer.failed is None and (limit is None or now - moment(answer.at) <= limit)
 

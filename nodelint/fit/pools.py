@@ -237,7 +237,7 @@ class EmptyPool:
         return self.meeting(self.requirements, self.allowed), self.offered(self.requirements, self.allowed)
 
     def meeting(self, requirements: Iterable[Requirement], types: TypeSet) -> TypeSet:
-        """The types whose labels go with requirements, key by key (`Intersects`)."""
+        """Return the instance types compatible with the requirements (core's `Intersects`)."""
         supply = self.resolution.supply
         places = self.resolution.places
         for requirement in requirements:

@@ -196,7 +196,7 @@ class Tree:
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
     def _find_other_pool(self, pod: Pod, release: Version) -> UnknownFact | None:
-        """What says that a pool may take a pod that was not held against it."""
+        """Return a reason why an unread or unjudged NodePool may still accept the pod. None if none may."""
         if self._unread is not None:
             return UnknownFact(pod.node, f"a pool may stand in what cannot be read: {self._unread}")
         other = next((pool for pool in self._unjudged if may_take(pool, pod, release)), None)

@@ -87,7 +87,7 @@ def _of_volume(volume: ClusterObject | None) -> list[list[LabelExpression]]:
 
 
 def _known(terms: Sequence[list[LabelExpression] | None]) -> list[list[LabelExpression]]:
-    """The terms, or none where one of them is not known: any of them may be met."""
+    """Return all terms. Return an empty list (no restriction) if any term is unknown."""
     return [] if any(term is None for term in terms) else [term for term in terms if term is not None]
 
 

@@ -1,4 +1,4 @@
-"""Built objects judged, and what is found in them said of the places where their values are written."""
+"""Run rules on rendered manifests and map the findings to the source files."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _LARGEST = 1 << 20
 
 
 class ConfigError(Exception):
-    """What cannot be used of a configuration, a line for each fault.
+    """Raised with one line for each invalid setting.
 
     A line names the file and, where it has one, the place. `str` is the first one.
     """

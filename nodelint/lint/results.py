@@ -148,10 +148,10 @@ def _explained(result: Result, better: SpanIndex) -> bool:
 
 
 def hold_reminders(results: Sequence[Result]) -> list[Result]:
-    """The results without what rules of practice say of objects that the target release does not serve.
+    """Drop practice findings for objects of a removed API.
 
-    Such an object is to be written anew first: then the rules say it of what it has become. What is left out is
-    counted by the first finding that asks for that.
+    Such an object has to be converted first, and the rules then judge the converted object. The first finding that
+    asks for the conversion counts the dropped findings in its note.
     """
     first, unserved = None, set[int]()
     for result in results:
@@ -216,11 +216,19 @@ def each_place(results: Iterable[Result]) -> Iterator[Result]:
         yield from result.alike or (result,)
 
 
+def _more_objects(count: int, results: Sequence[Result]) -> str:
+    """Return `3 more NodePools`, or `3 more objects` if they are of several kinds."""
+    kinds = {result.object.kind if result.object is not None else "object" for result in results}
+    kind = kinds.pop() if len(kinds) == 1 else "object"
+    plural = "" if count == 1 else "es" if kind.endswith("s") else "s"
+    return f"{count} more {kind}{plural}"
+
+
 def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
     count = len({id(other.object) for other in others} - {id(first.object)})
-    places = [Also(other.finding.at, "here, too") for other in others]
+    places = [Also(other.finding.at, "also here") for other in others]
     finding = first.finding
-    message = f"{finding.message} ({count} more alike)" if count else finding.message
+    message = f"{finding.message} (and {_more_objects(count, others)})" if count else finding.message
     alike = [other.finding.edits for other in others if other.safety == first.safety]
     return first._replace(
         finding=finding._replace(

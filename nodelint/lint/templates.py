@@ -68,7 +68,7 @@ class Templates:
         return self._read_once("loops", source, _loop_names)
 
     def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
-        """Code over which helm stops with a chart's default values, each with the field that it asks of nothing."""
+        """Find template actions that fail in helm with default values because they read a field of nil."""
         values = self.values(source)
         return [] if values is None else self._read_once("stops", source, lambda text: _stops(text, values))
 

@@ -10,6 +10,7 @@ from nodelint.edits import apply
 from nodelint.edits.line_diff import opcodes
 from nodelint.lint.broken_fixes import why_broken
 from nodelint.lint.engine import Result
+from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.lint.suppressions import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import LineIndex
@@ -19,8 +20,6 @@ from nodelint.model.finding import Edit, by_source
 from nodelint.source import Source, SourceText, reread
 
 FIX_ALL = "source.fixAll.nodelint"
-
-_SAFETY = {"safe": "safe: running nodes stay", "unsafe": "unsafe: it changes what runs today"}
 
 _VAGUE = 24
 """Characters of a suggestion's name that says too little by itself, where it names no value."""
@@ -95,8 +94,9 @@ def _fix(
     edits = result.finding.edits
     before, after = _read_edited(edits)
     if why_broken(before, after, view.target) is None:
+        effect = "safe: running nodes stay" if result.safety == "safe" else f"unsafe: {describe_unsafe_fix(result)}"
         yield types.CodeAction(
-            title=f"{describe_edits(edits, before, after)} ({_SAFETY[result.safety]})",
+            title=f"{describe_edits(edits, before, after)} ({effect})",
             kind=types.CodeActionKind.QuickFix,
             diagnostics=diagnostics,
             is_preferred=result.safety == "safe",

@@ -53,7 +53,7 @@ _BODIES = (("spec",), ("spec", "template"), ("spec", "template", "spec"))
 
 
 def is_part(node: Node, kind: str, document: Document) -> bool:
-    """Whether an object is a patch: it says so, its file is one, or its file may be and it has no heart.
+    """Whether the object is a patch or fragment, because of `$patch`, its file, or missing required fields.
 
     An example in a text for readers is one where it leaves out what no object does without.
     """

@@ -132,7 +132,7 @@ class Stated:
         return min(found)[-1] if found else None
 
     def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
-        """The evidence about Kubernetes for what a file holds, of the root that installs the Karpenter of the file.
+        """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by this file.
 
         `karpenter` is the evidence that decides there, None where something else does. Another root with a Karpenter
         of its own states the version of another cluster; so does one beside that root, where the root states its own.

@@ -8,7 +8,10 @@ from nodelint.model.releases import NEWEST
 from nodelint.model.support import day_number
 
 OLD = 90
-"""Days after which facts are told to be old."""
+"""Days after which facts are reported as old if the user asks for details."""
+
+VERY_OLD = 365
+"""Days after which every run says that facts are old."""
 
 NEWER_TYPES = ("no region of the catalogue: newer, sold elsewhere, or no more", "may be newer than the catalogue")
 """How the reasons end that newer facts about instance types may settle."""
@@ -31,16 +34,19 @@ def known_releases_text(today: int) -> str:
     return f"to {NEWEST}, of {day}, {counted(days_since(day, today), 'day')} old"
 
 
-def old_facts_text(types_day: str | None, today: int) -> str | None:
-    """A sentence about facts that are old; None where none are. `types_day` is that of the instance types."""
+def old_facts_text(types_day: str | None, today: int, least: int = OLD) -> str | None:
+    """Return a sentence about facts that are older than `least` days. None if none are.
+
+    `types_day` is the day of the instance types.
+    """
     releases = f"releases of Karpenter are of {releases_day()}"
-    old = [releases] if days_since(releases_day(), today) > OLD else []
-    if types_day is not None and days_since(types_day, today) > OLD:
+    old = [releases] if days_since(releases_day(), today) > least else []
+    if types_day is not None and days_since(types_day, today) > least:
         old.append(f"instance types are of {types_day}")
     if not old:
         return None
-    ways = "A newer nodelint has newer ones, `nodelint refresh` asks for those of your account."
-    return f"Facts older than {OLD} days: {', '.join(old)}. {ways}"
+    ways = "A newer release of nodelint may have newer ones; `nodelint refresh` gets those of your AWS account."
+    return f"Facts older than {least} days: {', '.join(old)}. {ways}"
 
 
 def version_text(types_day: str) -> str:

@@ -12,6 +12,7 @@ from html import escape
 from nodelint.edits import apply
 from nodelint.edits.line_diff import unified
 from nodelint.lint.engine import Report, Result
+from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.model.finding import SEVERITIES, Edit, by_source
 from nodelint.model.messages import counted, short
 from nodelint.printable import flat, printable, screened, writable
@@ -127,7 +128,7 @@ def _fix(result: Result, others: int, run: Run) -> str:
     fence = "`" * max(3, 1 + max(map(_backticks, lines), default=0))
     where = f"{shown_path(result.span.source.path, run.root)}:{result.span.source.position(result.span.start).line}"
     same = f", the same in {counted(others, 'more place')}" if others else ""
-    unsafe = "" if result.safety == "safe" else ", unsafe: it changes what runs today"
+    unsafe = "" if result.safety == "safe" else f", unsafe: {describe_unsafe_fix(result)}"
     summary = f"fix of {result.rule.name} at <code>{escape(printable(where))}</code>{same}{unsafe}"
     body = "\n".join(lines)
     return f"<details><summary>{summary}</summary>\n\n{fence}diff\n{body}\n{fence}\n\n</details>\n"

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from nodelint import __version__, project
 from nodelint.lint.engine import Report, Result, Skipped
 from nodelint.lint.fingerprints import NAME, fingerprints, relative
+from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.lint.rule import Rule
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.model.manifest import Object
@@ -25,7 +26,7 @@ from nodelint.report.style import rule_page
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
-_SAFETY = {"safe": "Safe: running nodes stay as they are.", "unsafe": "Unsafe: it changes what runs today."}
+_SAFE = "Safe: running nodes stay as they are."
 _NOTICES = {
     "skipped": "Something could not be judged.",
     "unreadable": "A file could not be read.",
@@ -108,7 +109,8 @@ def _result(result: Result, mark: str, index: int, root: str) -> dict[str, Any]:
     value["partialFingerprints"] = {NAME: mark}
     offered = [(suggestion.name, suggestion.edits) for suggestion in finding.suggestions]
     if finding.edits:
-        offered.insert(0, (_SAFETY[result.safety], finding.edits))
+        text = _SAFE if result.safety == "safe" else f"Unsafe: {describe_unsafe_fix(result)}."
+        offered.insert(0, (text, finding.edits))
     if offered:
         value["fixes"] = [
             {"description": {"text": text}, "artifactChanges": _changes(edits, root)} for text, edits in offered

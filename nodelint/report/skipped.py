@@ -1,4 +1,4 @@
-"""What a run did not judge, counted in few words."""
+"""How many files and objects a run did not judge."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _MOST = 3
 _PLACES = {"script": "a heredoc", "Markdown file": "a code block"}
 """Where texts have their manifests."""
 
-_FORMS = {"file": "in a form that is not read", "set-aside file": "that no tool applies by this name"}
+_FORMS = {"file": "in a form that nodelint does not read", "set-aside file": "that no tool applies by this name"}
 """Why files of no other language are not read."""
 
 UNREADABLE = "path"
-"""Files that cannot be read: their reasons are said on standard error."""
+"""Files that cannot be read: standard error has the reasons."""
 
-_DOES = {"overlay": ("patches", "patch"), "chart": ("makes", "make")}
-
-_INSTEAD = {"chart": ", judged by templates and default values"}
-"""What is judged of things that are not rendered."""
+_NOT_RENDERED = {
+    "overlay": (" that patches Karpenter objects", " that patch Karpenter objects"),
+    "chart": (", judged from its templates and values", ", judged from their templates and values"),
+}
+"""What is said of one overlay or chart that no program rendered, and of several."""
 
 
 class Unread(NamedTuple):
@@ -92,17 +93,16 @@ _OWN_LINE = (*_PLACES, *_FORMS, UNREADABLE, _JINJA)
 
 
 def unread_lines(unread: Sequence[Unread]) -> list[str]:
-    """What was not read or rendered, and what judges it."""
+    """Return a line for each kind of file that was not read or rendered, with the flag that judges it."""
     lines = []
     programs = [place for place in unread if place.way is None and place.kind not in _OWN_LINE]
     for place in unread:
         single = len(place.files) == 1
         if place.way in _RENDERED:
-            instead = _INSTEAD.get(place.kind, "")
-            if place.values:
-                instead += f", and with {_list_files(place.values)}"
-            what = f"{_files(place)} {_DOES[place.kind][not single]} Karpenter objects{instead}"
-            lines.append(f"Not rendered: {what}; {place.way} judges the result.")
+            program = place.way.removeprefix("--")
+            values = f", and with {_list_files(place.values)}" if place.values else ""
+            what = f"{_files(place)}{_NOT_RENDERED[place.kind][not single]}{values}"
+            lines.append(f"Not rendered: {what}; {place.way} runs {program} and judges the result.")
         elif place.kind == _JINJA:
             what = "a template of Terraform" if single else "templates of Terraform"
             lines.append(f"Not read: {_files(place)}, {what}: {_list_files(place.files)}.")

@@ -230,11 +230,15 @@ def _count_found(region: Region, kind: FactKind, good: Sequence[tuple[Question, 
     left = sum(answer.total - len(answer.found) for _, answer in good)
     nothing = sum(not answer.found for _, answer in good)
     if not things:
-        return f"nothing, by {counted(len(good), 'question')}"
-    text = f"{things:,} by {counted(len(good), 'question')}"
-    if left:
-        text += f", {left:,} older ones left out"
-    return text + (f", {nothing} of which found nothing" if nothing else "")
+        return f"none found ({_queries(good)})"
+    none = f", {nothing:,} of which found none" if nothing else ""
+    older = f", {left:,} older ones left out" if left else ""
+    return f"{things:,} found{older} ({_queries(good)}{none})"
+
+
+def _queries(answers: Sequence[object]) -> str:
+    """Return `1 query` or `3 queries`."""
+    return "1 query" if len(answers) == 1 else f"{len(answers):,} queries"
 
 
 def _question_text(question: Question) -> str:
@@ -252,7 +256,7 @@ def _outcome(region: Region, question: Question, answer: Answer) -> str:
         zones = sorted({zone for offering in region.offerings.values() for zone in offering.zones})
         return f"in {', '.join(zones)}" if zones else "of no use without the instance types"
     if not answer.found:
-        return "nothing"
+        return "none found"
     return f"{answer.total} found" + (f", {len(answer.found):,} kept" if answer.total > len(answer.found) else "")
 
 

@@ -1,4 +1,4 @@
-"""The lines below the findings: how many, what can be fixed, and what could not be judged."""
+"""The lines below the findings: how many there are, how many have fixes, and what could not be judged."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Basis(NamedTuple):
 
 
 def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
-    """The fixes that were not applied, each with the reason."""
+    """Yield a line for each fix that was not applied, with the reason."""
     if refused:
         from nodelint.report.text import place  # here: a run that finds nothing shows no findings
 
         for result, why in refused:
-            yield f"The fix of {result.rule.name} at {place(result.span)} was left out: {printable(why)}."
+            yield f"Not fixed: {result.rule.name} at {place(result.span)}: {printable(why)}."
 
 
 MOST_FIXES = 10
@@ -79,9 +79,10 @@ def summary_text(
     verbose: bool = False,
     most_fixes: int | None = MOST_FIXES,
 ) -> str:
-    """What was left out, and why; the last line has the counts and what a fix would do.
+    """Return the summary: lines for what was skipped and why, and a last line with the counts and the fixes.
 
-    A `verbose` one names all that was left out, and the rules that wait for facts. `most_fixes` as for `fixed_lines`.
+    With `verbose`, it names everything that was skipped and every rule that lacks facts. `most_fixes` as for
+    `fixed_lines`.
     """
     lines = list(_left_out(refused))
     if applied:
@@ -110,7 +111,7 @@ def summary_text(
 
 
 def _outcome(report: Report, where: str, target: str, unread: Sequence[Unread], coverage: Coverage) -> str:
-    """What was found `where`, or that nothing was and how far that goes."""
+    """Return what was found `where`. If nothing was found, return how much was judged."""
     found = count_by_severity(report)
     if found and (broken := broken_text(report)):
         return f"Found {found}: {broken}"
@@ -156,7 +157,7 @@ def _describe_snapshot(snapshot: SnapshotSummary) -> str:
     when = utc(snapshot.until)
     if snapshot.since[:16] != snapshot.until[:16]:
         when = f"{utc(snapshot.since)} to {when}"
-    return printable(f"{snapshot.region} as of {when} ({snapshot.path or 'kept nowhere'})")
+    return printable(f"{snapshot.region} as of {when} ({snapshot.path or 'not saved'})")
 
 
 def utc(at: str) -> str:
@@ -168,11 +169,11 @@ def missing_lines(skipped: Sequence[Skipped]) -> list[str]:
     """One line for each fact that was missing: what kind, why, whether it will pass, and the rules that wanted it."""
     lines: dict[str, list[str]] = {}
     for skip in skipped:
-        passes = "try again" if skip.transient else "trying again will not help"
+        passes = "trying again may help" if skip.transient else "trying again will not help"
         names = lines.setdefault(f"missing {skip.fact}: {skip.reason} ({passes})", [])
         if skip.rule and skip.rule not in names:
             names.append(skip.rule)
-    return [f"{line}; wanted by {', '.join(names)}" for line, names in lines.items()]
+    return [f"{line}; needed by {', '.join(names)}" for line, names in lines.items()]
 
 
 def _skips(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
@@ -204,26 +205,23 @@ def _skips(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
 
 
 def _without_facts(skipped: Sequence[Skipped]) -> list[str]:
-    """The rules that wait for facts from AWS, where the run was given none."""
+    """Return the rules that need facts from AWS, if the run has none."""
     return sorted({skip.rule for skip in skipped if skip.rule and not skip.path and skip.reason == NO_SNAPSHOT})
 
 
 def _unasked(skipped: Sequence[Skipped]) -> str:
-    """How many they are."""
+    """Return how many rules lack facts from AWS. Empty if none does."""
     rules = _without_facts(skipped)
-    if not rules:
-        return ""
-    verb = "waits" if len(rules) == 1 else "wait"
-    return f"{counted(len(rules), 'rule')} {verb} for facts from AWS (nodelint refresh)"
+    return f"{counted(len(rules), 'rule')} not run without facts from AWS (nodelint refresh)" if rules else ""
 
 
 def _wants(skipped: Sequence[Skipped], verbose: bool = False) -> Iterator[str]:
-    """What kept rules from judging anything; that nobody asked AWS, only where it is to be `verbose`."""
+    """Yield a line for each reason that kept rules from running. With `verbose`, include missing AWS facts."""
     unjudged: dict[str, list[str]] = {}
     for skip in skipped:
         if skip.rule and not skip.path and skip.reason != NO_SNAPSHOT:
             unjudged.setdefault(skip.reason, []).append(skip.rule)
     for reason, names in unjudged.items():
-        yield printable(f"Not checked, facts from AWS are missing: {_few(names, verbose)}: {reason}.")
+        yield printable(f"Not run for lack of facts from AWS: {_few(names, verbose)}: {reason}.")
     if verbose and (rules := _without_facts(skipped)):
-        yield f"Not checked without facts from AWS, which `nodelint refresh` asks for: {', '.join(rules)}."
+        yield f"Not run without facts from AWS (`nodelint refresh` gets them): {', '.join(rules)}."

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.lint.results import Result
 from nodelint.model.finding import SEVERITIES, Also, Edit, Span
 from nodelint.model.messages import counted
@@ -25,8 +26,6 @@ _PLACES = 10
 
 # Places in other files that play a part and are shown.
 _PARTS = 10
-
-UNSAFE = "unsafe: it changes what runs today"
 
 
 def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: bool = False) -> list[str]:
@@ -179,7 +178,7 @@ def _fix(entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]]) -> 
     if not first.fixable:
         return
     edits = tuple(dict.fromkeys(edit for result in entry.first_line for edit in result.finding.edits))
-    about = [] if first.safety == "safe" else [UNSAFE]
+    about = [] if first.safety == "safe" else [f"unsafe: {describe_unsafe_fix(first)}"]
     if len(entry.lines) > 1 and edits not in shown:
         texts = {tuple(edit.text for result in line for edit in result.finding.edits) for line in entry.lines}
         about.append("the same in each place" if len(texts) == 1 else "of this place; --diff shows all")

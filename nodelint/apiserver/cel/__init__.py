@@ -195,7 +195,7 @@ def _renamed(names: dict[str, str], match: re.Match[str]) -> str:
 
 @cache
 def _narrow(variables: tuple[str, ...]) -> tuple[Any, Any, dict[str, str]]:
-    """What the rules of Karpenter's CRDs use; costs a millisecond to set up."""
+    """Build a CEL environment with only the functions that Karpenter's CRDs call."""
     from cel_expr_python import cel
 
     kind = cel.Type

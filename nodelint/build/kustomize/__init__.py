@@ -129,7 +129,10 @@ def make_outcome(overlay: Overlay) -> Outcome:
 
 
 def _build_marked(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
-    """The objects of files that are marked, and the pattern of what these are read for. Raises `BuildError`."""
+    """Build the overlay. Return its objects that come from files naming Karpenter, and these files' extra keywords.
+
+    The keywords are one pattern, None if no file has any. Raise `BuildError` if the overlay cannot be built.
+    """
     overlay.build()
     marked = [resource for resource in overlay.resources if resource.marked]
     patterns = dict.fromkeys(resource.home.also for resource in marked if resource.home.also is not None)

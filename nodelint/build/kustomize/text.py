@@ -155,7 +155,10 @@ def _pair(root: Node, value: YamlTree, places: dict[int, ValuePlace]) -> None:
 
 
 def differing(node: Node, value: YamlTree) -> Iterator[tuple[Node, YamlTree]]:
-    """Values that a text does not give back: there are none, or the text is not to be used."""
+    """Yield each value that reads differently after it was written as YAML.
+
+    The text may be used only if there is none.
+    """
     pending = [(node, value)]
     while pending:
         node, value = pending.pop()

@@ -19,7 +19,7 @@ _GLANCE = 0.5
 
 
 class Stopped(Exception):
-    """The time is up, or whoever waited has gone."""
+    """Raised in a worker when the deadline has passed or the caller was cancelled."""
 
 
 def done(jobs: Sequence[J], do: Callable[[J, Going], R], workers: int, until: float) -> Iterator[tuple[J, R]]:

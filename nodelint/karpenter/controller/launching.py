@@ -56,7 +56,7 @@ def _profile(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
         if profile.startswith("arn:"):
             yield ControllerProblem(
                 node,
-                f"`{short(profile)}` is an ARN: use the name of the profile",
+                f"`{short(profile)}` is an ARN: instanceProfile must be a name",
                 "instance-profile",
                 "error",
                 _NO_LAUNCH,
@@ -96,7 +96,7 @@ def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
         what = "an ARN" if is_arn else "a role with its path"
         yield ControllerProblem(
             node,
-            f"`{short(role, 36)}` is {what}: before Karpenter 1.2.0, only a name works",
+            f"`{short(role, 36)}` is {what}: before Karpenter 1.2.0, role must be a name",
             "role",
             "error",
             "IAM refuses to put it into an instance profile, and the class never becomes ready",
@@ -106,7 +106,7 @@ def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
         what = "an ARN" if is_arn else "a role with its path"
         yield ControllerProblem(
             node,
-            f"`{short(role, 36)}` is {what}: Karpenter makes one instance profile after another",
+            f"`{short(role, 36)}` is {what}: Karpenter keeps creating instance profiles",
             "role",
             "warning",
             "IAM returns the bare name of the role, which never equals `role`: Karpenter creates a new profile each "

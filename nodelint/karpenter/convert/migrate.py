@@ -212,7 +212,7 @@ def common(spec: Plain, result: Migration, partial: bool) -> None:
         for key in list(tags):
             if _restricted_tag(key):
                 del tags[key]
-                result.notes.append(f"the tag {key} is Karpenter's own")
+                result.notes.append(f"it removes the tag {key}: Karpenter sets it itself")
         if not tags:
             del spec["tags"]
     if partial:
@@ -226,7 +226,9 @@ def common(spec: Plain, result: Migration, partial: bool) -> None:
             before = keys.index("userData") if "userData" in keys else len(keys)
             spec.pop("metadataOptions", None)
             put_after(spec, "metadataOptions", options, keys[max(before, 1) - 1])
-        result.notes.append("httpPutResponseHopLimit 2 was the default; in v1 it is 1, which shuts pods out")
+        result.notes.append(
+            "it keeps httpPutResponseHopLimit 2, the default of v1beta1: with 1, the default of v1, pods lack IMDS"
+        )
 
 
 def _restricted_tag(key: str) -> bool:

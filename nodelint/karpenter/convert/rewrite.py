@@ -50,7 +50,7 @@ class EntryLines:
         self.step = step
 
     def stepped(self, step: int) -> list[str]:
-        """The lines with another indent below the key; as they are where their indents are no whole steps."""
+        """Re-indent the lines to `step` spaces per level. Return them unchanged if their indent is irregular."""
         depths = [_indent(line) - self.indent for line in self.lines]
         if step == self.step or any(depth % self.step for depth in depths):
             return self.lines

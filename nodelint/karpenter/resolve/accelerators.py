@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from math import log2
 
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
@@ -90,7 +91,11 @@ class CheaperEquivalent(NamedTuple):
 
 
 def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
-    """Of all shapes, the one with the median saving: its cheapest type in a set and in another; None for no pair."""
+    """Return a pair of types of one shape, the cheapest of each set, that saves what the median pair saves.
+
+    Of the pairs that save as many percent, it is the one whose shape is nearest to 4 CPUs and 16 GiB. None if no
+    shape is in both sets.
+    """
     return catalog.remembered(("cheaper twin", own, others), lambda: _median_twin(own, others, catalog))
 
 
@@ -103,9 +108,23 @@ def _median_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEqui
     for shape, (price, name) in own_by_shape.items():
         if shape in others_by_shape and price:
             other, twin = others_by_shape[shape]
-            twins.append(CheaperEquivalent(name, twin, 1 - other / price))
-    twins.sort(key=lambda twin: (twin.saved, twin.own))
-    return twins[len(twins) // 2] if twins else None
+            twins.append((CheaperEquivalent(name, twin, 1 - other / price), _distance_from_common(*shape)))
+    twins.sort(key=lambda pair: (pair[0].saved, pair[0].own))
+    if not twins:
+        return None
+    median = twins[len(twins) // 2][0].saved
+    alike = [(distance, twin) for twin, distance in twins if abs(twin.saved - median) < _LIKE_MEDIAN]
+    return min(alike, key=lambda pair: (pair[0], pair[1].own))[1]
+
+
+_LIKE_MEDIAN = 0.005
+_COMMON_SHAPE = (4, 16 * 1024)
+"""CPUs and MiB of an `xlarge` of the m families, which most readers know."""
+
+
+def _distance_from_common(cpus: str | None, memory: str | None) -> float:
+    """Return by how many doublings a shape differs from the common one."""
+    return sum(abs(log2(float(size or of) / of)) for size, of in zip((cpus, memory), _COMMON_SHAPE, strict=True))
 
 
 def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | None], tuple[float, str]]:

@@ -230,9 +230,10 @@ class Reach(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """How far a pool can grow within limits of CPUs and memory.
+    """Bounds on a pool's size under its limits of CPUs and memory.
 
-    `most` and `fewest` are the numbers of its smallest and of its largest type. `cpus` are reached at most where
+    `most` is the number of nodes if all are of the smallest type, `fewest` if all are of the
+    largest type. `cpus` are reached at most where
     memory ends it, `gibs` (GiB of memory) where CPUs do. `least`, `middle` and `greatest` are the GiB per CPU of its
     `types`.
     """

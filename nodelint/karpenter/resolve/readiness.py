@@ -74,7 +74,7 @@ def _types_of_full(resolution: Resolution) -> TypeSet:
 
 
 def ready(resolution: Resolution) -> TypeSet:
-    """The candidates that a first pod can bring about."""
+    """Return the instance types that an empty pool can launch for its first pod."""
     steps = later_steps(resolution)
     return steps[-1].left if steps else resolution.candidates
 

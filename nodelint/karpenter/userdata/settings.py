@@ -70,7 +70,7 @@ class NodeLabel(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """Whether the kubelet does not start with it: most of `kubernetes.io` and `k8s.io` is not its own to set."""
+        """Whether the kubelet refuses to start with this label (reserved kubernetes.io or k8s.io domain)."""
         domain = self.domain
         if not domain.endswith((".kubernetes.io", ".k8s.io")) and domain not in ("kubernetes.io", "k8s.io"):
             return False

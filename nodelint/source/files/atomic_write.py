@@ -43,7 +43,10 @@ def place(path: str) -> str:
 
 
 def _top(folder: str, last: bool) -> str | None:
-    """The folder that a link in a folder must not leave; `last` says that the link is not a folder of a path."""
+    """Return the folder that symlinks must stay inside: the repository, else the working directory.
+
+    `last` says that the link is the last part of a path. None if there is no such folder.
+    """
     here = os.getcwd()
     return repository(folder) or (here if is_inside(folder, here) else folder if last else None)
 

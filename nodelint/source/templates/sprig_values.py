@@ -35,7 +35,7 @@ class Printed(Exception):
 
 
 class Rope:
-    """A text of pieces, each with the value that it is from.
+    """A string made of segments, each with the value that it came from.
 
     `free`: it reads as the YAML that helm writes, but its quotes and lines may be others: what looks at its
     characters does not know those of helm. Code in it, in double braces, prints what is not known here.

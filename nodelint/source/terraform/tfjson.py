@@ -95,9 +95,9 @@ class _JsonReader(ExpressionReader):
 
 
 def _show_quotes(written: str) -> str | None:
-    """A text whose code has its quotes in the place of what escapes them.
+    """Unescape quotes inside `${...}` of a JSON string, keeping its length.
 
-    None where the text has code in the texts of its code, or escapes that JSON alone has.
+    None if that is ambiguous: a string in the code holds code, or the text has escapes that only JSON has.
     """
     parts = re.split(_CODE, written)
     if any(re.search(_OPEN_END, part) for part in parts[::2]) or any(

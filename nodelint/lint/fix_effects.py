@@ -1,0 +1,88 @@
+"""What an unsafe fix does to running nodes, derived from the fields that Karpenter compares."""
+
+from __future__ import annotations
+
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.releases import NEWEST, OLDEST
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nodelint.lint.results import Result
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
+
+_NOT_DERIVED = "it can replace running nodes"
+"""For edits whose effect cannot be derived: of another file, of several objects, or with placeholders."""
+
+_SELECTORS = {
+    "amiSelectorTerms": "nodes whose image it no longer selects are replaced (AMIDrift)",
+    "subnetSelectorTerms": "nodes in subnets that it no longer selects are replaced (SubnetDrift)",
+    "securityGroupSelectorTerms": "nodes are replaced if it selects other groups (SecurityGroupDrift)",
+    "capacityReservationSelectorTerms": "nodes in reservations that it no longer selects are replaced "
+    "(CapacityReservationDrift)",
+}
+
+
+def describe_unsafe_fix(result: Result) -> str:
+    """Return what an unsafe fix does to running nodes, such as `all nodes of the NodePool are replaced`."""
+    pair = _find_edited_object(result)
+    if pair is None:
+        return _NOT_DERIVED
+    releases = {result.holds[0].karpenter.last} if result.holds else {OLDEST, NEWEST}
+    effects = {_compare(*pair, release) for release in releases}
+    return (effects.pop() if len(effects) == 1 else None) or _NOT_DERIVED
+
+
+def _find_edited_object(result: Result) -> tuple[Object, Object] | None:
+    """Return the finding's object before and after the fix. None if the fix edits anything else."""
+    from nodelint.edits import reread_edited
+    from nodelint.model.documents import objects
+
+    obj, edits = result.object, result.finding.edits
+    if not isinstance(obj, (NodePool, EC2NodeClass)):
+        return None
+    source, node = obj.node.source, obj.node
+    if any(edit.source is not source or not node.start <= edit.start <= edit.end <= node.end for edit in edits):
+        return None
+    found = [new for new in objects(reread_edited(source, edits)) if new.node.start == node.start]
+    return (obj, found[0]) if len(found) == 1 and type(found[0]) is type(obj) else None
+
+
+def _compare(old: Object, new: Object, release: Version) -> str | None:
+    """Return what becomes of nodes when an object changes. None if that depends on what is not known."""
+    from nodelint.apiserver import Schemas
+    from nodelint.drift import Unhashable, hash_object, stored_object
+
+    schemas = Schemas.bundled()
+    try:
+        if hash_object(old, release, schemas).value != hash_object(new, release, schemas).value:
+            if isinstance(old, NodePool):
+                return "all nodes of the NodePool are replaced (NodePoolDrifted)"
+            return "all nodes of the class's NodePools are replaced (NodeClassDrift)"
+        before, after = (stored_object(obj, release, schemas)["spec"] for obj in (old, new))
+    except (Unhashable, KeyError):
+        return None
+    if isinstance(old, NodePool):
+        return _compare_requirements(_requirements(before), _requirements(after))
+    changed = [words for field, words in _SELECTORS.items() if before.get(field) != after.get(field)]
+    return "; ".join(changed) or "running nodes stay; it changes new nodes only"
+
+
+def _requirements(spec: dict[str, Any]) -> list[Any]:
+    found = spec.get("template", {}).get("spec", {}).get("requirements")
+    return found if isinstance(found, list) else []
+
+
+def _compare_requirements(old: list[Any], new: list[Any]) -> str:
+    replaced = "nodes that do not match are replaced (RequirementsDrifted)"
+    if old == new:
+        return "no node drifts, but it acts at once"
+    if all(requirement in old for requirement in new):
+        return "removes requirements: no node drifts, new nodes can be of more types"
+    added = [requirement for requirement in new if requirement not in old]
+    if added and all(requirement in new for requirement in old):
+        return f"adds {'a requirement' if len(added) == 1 else f'{len(added)} requirements'}: {replaced}"
+    return f"changes requirements: {replaced}"
