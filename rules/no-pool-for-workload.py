@@ -82,24 +82,25 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     on_purpose = found.ignored is not None and found.ignored.on_purpose
     if not found.verdicts or found.possible or on_purpose:
         return
-    if pools != "complete" and not fit.is_intended_for(workload, [verdict.pool for verdict in found.verdicts]):
-        return
     nearest = min(found.verdicts, key=_distance)
     refusal = nearest.refusal
     if refusal is None:
         return
+    judged = [verdict.pool for verdict in found.verdicts]
     ways = list(_ways_out(found))
-    others = pools != "complete" and not ways
-    others = others and fit.may_be_for_others(workload, [verdict.pool for verdict in found.verdicts])
+    meant = fit.is_intended_for(workload, judged)
+    others = pools != "complete" and not ways and (not meant or fit.may_be_for_others(workload, judged))
     pending = "they stay pending, unless nodes of others take them" if others else "they stay pending"
+    why = _say_why(found, nearest, refusal)
     yield Finding(
         at=refusal.at_workload or workload.name_node,
-        message=f"no NodePool takes its pods; {_say_why(found, nearest, refusal)}",
+        message=f"no NodePool takes its pods; {why}",
         severity="error" if pools == "complete" else "info" if others else None,
         also=list(_related_refusals(found, nearest)),
         note=f"Karpenter launches no node for the pods: {pending}",
         help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
         suggestions=ways,
+        once=f"{nearest.pool.name} {why}" if others and not meant else False,
     )
 
 
