@@ -48,9 +48,7 @@ _DEMANDING = re.compile(
     r"|topologyKey|olumeClaim|volume_claim|hostPort|host_port|hostNetwork|host_network|node_selector|node_affinity"
     r"|affinity {|topology_spread|runtime_class"
 )
-_OTHER_RESOURCES = re.compile(
-    r"""hugepages-|ephemeral-storage|\.[a-z]+/[\w.-]+["']?[ \t]*[:=][ \t]*["']?[0-9]"""
-)
+_OTHER_RESOURCES = re.compile(r"""hugepages-|ephemeral-storage|\.[a-z]+/[\w.-]+["']?[ \t]*[:=][ \t]*["']?[0-9]""")
 
 
 def asks_for_little(text: str, daemons: dict[str, int]) -> bool:

@@ -51,7 +51,11 @@ def requirements_of(expressions: Iterable[LabelExpression], release: Version) ->
     return found
 
 
-def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
+_IGNORES_CLAIMS = Version(1, 7, 0)
+"""The first release that leaves pods with resource claims alone, unless IGNORE_DRA_REQUESTS says otherwise."""
+
+
+def ignored_because(pod: Pod, release: Version, claims_ignored: bool = True) -> IgnoredPod | None:
     """The first reason for which Karpenter ignores a pod; None where it tries to place it.
 
     A pod with a node is none that waits for one (`IsProvisionable` of pkg/utils/pod/scheduling.go).
@@ -64,7 +68,11 @@ def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
     if NODE_POOL in requirements and requirements[NODE_POOL].operator == "DoesNotExist":
         at = next(expression.node for expression in first if expression.key == NODE_POOL)
         return IgnoredPod(at, "configured to not run on a Karpenter provisioned node", True)
-    return next(_refused(pod, release), None)
+    refused = next(_refused(pod, release), None)
+    if refused is None and pod.dynamic_resources and claims_ignored and release >= _IGNORES_CLAIMS:
+        text = "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
+        return IgnoredPod(pod.node.get("resourceClaims") or pod.node, f"{text} (IGNORE_DRA_REQUESTS is true)")
+    return refused
 
 
 def wanted_elsewhere(pod: Pod) -> LabelExpression | None:

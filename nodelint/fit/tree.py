@@ -12,13 +12,13 @@ from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknow
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
-from nodelint.fit.volumes import Volumes
+from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
-from nodelint.model.requirement import Requirements, normalize, well_known
+from nodelint.model.requirement import normalize, well_known
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -49,7 +49,12 @@ class WorkloadFit(NamedTuple):
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
         known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
-        return known or self.may_have_unread_pool
+        return known or self.may_have_unread_pool or bool(self.static_pools)
+
+    @property
+    def static_pools(self) -> tuple[EmptyPool, ...]:
+        """The static pools whose nodes may have room for the pods, though none is launched for them."""
+        return tuple(v.pool for v in self.verdicts if v.refusal is not None and v.refusal.reason == "static")
 
     @property
     def ruled_out(self) -> bool:
@@ -131,7 +136,7 @@ class Tree:
         other = wanted_elsewhere(pod)
         if ignored is None and other is not None and not taken:
             ignored = IgnoredPod(other.node, "written for the nodes of a node group", True)
-        unknown = tuple(self._left_open(workload, pod, pools))
+        unknown = (*self._left_open(workload, pod, pools), *_find_unknown_room(pod, verdicts))
         unread = None if taken else self._find_other_pool(pod, release)
         if unread is not None:
             unknown = (*unknown, unread)
@@ -151,13 +156,13 @@ class Tree:
             return [self._judge_daemon(workload, pod, pool) for pool in pools], None, None
         added = admission.tolerations_for(pod)
         admitted = pod._replace(tolerations=(*pod.tolerations, *added)) if added else None
-        ignored, admitted_to, asked_of, volumes = None, None, None, list[Requirements]()
+        ignored, admitted_to, asked_of, volumes = None, None, None, list[VolumePlace]()
         verdicts: list[PoolVerdict] = []
         known = {} if self._bringing else self._list_known(pod, pools)
         for pool in pools:
             if pool.release != asked_of:
                 asked_of = pool.release
-                ignored = ignored or ignored_because(pod, asked_of)
+                ignored = ignored or ignored_because(pod, asked_of, pool.policies.claims_ignored)
                 volumes = self.volumes.alternatives(workload, asked_of)
             shared = known if not (ignored or volumes) else {}
             verdict = shared.get(id(pool))
@@ -252,7 +257,7 @@ class Tree:
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[UnknownFact]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
-        if pod.dynamic_resources:
+        if pod.dynamic_resources and not any(pool.policies.claims_ignored for pool in pools):
             at = pod.node.get("resourceClaims") or pod.node
             yield UnknownFact(at, "which devices its resource claims need is not known")
         for resource, overlay in self._list_unsure(pod, pools).items():
@@ -279,6 +284,28 @@ class Tree:
                 for daemon in self.daemons.beside(workload, pool)
             )
         return found
+
+
+def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[UnknownFact]:
+    """What is not known of the room on all types that are taken to hold a pod, though it is known of other types."""
+    first = None
+    for verdict in verdicts:
+        if not verdict.fits:
+            continue
+        pool, sure, at_fault = verdict.pool, verdict.types, None
+        for resource in pod.requests if pool.sizes.exact else ():
+            left = sure - pool.sizes.unknown_of(resource)
+            at_fault = at_fault if left or not sure else resource
+            sure = left
+        if at_fault is None:
+            return
+        first = first or (at_fault, verdict)
+    if first is not None:
+        resource, verdict = first
+        names = verdict.pool.resolution.catalog.names_in(verdict.types)
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        at = pod.node.get("containers") or pod.node
+        yield UnknownFact(at, f"how much {resource} pods can use is not known of {shown}")
 
 
 def _shape_of(pod: Pod) -> object:

@@ -59,8 +59,8 @@ def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]
     }
 
 
-def _allocatable(resolution: Resolution, name: str) -> dict[str, str] | None:
-    """What pods can use of a type; None where the class leaves that open."""
+def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | None:
+    """What pods can use of a type, None for an amount that is not known; None where the class leaves all open."""
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     if not sizes.exact:
         return None
@@ -96,7 +96,7 @@ def _row(resolution: Resolution, price: float | None, name: str, whole: bool) ->
         "?" if price is None else f"${price:,.4f}/h",
         f"{catalog.label(name, CPU)} vCPU",
         _memory(catalog.label(name, MEMORY)),
-        *((left.get(resource, "?") for resource in _SHOWN) if whole else ()),
+        *((left.get(resource) or "not known" for resource in _SHOWN) if whole else ()),
         f"{image.found.id} {what}" if image.found is not None else what,
     )
 
