@@ -64,6 +64,8 @@ from nodelint.api import (
     rule,
 )
 
+_START = "no NodePool takes its pods"
+
 
 @rule(
     on=cluster_objects.Workload,
@@ -88,16 +90,16 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         return
     judged = [verdict.pool for verdict in found.verdicts]
     ways = list(_ways_out(found))
-    meant = fit.is_intended_for(workload, judged)
+    meant = fit.is_intended_for(workload, judged) and found.ruled_out
     others = pools != "complete" and not ways and (not meant or fit.may_be_for_others(workload, judged))
     pending = "they stay pending, unless nodes of others take them" if others else "they stay pending"
     why = _say_why(found, nearest, refusal)
     yield Finding(
         at=refusal.at_workload or workload.name_node,
-        message=f"no NodePool takes its pods; {why}",
+        message=f"{_START}; {why}",
         severity="error" if pools == "complete" else "info" if others else None,
         also=list(_related_refusals(found, nearest)),
-        note=f"Karpenter launches no node for the pods: {pending}",
+        note=f"{_say_more(found, refusal)}Karpenter launches no node for the pods: {pending}",
         help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
         suggestions=ways,
         once=f"{nearest.pool.name} {why}" if others and not meant else False,
@@ -108,9 +110,9 @@ _LABEL = 'incompatible requirements, label "'
 
 
 def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit.PoolRefusal") -> str:
-    """The label that no pool has that would come into question, or why the nearest pool refuses."""
+    """The label that no pool has that would come into question, or why the nearest pool refuses, in few words."""
     if found.ignored is not None:
-        return f"Karpenter ignores them: {messages.short(refusal.message, 46)}"
+        return f"Karpenter ignores them: {found.ignored.brief}"
     own = {
         verdict.refusal.message
         for verdict in found.verdicts
@@ -122,8 +124,21 @@ def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit
         )
         which = "none that it tolerates" if tolerated else "none"
         return f"{which} has the label `{messages.short(refusal.message.split(chr(34))[1])}`"
-    name = messages.short(nearest.pool.name, 24)
-    return f"`{name}`: {messages.short(refusal.message.removeprefix('incompatible requirements, '), 62)}"
+    explanation = refusal.explanation
+    text = explanation.brief if explanation is not None else refusal.brief
+    room = 120 - len(f"{_START}; ``: ") - len(text)
+    return f"`{messages.short(nearest.pool.name, min(max(room, 8), 24))}`: {text}"
+
+
+def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
+    """What the refusal is about, in full, as the start of a note; empty where the message says it."""
+    if found.ignored is not None:
+        return f"{found.ignored.message}; "
+    explanation = refusal.explanation
+    if explanation is not None:
+        return f"{explanation.text}; "
+    hint = refusal.message.partition("(typo of ")[2].rstrip("?)")
+    return f"typo of {hint}? " if hint else ""
 
 
 _REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")

@@ -118,11 +118,11 @@ class Tree:
         """Whether some pool, or a node of others, may take its pods; asked once for pods that ask the same."""
         pod = pod_of(workload)
         if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
-            return not self.fit(workload).ruled_out
+            return self.fit(workload).possible
         key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod))
         found = self._taken.get(key)
         if found is None:
-            found = self._taken[key] = not self.fit(workload).ruled_out
+            found = self._taken[key] = self.fit(workload).possible
         return found
 
     def _fit(self, workload: Workload) -> WorkloadFit:

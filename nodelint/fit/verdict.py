@@ -29,6 +29,7 @@ from nodelint.fit.volumes import VolumePlace
 from nodelint.karpenter.spelling import distance
 from nodelint.model import quantities
 from nodelint.model.manifest import Taint
+from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.source import Node
@@ -67,6 +68,15 @@ class PoolRefusal(NamedTuple):
     port: HostPort | None = None
     for_certain: bool = True
     explain: Callable[[], Explanation | None] | None = None
+
+    @property
+    def brief(self) -> str:
+        """Karpenter's text in at most 70 characters, the deciding word in it."""
+        taint = self.message.partition("(taint=")[2].rstrip(")")
+        if self.reason == "taint" and taint:
+            return f"the taint {short(taint, 50)} is not tolerated"
+        text = self.message.removeprefix("incompatible requirements, ").partition(", resources=")[0]
+        return short(text, 70)
 
     @property
     def explanation(self) -> Explanation | None:
@@ -145,7 +155,8 @@ def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
     pool = found.pool
     at = pool.pool.node.find("spec", "replicas")
     count = f"`replicas: {at.value}`" if at is not None and isinstance(at.value, int) else "`replicas`"
-    text = f"the pool is static: it keeps {count} and launches no node for pending pods, which only use what its nodes have"
+    text = f"the pool is static: it keeps {count} and launches no node for pending pods"
+    text += ", which only use what its nodes have"
     return PoolVerdict(pool, NONE, PoolRefusal("static", text, at, for_certain=False))
 
 
@@ -251,9 +262,7 @@ class _Attempt:
             refusal = self._too_few(types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
 
-    def _volume_refusal(
-        self, clash: str, volume: VolumePlace, asked: Sequence[LabelExpression]
-    ) -> PoolRefusal:
+    def _volume_refusal(self, clash: str, volume: VolumePlace, asked: Sequence[LabelExpression]) -> PoolRefusal:
         def explain() -> Explanation:
             from nodelint.fit.lacking import explain_volume_clash
 
@@ -430,7 +439,11 @@ def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | Non
         found |= types
         if not types:
             refusal = PoolRefusal(
-                "requirements", "no instance type met all requirements", None, pod.node, explain=_explainer(pool, expressions)
+                "requirements",
+                "no instance type met all requirements",
+                None,
+                pod.node,
+                explain=_explainer(pool, expressions),
             )
     return found, refusal
 
@@ -455,9 +468,9 @@ def _clash_refusal(
         return PoolRefusal("requirements", text, None, at)
 
     def explain() -> Explanation | None:
-        from nodelint.fit.lacking import explain_own_clash
+        from nodelint.fit.lacking import explain_label_clash
 
-        return explain_own_clash(asked, key)
+        return explain_label_clash(asked, key, pool)
 
     line = next((effect for effect in pool.resolution.lines if normalize(effect.key) == key), None)
     text = f"key {key}, {_requirement_text(requirements[key])} not in {_requirement_text(pool.requirements[key])}"

@@ -8,28 +8,12 @@ from nodelint.fit.ignored import NODE_POOL
 from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
-from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
+from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod, label_hint
+from nodelint.fit.widening import WayOut, widening
 from nodelint.karpenter.labels import nearest_value
 from nodelint.karpenter.spelling import Words
-from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 from nodelint.model.requirement import Requirement, normalize
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
-
-
-class WayOut(NamedTuple):
-    """A way out, and where it would be written. `key` and `value` are what to write in the place of what is there.
-
-    `taint` is the taint that a toleration is to be added for.
-    """
-
-    message: str
-    at: Node
-    pool: EmptyPool
-    key: str | None = None
-    value: str | None = None
-    taint: Taint | None = None
 
 
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
@@ -53,8 +37,10 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
             text = f"tolerate `{taint.key}{value}:{taint.effect}`, and pool `{short(pool.name)}` takes it"
             yield WayOut(text, pod.node, pool, taint=taint)
     terms = [expression for term in pod.terms for expression in term.expressions]
-    for expression in (*pod.selector, *terms):
-        yield from _respelt(expression, pool)
+    spelt = [way for expression in (*pod.selector, *terms) for way in _respelt(expression, pool)]
+    yield from spelt
+    if verdict.refusal is not None and not spelt and not fit.workload.is_daemon and fit.ignored is None:
+        yield from widening(pod, verdict)
 
 
 def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:
@@ -63,6 +49,15 @@ def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:
     groups = pool.groups(())
     judged = judge_daemon(tolerant, pool, groups) if fit.workload.is_daemon else judge_pod(tolerant, pool, groups)
     return judged.fits
+
+
+def _has_values(key: str, expression: LabelExpression, pool: EmptyPool) -> bool:
+    """Whether a pool can have nodes with a label of what is asked, as it has none of the key that is written."""
+    if expression.operator != "In" or not expression.values:
+        return False
+    if key in pool.requirements:
+        return any(pool.requirements[key].admits(value) for value in expression.values)
+    return any(pool.resolution.catalog.has_value(key, value) for value in expression.values)
 
 
 _ONCE_OF_POOLS = "karpenter.sh/provisioner-name"
@@ -82,6 +77,9 @@ def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
         if near is not None and near != expression.key:
             text = f"did you mean `{near}`? No pool has the label `{short(expression.key)}`"
             yield WayOut(text, expression.node, pool, key=near)
+        elif (hint := label_hint(key, pool)) is not None and _has_values(hint, expression, pool):
+            text = f"did you mean `{hint}`? No pool has the label `{short(expression.key)}`"
+            yield WayOut(text, expression.node, pool, key=hint)
         return
     if expression.operator != "In" or len(expression.values) != 1:
         return

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.fit.lacking import Explanation, Lack
-    from nodelint.fit.ways_out import WayOut
+    from nodelint.fit.widening import WayOut
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:

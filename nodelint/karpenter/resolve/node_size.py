@@ -132,9 +132,7 @@ class NodeSizes:
             own[_ADDRESSES] = None
         columns = {resource: self._column(resource) for resource in own}
         return NodeSize(
-            {
-                r: None if (amount := column.capacity[place]) == _ENOUGH else amount for r, column in columns.items()
-            },
+            {r: None if (amount := column.capacity[place]) == _ENOUGH else amount for r, column in columns.items()},
             {r: None if place in column.unknown else column.allocatable[place] for r, column in columns.items()},
         )
 
