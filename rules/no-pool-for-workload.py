@@ -81,6 +81,17 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     if context.has_pool(workload):
         return
     found = context.fit(workload)
+    if found.crowding is not None:
+        judged = [verdict.pool for verdict in found.verdicts]
+        some = pools != "complete" and not fit.is_intended_for(workload, judged)
+        yield Finding(
+            at=found.crowding.node,
+            message=found.crowding.brief,
+            severity="error" if pools == "complete" else "info" if some else None,
+            note=f"{found.crowding.text}: the others stay pending, unless nodes of others are in more of them",
+            help="let the pools have more of them, or lower `minDomains`",
+        )
+        return
     on_purpose = found.ignored is not None and found.ignored.on_purpose
     if not found.verdicts or found.possible or on_purpose:
         return
@@ -89,7 +100,8 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     if refusal is None:
         return
     judged = [verdict.pool for verdict in found.verdicts]
-    ways = list(_ways_out(found))
+    written = fit.suggestions(found)
+    ways = list(_ways_out(written))
     meant = fit.is_intended_for(workload, judged) and found.ruled_out
     others = pools != "complete" and not ways and (not meant or fit.may_be_for_others(workload, judged))
     pending = "they stay pending, unless nodes of others take them" if others else "they stay pending"
@@ -100,7 +112,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         severity="error" if pools == "complete" else "info" if others else None,
         also=list(_related_refusals(found, nearest)),
         note=f"{_say_more(found, refusal)}Karpenter launches no node for the pods: {pending}",
-        help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
+        help=_help(workload, written),
         suggestions=ways,
         once=f"{nearest.pool.name} {why}" if others and not meant else False,
     )
@@ -163,8 +175,15 @@ def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> I
             yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses them here{what}")
 
 
-def _ways_out(found: "fit.WorkloadFit") -> Iterator[Suggestion]:
-    for way in fit.suggestions(found):
+def _help(workload: "cluster_objects.Workload", ways: "list[fit.WayOut]") -> str:
+    """The first way out that no edit of the workload is, and the command that shows all."""
+    more = f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them"
+    first = next((way.message for way in ways if way.key is None and way.value is None and way.taint is None), None)
+    return f"{first}; {more}" if first is not None else more
+
+
+def _ways_out(ways: "list[fit.WayOut]") -> Iterator[Suggestion]:
+    for way in ways:
         made = _edits_of(way)
         if made:
             yield Suggestion(messages.short(way.message, 100), made)

@@ -16,7 +16,7 @@ from nodelint.tuples import NamedTuple
 
 
 class Lack(NamedTuple):
-    """A resource of which no type left has enough: what the pod asks, what DaemonSets take, what the largest offers."""
+    """A resource of which no type left has enough: what the pod and DaemonSets ask, what the largest type offers."""
 
     resource: str
     requested: int
@@ -78,7 +78,8 @@ def _say_lack(lack: Lack) -> str:
     if lack.instance_type is None:
         return f"{short(lack.resource)}: {who} for {asked}, and no type left has any"
     offered = format_quantity(lack.resource, lack.offered)
-    return f"{short(lack.resource)}: {who} for {asked}, and the largest type left, {lack.instance_type}, offers {offered}"
+    largest = f"the largest type left, {lack.instance_type}, offers {offered}"
+    return f"{short(lack.resource)}: {who} for {asked}, and {largest}"
 
 
 def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]) -> Explanation | None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.fit import admission
+from nodelint.fit.crowding import Crowding, find_crowding
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
@@ -34,7 +35,7 @@ class WorkloadFit(NamedTuple):
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
     which a pool would take them, though none takes them as they are written. `may_have_unread_pool`: none that was
-    read takes them, and one more may stand in a file that cannot be read.
+    read takes them, and one more may stand in a file that cannot be read. `crowding`: pools take only some of them.
     """
 
     workload: Workload
@@ -44,6 +45,7 @@ class WorkloadFit(NamedTuple):
     elsewhere: bool = False
     admission: UnknownFact | None = None
     may_have_unread_pool: bool = False
+    crowding: Crowding | None = None
 
     @property
     def possible(self) -> bool:
@@ -118,12 +120,18 @@ class Tree:
         """Whether some pool, or a node of others, may take its pods; asked once for pods that ask the same."""
         pod = pod_of(workload)
         if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
-            return self.fit(workload).possible
+            return self._is_taken(workload)
+        if any(topology.min_domains for topology in pod.topologies):
+            return self._is_taken(workload)
         key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod))
         found = self._taken.get(key)
         if found is None:
-            found = self._taken[key] = self.fit(workload).possible
+            found = self._taken[key] = self._is_taken(workload)
         return found
+
+    def _is_taken(self, workload: Workload) -> bool:
+        found = self.fit(workload)
+        return found.possible and found.crowding is None
 
     def _fit(self, workload: Workload) -> WorkloadFit:
         pod = pod_of(workload)
@@ -142,7 +150,10 @@ class Tree:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread is not None)
+        taking = [verdict.pool for verdict in verdicts if verdict.fits]
+        crowding = None if elsewhere or workload.is_daemon else find_crowding(workload, pod, taking)
+        maybe = unread is not None
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, maybe, crowding)
 
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]

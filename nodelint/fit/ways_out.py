@@ -39,7 +39,8 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
     terms = [expression for term in pod.terms for expression in term.expressions]
     spelt = [way for expression in (*pod.selector, *terms) for way in _respelt(expression, pool)]
     yield from spelt
-    if verdict.refusal is not None and not spelt and not fit.workload.is_daemon and fit.ignored is None:
+    mended = any(way.key is not None or way.value is not None for way in spelt)
+    if verdict.refusal is not None and not mended and not fit.workload.is_daemon and fit.ignored is None:
         yield from widening(pod, verdict)
 
 
@@ -77,9 +78,13 @@ def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
         if near is not None and near != expression.key:
             text = f"did you mean `{near}`? No pool has the label `{short(expression.key)}`"
             yield WayOut(text, expression.node, pool, key=near)
-        elif (hint := label_hint(key, pool)) is not None and _has_values(hint, expression, pool):
+        elif (hint := label_hint(key, pool)) is not None:
             text = f"did you mean `{hint}`? No pool has the label `{short(expression.key)}`"
-            yield WayOut(text, expression.node, pool, key=hint)
+            if _has_values(hint, expression, pool):
+                yield WayOut(text, expression.node, pool, key=hint)
+            elif expression.values:
+                more = f"; nor has `{short(pool.name)}` a value `{short(expression.values[0])}` of the other"
+                yield WayOut(text + more, expression.node, pool)
         return
     if expression.operator != "In" or len(expression.values) != 1:
         return

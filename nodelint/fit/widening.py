@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.ec2 import overhead
-from nodelint.ec2.type_set import TypeSet
+from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pods import LabelExpression, Pod, add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import PoolVerdict, judge_pod
 from nodelint.karpenter.resolve.resolution import LineEffect
-from nodelint.model.keys import ARCH, INSTANCE_TYPE, LOCAL_NVME, SIZE, ZONE
+from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, SIZE, ZONE
 from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
@@ -20,6 +20,9 @@ from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 _STORAGE = "ephemeral-storage"
+_RESERVED = (".kubernetes.io", ".k8s.io", ".karpenter.sh", ".karpenter.k8s.aws", ".eks.amazonaws.com")
+"""Domains of labels that are not one's own."""
+
 _GIB = 1024**3 * ONE
 
 
@@ -52,7 +55,7 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
         yield from _add_label(pod, pool)
         return
     if explanation.lacking and {lack.resource for lack in explanation.lacking} == {_STORAGE}:
-        yield from _more_storage(explanation, pool)
+        yield from _more_storage(pod, explanation, pool)
     elif refusal.reason in ("resources", "requirements"):
         yield from _allow_more(pod, pool)
 
@@ -60,6 +63,9 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
 def _add_label(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
     """The one label that nodes of the pool lack: where the pool would take the pod with it."""
     lacking = [e for e in pod.selector if pool.lacks(e.key, pool.requirements)]
+    domains = [e.key.partition("/")[0] for e in lacking if "/" in e.key]
+    if any(f".{domain}".endswith((*_RESERVED,)) for domain in domains):
+        return
     if len(lacking) != 1 or pod.terms or len(lacking[0].values) != 1:
         return
     asked = lacking[0]
@@ -70,7 +76,7 @@ def _add_label(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
         yield WayOut(text, pool.pool.name_node, pool)
 
 
-def _more_storage(explanation: Explanation, pool: EmptyPool) -> Iterator[WayOut]:
+def _more_storage(pod: Pod, explanation: Explanation, pool: EmptyPool) -> Iterator[WayOut]:
     """A larger volume, or the disks of the types themselves."""
     node_class = pool.resolution.node_class
     if node_class is None:
@@ -79,9 +85,10 @@ def _more_storage(explanation: Explanation, pool: EmptyPool) -> Iterator[WayOut]
     needed = lack.requested + lack.by_daemons + overhead.STORAGE_RESERVED * ONE
     kept = 1 - overhead.EVICTION_STORAGE_PERCENT / 100
     policy = node_class.node.find("spec", "instanceStorePolicy")
+    others = {resource: amount for resource, amount in pod.requests.items() if resource != _STORAGE}
     with_disks = [
         name
-        for name in pool.resolution.catalog.names_in(pool.allowed)
+        for name in pool.resolution.catalog.names_in(pool.sizes.holding(others, pool.allowed))
         if int(pool.resolution.catalog.label(name, LOCAL_NVME) or 0) * 10**9 * ONE * kept > needed
     ]
     if with_disks and policy is None:
@@ -104,10 +111,13 @@ def _name_of(pool: EmptyPool) -> str:
 def _allow_more(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
     """The line of the pool without which a type would hold the pod, with the cheapest such type or the value."""
     asked = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
+    families = pool.resolution.families(pool.candidates)
     found: list[tuple[float, str, LineEffect]] = []
     for line in pool.resolution.lines:
         types = _types_without(line, pod, pool, asked)
         if types:
+            own = union(pool.resolution.catalog.having_value(FAMILY, family) for family in families)
+            types = types & own if normalize(line.key) == INSTANCE_TYPE and types & own else types
             cheapest = pool.resolution.cheapest_type(types)
             name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(types)[0]
             found.append((cheapest[0] if cheapest is not None else float("inf"), name, line))

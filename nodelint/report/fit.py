@@ -63,7 +63,7 @@ def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[st
     return {
         **_identity(fit),
         "possible": fit.possible,
-        "note": None if fit.admission is None else fit.admission.reason,
+        "note": _note(fit),
         "pools": [made[id(verdict)] for verdict in fit.verdicts],
         "suggestions": [
             {"message": way_out.message, "path": at.source.path, "line": _line(at)}
@@ -71,6 +71,12 @@ def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[st
             for at in [written_place(way_out.at)]
         ],
     }
+
+
+def _note(fit: WorkloadFit) -> str | None:
+    if fit.crowding is not None:
+        return fit.crowding.text
+    return None if fit.admission is None else fit.admission.reason
 
 
 def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
@@ -148,7 +154,12 @@ def summary(fits: Sequence[WorkloadFit]) -> str:
     """How many workloads have a pool, and how many have none."""
     decided = [fit for fit in fits if fit.decided]
     none = [fit for fit in decided if not fit.possible]
-    parts = [f"{counted(len(decided) - len(none), 'workload')} with a pool", f"{len(none):,} without"]
+    static = [fit for fit in decided if fit.static_pools and not any(verdict.fits for verdict in fit.verdicts)]
+    some = [fit for fit in decided if fit.crowding is not None]
+    whole = len(decided) - len(none) - len(static) - len(some)
+    parts = [f"{counted(whole, 'workload')} with a pool", f"{len(none):,} without"]
+    parts += [f"{len(static):,} left to nodes of static pools"] if static else []
+    parts += [f"{len(some):,} with a pool for some of its pods"] if some else []
     if len(fits) > len(decided):
         parts.append(f"{len(fits) - len(decided):,} not decided")
     return f"{', '.join(parts)}."
@@ -161,7 +172,8 @@ def _coloured(line: str, style: Style) -> str:
     if line.startswith("=>"):
         # Yellow where a node may take it all the same: one of a node group, or after admission.
         refused = "red" if line in _REFUSED else "yellow"
-        return style(line, bold=True, fg=refused if line.startswith("=> no ") else "green")
+        doubtful = line.startswith("=> no ") or line.endswith(" pods")
+        return style(line, bold=True, fg=refused if doubtful else "green")
     return style(line, bold=True) if line[:1].isalpha() else line
 
 
@@ -177,6 +189,8 @@ def _workload(fit: WorkloadFit, width: int, made: dict[int, list[str]]) -> Itera
         yield from made[id(verdict)]
     for fact in fit.unknown if fit.possible else ():
         yield from wrap(f"not known: {fact.reason} ({place_line(fact.at)})", width, "  ")
+    if fit.crowding is not None:
+        yield from wrap(f"note: {fit.crowding.text} ({place_line(fit.crowding.node)})", width, "  ")
     if fit.admission is not None:
         yield from wrap(f"note: {fit.admission.reason} ({place_line(fit.admission.at)})", width, "  ")
     for way_out in _suggestions(fit):
@@ -211,7 +225,8 @@ def _headline(fit: WorkloadFit) -> str:
     names = ", ".join(_quoted_name(verdict.pool, same) for verdict in taking[:3])
     more = f" and {len(taking) - 3} more" if len(taking) > 3 else ""
     sure = "" if fit.decided else "may be taken by "
-    return f"{sure}{names}{more}"
+    some = f", for {fit.crowding.most} of its {fit.crowding.pods} pods" if fit.crowding is not None else ""
+    return f"{sure}{names}{more}{some}"
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:

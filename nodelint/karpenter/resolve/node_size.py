@@ -47,14 +47,18 @@ class NodeSize(NamedTuple):
         """Whether a node has room for requests, as far as is known; never with less than nothing of a resource."""
         if any(amount is not None and amount < 0 for amount in self.allocatable.values()):
             return False
-        left = ((self.allocatable.get(resource, 0), amount) for resource, amount in requests.items())
-        return all(there is None or amount <= there for there, amount in left)
+        for resource, amount in requests.items():
+            most = self.allocatable.get(resource, 0)
+            most = self.capacity.get(resource) if most is None else most
+            if most is not None and amount > most:
+                return False
+        return True
 
 
 class SizeColumn(NamedTuple):
     """What nodes have of one resource, and what of it pods can use, of each type in the order of names.
 
-    At the places of `unknown` stand amounts that are enough for any pod.
+    At the places of `unknown` stands the most that it can be.
     """
 
     capacity: list[int]
@@ -182,8 +186,10 @@ class NodeSizes:
                 capacity[place] = amount if self._in_effect else max(amount, capacity[place])
                 unknown.discard(place)
         left = (
-            capacity if reserved is None else [amount - part for amount, part in zip(capacity, reserved, strict=True)]
+            [*capacity] if reserved is None else [amount - part for amount, part in zip(capacity, reserved, strict=True)]
         )
+        for place in unknown:
+            left[place] = capacity[place]
         for place, amounts in brought.items() if self._in_effect and resource == "memory" else ():
             pages = sum(amount for name, amount in amounts.items() if name.startswith("hugepages-"))
             left[place] = max(left[place] - pages, 0) if pages else left[place]
