@@ -191,7 +191,8 @@ def test_json_holds_these_keys_and_no_more() -> None:
         "nodeClass",
         "images",
         "instanceTypes",
-        "unlaunchable",
+        "launchOrder",
+            "unlaunchable",
         "requirements",
     }
     assert json.loads(json.dumps(report)) == report

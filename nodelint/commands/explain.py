@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import ExplainFlags
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.lint.context import Context
     from nodelint.model.manifest import NodePool
     from nodelint.source.files.discover import Discovery
 
@@ -102,7 +104,7 @@ def command(
     overlays = (o for s in inventory.sources for o in objects(s, more=True) if isinstance(o, NodeOverlay))
     world = [*judged, *context_objects, *overlays]
     contexts = {chosen.releases: Context(world, chosen._replace(facts=facts)) for chosen in newest.values()}
-    resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
+    resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if form == "json":
         echo_json(report.explain_json(resolutions, facts))
@@ -113,6 +115,12 @@ def command(
         echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
     unreadable(found)
     sys.exit(UNUSABLE if found.unreadable else CLEAN)
+
+
+def _resolve(pool: NodePool, context: Context) -> Resolution:
+    """What a pool can launch, by the overlays and the settings of its controller."""
+    found = context.resolution_with_overlays(pool)
+    return found.with_min_values_relaxed() if context.policies(pool).min_values_relaxed else found
 
 
 def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[NodePool]:

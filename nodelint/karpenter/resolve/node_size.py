@@ -186,7 +186,9 @@ class NodeSizes:
                 capacity[place] = amount if self._in_effect else max(amount, capacity[place])
                 unknown.discard(place)
         left = (
-            [*capacity] if reserved is None else [amount - part for amount, part in zip(capacity, reserved, strict=True)]
+            [*capacity]
+            if reserved is None
+            else [amount - part for amount, part in zip(capacity, reserved, strict=True)]
         )
         for place in unknown:
             left[place] = capacity[place]
