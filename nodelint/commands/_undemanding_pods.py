@@ -36,7 +36,16 @@ _AMOUNTS = {resource: re.compile(resource + _AMOUNT) for resource in _LITTLE}
 _NOT_WRITTEN = re.compile(r"\{\{.*?\}\}|[ \t]#[^\n]*", re.DOTALL)
 _WORDS = (
     *("nodeSelector", "ffinity", "topology", "runtime", "resourceClaims", "nodeName", "overhead", "olumeClaim"),
-    *("volume_claim", "ostPort", "host_port", "ostNetwork", "host_network", "node_selector"),
+    *(
+        "volume_claim",
+        "PersistentVolume",
+        "StorageClass",
+        "ostPort",
+        "host_port",
+        "ostNetwork",
+        "host_network",
+        "node_selector",
+    ),
 )
 _DEMANDING = re.compile(
     r"(?m)"
@@ -45,7 +54,7 @@ _DEMANDING = re.compile(
     r"""|runtimeClassName|resourceClaims|nodeName|overhead)["']?:(?:[ \t]*(?!\{[ \t]*\}|\[[ \t]*\]|["']{2})[^\s]"""
     r"|[ \t]*\n(?:[ \t]*\n)*\1[ \t]*[ \t-][^\s])"
     r"|[{,\"][ \t]*\"?(?:nodeSelector|affinity|topologySpreadConstraints|runtimeClassName|resourceClaims|nodeName)\b"
-    r"|topologyKey|olumeClaim|volume_claim|hostPort|host_port|hostNetwork|host_network|node_selector|node_affinity"
+    r"|topologyKey|olumeClaim|PersistentVolume|StorageClass|volume_claim|hostPort|host_port|hostNetwork|host_network|node_selector|node_affinity"
     r"|affinity {|topology_spread|runtime_class"
 )
 _OTHER_RESOURCES = re.compile(r"""hugepages-|ephemeral-storage|\.[a-z]+/[\w.-]+["']?[ \t]*[:=][ \t]*["']?[0-9]""")

@@ -94,14 +94,14 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
                 continue
             share = min((left.get(r) or 0) / total[r] for r in short_of)
             if nearest is None or (len(short_of), -share) < nearest[:2]:
-                told = [
+                amounts = [
                     f"{format_quantity(r, left.get(r) or 0)} of {format_quantity(r, total[r])} {r}" for r in short_of
                 ]
-                nearest = len(short_of), -share, name, told
+                nearest = len(short_of), -share, name, amounts
     if nearest is None:
         return None
-    short_of = ", ".join(nearest[3])
-    text = f"no type left has all of it at once: {nearest[2]} comes nearest, with {short_of}"
+    told = ", ".join(nearest[3])
+    text = f"no type left has all of it at once: {nearest[2]} comes nearest, with {told}"
     return Explanation(text, f"{nearest[2]} has {nearest[3][0]}")
 
 

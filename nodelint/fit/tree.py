@@ -268,7 +268,7 @@ class Tree:
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[UnknownFact]:
         """What of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
-        if pod.dynamic_resources and not any(pool.policies.claims_ignored for pool in pools):
+        if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
             yield UnknownFact(at, "which devices its resource claims need is not known")
         for resource, overlay in self._list_unsure(pod, pools).items():
