@@ -5,21 +5,26 @@ Where it fits none, it launches nothing, and the pod stays pending; an event say
 rule asks the same for each pod template of the repository, without a cluster. It says only what cannot be: a
 placeholder, a label or a taint that is not known here makes nothing impossible.
 
-A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that a NodePool
-brings, or where it tolerates a taint of one. Others are looked at with `pools: complete`, which says that the cluster
-has no nodes beside those of the NodePools here, and makes findings errors:
+What `nodelint fit` calls impossible is told here, whichever rules are selected, and the DaemonSets of the tree
+take their room. A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that a
+NodePool brings, or where it tolerates a taint of one; of these it is a warning. One that is not, or that selects no
+label of Karpenter's own and none with a value that a NodePool gives or that is near to one, may be meant for nodes of
+others that the repository does not show: it is mentioned, and of several that are refused alike the first one.
+
+With `pools: complete`, which says that the cluster has no nodes beside those of the NodePools here, all are errors:
 
 ```yaml
 rules:
   no-pool-for-workload: {pools: complete}
 ```
 
-A workload that selects no label of Karpenter's own, and none with a value that a NodePool gives or that is near to
-one, may be meant for nodes of others that the repository does not show: it is mentioned, and no warning.
+A workload is told as well where the NodePools have fewer domains than `minDomains` of its spread asks for, so that
+some of its pods stay pending.
 
 Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`karpenter.sh/nodepool` with
-`DoesNotExist`), of a workload whose labels a file with node groups or Fargate profiles names, and in a run that is
-not about the whole repository. `nodelint fit` shows what each NodePool makes of each workload.
+`DoesNotExist`), of pods for which the nodes of a static NodePool may have room, of a workload whose labels a file
+with node groups or Fargate profiles names, and in a run that is not about the whole repository. `nodelint fit` shows
+what each NodePool makes of each workload, and the smallest change that would help.
 
 ```yaml bad frame=pool
 metadata.name: batch
@@ -83,11 +88,11 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     found = context.fit(workload)
     if found.crowding is not None:
         judged = [verdict.pool for verdict in found.verdicts]
-        some = pools != "complete" and not fit.is_intended_for(workload, judged)
+        for_others = pools != "complete" and not fit.is_intended_for(workload, judged)
         yield Finding(
             at=found.crowding.node,
             message=found.crowding.brief,
-            severity="error" if pools == "complete" else "info" if some else None,
+            severity="error" if pools == "complete" else "info" if for_others else None,
             note=f"{found.crowding.text}: the others stay pending, unless nodes of others are in more of them",
             help="let the pools have more of them, or lower `minDomains`",
         )

@@ -12,7 +12,7 @@ spec.limits: {cpu: 48}
 ```
 """
 
-from nodelint.api import Context, Finding, Findings, NodePool, releases, rule
+from nodelint.api import Context, Finding, Findings, NodePool, rule
 
 
 @rule(

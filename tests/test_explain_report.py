@@ -193,7 +193,7 @@ def test_json_holds_these_keys_and_no_more() -> None:
         "images",
         "instanceTypes",
         "launchOrder",
-            "unlaunchable",
+        "unlaunchable",
         "requirements",
     }
     assert json.loads(json.dumps(report)) == report

@@ -54,9 +54,7 @@ def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
         ("nodeSelector: {team: '{{ team }}', karpenter.sh/nodepool: none}", True),
     ],
 )
-def test_what_cannot_be_is_told_and_nothing_else(
-    here: Path, nodelint: Run, expected: str, is_found: bool
-) -> None:
+def test_what_cannot_be_is_told_and_nothing_else(here: Path, nodelint: Run, expected: str, is_found: bool) -> None:
     (here / "web.yaml").write_text(pod(expected))
     assert bool(findings_of(nodelint)) == is_found
 

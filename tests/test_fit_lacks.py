@@ -32,7 +32,7 @@ def tree(
     write_files(path, files | {name.replace("_", "/") + ".yaml": text for name, text in more.items()})
 
 
-def told(nodelint: Run, *args: str) -> dict[str, Any]:
+def fit_json(nodelint: Run, *args: str) -> dict[str, Any]:
     report = json.loads(nodelint("fit", ".", "--format", "json", *args).stdout)
     jsonschema.validate(report, json.loads((ROOT / "schemas" / "fit.schema.json").read_text()))
     found: dict[str, Any] = report["workloads"][-1]
@@ -45,7 +45,7 @@ def findings(nodelint: Run, *args: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "resource", "offered", "instance_type"),
+    ("requested", "resource", "offered", "instance_type"),
     [
         ("cpu: '2', memory: 1Gi", "cpu", "1930m", "m7i.large"),
         ("cpu: '1', memory: 9Gi", "memory", "6903Mi", "m7i.large"),
@@ -55,10 +55,10 @@ def findings(nodelint: Run, *args: str) -> list[dict[str, Any]]:
     ],
 )
 def test_the_one_resource_that_lacks_is_named_with_what_the_largest_type_offers(
-    tmp_path: Path, nodelint: Run, asked: str, resource: str, offered: str, instance_type: str | None
+    tmp_path: Path, nodelint: Run, requested: str, resource: str, offered: str, instance_type: str | None
 ) -> None:
-    tree(tmp_path, pod(TEAM + ASKS % asked))
-    (pool,) = told(nodelint)["pools"]
+    tree(tmp_path, pod(TEAM + ASKS % requested))
+    (pool,) = fit_json(nodelint)["pools"]
     (lack,) = pool["lacking"]
     assert (lack["resource"], lack["offered"], lack["instanceType"]) == (resource, offered, instance_type)
     text = nodelint("fit", ".").stdout
@@ -70,9 +70,11 @@ def test_the_one_resource_that_lacks_is_named_with_what_the_largest_type_offers(
 def test_what_no_type_has_at_once_is_told_of_the_nearest_type(tmp_path: Path, nodelint: Run) -> None:
     types = "key: node.kubernetes.io/instance-type, operator: In, values: [c7i.4xlarge, r7i.2xlarge]"
     tree(tmp_path, pod(TEAM + ASKS % "cpu: '10', memory: 40Gi"), types)
-    (pool,) = told(nodelint)["pools"]
+    (pool,) = fit_json(nodelint)["pools"]
     assert pool["lacking"] == []
-    assert pool["explanation"].startswith("no type left has all of it at once: r7i.2xlarge comes nearest, with 7910m of 10 cpu")
+    assert pool["explanation"].startswith(
+        "no type left has all of it at once: r7i.2xlarge comes nearest, with 7910m of 10 cpu"
+    )
 
 
 DAEMON = """apiVersion: apps/v1
@@ -88,15 +90,15 @@ spec:
 """
 
 
-@pytest.mark.parametrize("asked", [(), ("--select", RULE), ("--profile", "strict")])
+@pytest.mark.parametrize("requested", [(), ("--select", RULE), ("--profile", "strict")])
 @pytest.mark.parametrize(("count", "is_found"), [(8, True), (3, False)])
 def test_daemon_sets_count_whatever_rules_are_selected(
-    tmp_path: Path, nodelint: Run, asked: tuple[str, ...], count: int, is_found: bool
+    tmp_path: Path, nodelint: Run, requested: tuple[str, ...], count: int, is_found: bool
 ) -> None:
     small = "key: node.kubernetes.io/instance-type, operator: In, values: [t3a.small]"
     tree(tmp_path, pod(ASKS % "cpu: 100m"), small, daemons="---\n".join(DAEMON % number for number in range(count)))
-    found = findings(nodelint, *asked)
-    assert bool(found) == is_found == (told(nodelint)["possible"] is False)
+    found = findings(nodelint, *requested)
+    assert bool(found) == is_found == (fit_json(nodelint)["possible"] is False)
     assert all("pods 9 with DaemonSets, t3a.small offers 8" in finding["message"] for finding in found)
 
 
@@ -122,18 +124,18 @@ DEMANDING = [
 ]
 
 
-@pytest.mark.parametrize("asked", DEMANDING)
+@pytest.mark.parametrize("requested", DEMANDING)
 @pytest.mark.parametrize("form", ["manifest", "chart"])
 def test_what_fit_calls_impossible_is_found_beside_a_pool_that_takes_most(
-    tmp_path: Path, nodelint: Run, asked: str, form: str
+    tmp_path: Path, nodelint: Run, requested: str, form: str
 ) -> None:
     """Files that ask for little are passed over; none of those that ask for more is."""
     if form == "manifest":
-        tree(tmp_path, pod(asked), *ROOMY, labels="{}", calm=pod(SMALL, name="calm"))
+        tree(tmp_path, pod(requested), *ROOMY, labels="{}", calm=pod(SMALL, name="calm"))
     else:
         chart = {"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n", "values.yaml": VALUES}
         tree(tmp_path, pod(SMALL), *ROOMY, labels="{}")
-        write_files(tmp_path / "chart", chart | {"templates/web.yaml": pod(asked, name="web")})
+        write_files(tmp_path / "chart", chart | {"templates/web.yaml": pod(requested, name="web")})
     possible = [fit["possible"] for fit in json.loads(nodelint("fit", ".", "--format", "json").stdout)["workloads"]]
     assert len(findings(nodelint)) == possible.count(False) == 1
 
@@ -149,7 +151,7 @@ def test_a_pool_with_small_limits_or_of_static_nodes_does_not_take_most(
     tmp_path: Path, nodelint: Run, spec: str
 ) -> None:
     tree(tmp_path, pod(ASKS % "cpu: '3', memory: 7Gi"), *ROOMY, spec=spec, labels="{}")
-    assert bool(findings(nodelint)) == (not told(nodelint)["possible"])
+    assert bool(findings(nodelint)) == (not fit_json(nodelint)["possible"])
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_karpenters_own_hint_for_a_label_that_no_pool_has(
 ) -> None:
     """`labelHint` of pkg/scheduling/requirements.go."""
     tree(tmp_path, pod(f"nodeSelector: {{{key}: general}}"), labels="{workload-class: general}")
-    (pool,) = told(nodelint)["pools"]
+    (pool,) = fit_json(nodelint)["pools"]
     hint = f' (typo of "{meant}"?)' if meant else ""
     assert pool["message"] == f'incompatible requirements, label "{key}" does not have known values{hint}'
     (finding,) = findings(nodelint)
@@ -198,7 +200,7 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
 
 
 @pytest.mark.parametrize(
-    ("asked", "brief"),
+    ("requested", "brief"),
     [
         (CLAIMS % "eu-west-1b", "it asks for zone eu-west-1b, its volume is in eu-west-1a"),
         (CLAIMS % "eu-west-1a", None),
@@ -208,19 +210,19 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
     ],
 )
 def test_the_two_conditions_that_clash_are_named_with_their_lines(
-    tmp_path: Path, nodelint: Run, asked: str, brief: str | None
+    tmp_path: Path, nodelint: Run, requested: str, brief: str | None
 ) -> None:
-    tree(tmp_path, pod(asked), M7I, AMD, ZONES, volume=VOLUME)
+    tree(tmp_path, pod(requested), M7I, AMD, ZONES, volume=VOLUME)
     assert [finding["message"].partition("`: ")[2] for finding in findings(nodelint)] == ([brief] if brief else [])
     if brief is not None:
-        (pool,) = told(nodelint)["pools"]
+        (pool,) = fit_json(nodelint)["pools"]
         text = nodelint("fit", ".").stdout
         assert pool["explanation"] and "web.yaml:" in text
         assert ("volume.yaml:" in text) == ("volume" in brief) and len(brief) < 80
 
 
 @pytest.mark.parametrize(
-    ("asked", "lines", "way_out"),
+    ("requested", "lines", "way_out"),
     [
         (ASKS % "cpu: '2'", (M7I, AMD), "add a type that holds it, such as `m7i.xlarge`, in `node.kubernetes.io/"),
         (ASKS % "ephemeral-storage: 50Gi", (M7I,), "map a volume of 57Gi or more in `blockDeviceMappings`"),
@@ -234,20 +236,20 @@ def test_the_two_conditions_that_clash_are_named_with_their_lines(
     ],
 )
 def test_the_smallest_change_is_offered(
-    tmp_path: Path, nodelint: Run, asked: str, lines: tuple[str, ...], way_out: str
+    tmp_path: Path, nodelint: Run, requested: str, lines: tuple[str, ...], way_out: str
 ) -> None:
-    tree(tmp_path, pod(asked), *lines)
-    messages = [way["message"] for way in told(nodelint)["suggestions"]]
+    tree(tmp_path, pod(requested), *lines)
+    messages = [way["message"] for way in fit_json(nodelint)["suggestions"]]
     assert any(message.startswith(way_out) for message in messages), messages
 
 
 def test_disks_of_the_types_are_offered_where_they_are_large_enough(tmp_path: Path, nodelint: Run) -> None:
     disks = "key: node.kubernetes.io/instance-type, operator: In, values: [i3en.large, i3en.2xlarge, m5.large]"
     tree(tmp_path, pod(ASKS % "cpu: '4', ephemeral-storage: 1Ti"), disks)
-    first, second = (way["message"] for way in told(nodelint)["suggestions"])
+    first, second = (way["message"] for way in fit_json(nodelint)["suggestions"])
     assert "RAID0" in first and "i3en.2xlarge" in first and "1139Gi" in second
     tree(tmp_path, pod(ASKS % "cpu: '4', ephemeral-storage: 1Ti"), disks, of_class="instanceStorePolicy: RAID0")
-    assert told(nodelint)["possible"]
+    assert fit_json(nodelint)["possible"]
 
 
 @pytest.mark.parametrize(
@@ -287,13 +289,13 @@ def test_amounts_that_are_not_known_are_null_and_said(tmp_path: Path, nodelint: 
 
 def test_a_static_pool_launches_nothing_for_pending_pods(tmp_path: Path, nodelint: Run) -> None:
     tree(tmp_path, pod(TEAM + ASKS % "cpu: '1'"), spec="  replicas: 2\n")
-    found = told(nodelint)
+    found = fit_json(nodelint)
     (pool,) = found["pools"]
     assert (pool["fits"], pool["instanceTypes"], pool["reason"]) == (False, 0, "static")
     assert found["possible"] and not findings(nodelint)
     assert "launches no node for pending pods" in " ".join(nodelint("fit", ".").stdout.split())
     tree(tmp_path, pod(TEAM + ASKS % "cpu: '9'"), spec="  replicas: 2\n")
-    assert not told(nodelint)["possible"]
+    assert not fit_json(nodelint)["possible"]
 
 
 SPREAD = """topologySpreadConstraints:
@@ -302,17 +304,17 @@ SPREAD = """topologySpreadConstraints:
 
 
 @pytest.mark.parametrize(
-    ("least", "replicas", "some"), [(3, 3, True), (2, 3, False), (3, 2, False), (3, "'{{ n }}'", False)]
+    ("least", "replicas", "crowded"), [(3, 3, True), (2, 3, False), (3, 2, False), (3, "'{{ n }}'", False)]
 )
 def test_min_domains_beyond_the_zones_of_the_pools(
-    tmp_path: Path, nodelint: Run, least: int, replicas: object, some: bool
+    tmp_path: Path, nodelint: Run, least: int, replicas: object, crowded: bool
 ) -> None:
     workload = pod(SPREAD % least).replace("template:\n", f"replicas: {replicas}\n  template:\n", 1)
     workload = workload.replace("    spec:\n", "    metadata: {labels: {app: web}}\n    spec:\n", 1)
     tree(tmp_path, workload, M7I, ZONES)
     done = nodelint("fit", ".")
-    assert ("for 2 of its 3 pods" in done.stdout) == some == bool(done.returncode)
-    assert bool(findings(nodelint)) == some
+    assert ("for 2 of its 3 pods" in done.stdout) == crowded == bool(done.returncode)
+    assert bool(findings(nodelint)) == crowded
 
 
 CLAIM = "resourceClaims: [{name: gpu, resourceClaimName: gpu}]"
@@ -342,7 +344,7 @@ def test_pods_with_resource_claims_are_left_alone_by_default(
 def test_pools_of_one_name_are_told_apart_by_their_places(tmp_path: Path, nodelint: Run) -> None:
     text = f"{nodepool(M7I)}---\n{nodeclass()}"
     write_files(tmp_path, {"a/pool.yaml": text, "b/pool.yaml": text, "web.yaml": pod(SMALL)})
-    assert [pool["path"] for pool in told(nodelint)["pools"]] == ["a/pool.yaml", "b/pool.yaml"]
+    assert [pool["path"] for pool in fit_json(nodelint)["pools"]] == ["a/pool.yaml", "b/pool.yaml"]
     shown = nodelint("fit", ".").stdout
     assert "=> `default` (a/pool.yaml:4), `default` (b/pool.yaml:4)" in shown
 

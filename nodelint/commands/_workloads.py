@@ -133,8 +133,8 @@ def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Ite
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
     yield from with_daemons.items()
-    beside = "\n".join([*with_daemons.values(), *(s.text for s in sources if _has_daemons(s.text))])
-    taken = add_amounts(beside)
+    of_daemons = "\n".join([*with_daemons.values(), *(s.text for s in sources if _has_daemons(s.text))])
+    taken = add_amounts(of_daemons)
     values: dict[str, str] = {}
     for path, text in texts.items():
         if path in with_daemons:

@@ -62,25 +62,27 @@ def _list_domains(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | 
     found: set[str] = set()
     for pool in pools:
         for term in pod.terms or (None,):
-            asked = requirements_of((*pod.selector, *(term.expressions if term is not None else ())), pool.release)
-            domains = _domains_of(pool, key, asked)
+            expressions = requirements_of(
+                (*pod.selector, *(term.expressions if term is not None else ())), pool.release
+            )
+            domains = _domains_of(pool, key, expressions)
             if domains is None:
                 return None
             found |= domains
     return found
 
 
-def _domains_of(pool: EmptyPool, key: str, asked: Requirements) -> set[str] | None:
+def _domains_of(pool: EmptyPool, key: str, expressions: Requirements) -> set[str] | None:
     own = {r.key: r for r in pool.requirements}.get(key)
     values: set[str] | None = set(own.values) if own is not None and own.operator == "In" else None
-    if values is None and key in asked and asked[key].operator == "In":
-        values = set(asked[key].values)
+    if values is None and key in expressions and expressions[key].operator == "In":
+        values = set(expressions[key].values)
     zones = pool.resolution.zones if key == ZONE else None
     if values is None and zones is not None:
         values = set(zones)
     if values is None or pool.any_key:
         return None
-    checks = [r for r in (own, {r.key: r for r in asked}.get(key)) if r is not None]
+    checks = [r for r in (own, {r.key: r for r in expressions}.get(key)) if r is not None]
     return {value for value in values if all(check.admits(value) for check in checks)}
 
 

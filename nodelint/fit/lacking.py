@@ -48,7 +48,9 @@ def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types
     return _explain_together(pod, pool, parts)
 
 
-def _lack_of(resource: str, asked: int, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]) -> Lack | None:
+def _lack_of(
+    resource: str, requested: int, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]
+) -> Lack | None:
     """That no type has enough of a resource; None where one has, or where it is not known."""
     best: tuple[int, Lack] | None = None
     for group, types in parts:
@@ -58,28 +60,28 @@ def _lack_of(resource: str, asked: int, pool: EmptyPool, parts: Sequence[tuple[D
         taken = group.requests.get(resource, 0)
         if best is None or largest[0] - taken > best[0]:
             name = largest[1] if largest[0] > 0 else None
-            best = largest[0] - taken, Lack(resource, asked, taken, max(largest[0], 0), name)
-    return best[1] if best is not None and best[0] < asked else None
+            best = largest[0] - taken, Lack(resource, requested, taken, max(largest[0], 0), name)
+    return best[1] if best is not None and best[0] < requested else None
 
 
 def _brief_lack(lack: Lack) -> str:
     """`cpu 2, m7i.large offers 1930m`."""
-    asked = f"{short(lack.resource, 30)} {format_quantity(lack.resource, lack.requested + lack.by_daemons)}"
-    asked += " with DaemonSets" if lack.by_daemons else ""
+    amount = f"{short(lack.resource, 30)} {format_quantity(lack.resource, lack.requested + lack.by_daemons)}"
+    amount += " with DaemonSets" if lack.by_daemons else ""
     if lack.instance_type is None:
-        return f"{asked}, no type has any"
-    return f"{asked}, {lack.instance_type} offers {format_quantity(lack.resource, lack.offered)}"
+        return f"{amount}, no type has any"
+    return f"{amount}, {lack.instance_type} offers {format_quantity(lack.resource, lack.offered)}"
 
 
 def _say_lack(lack: Lack) -> str:
     """`cpu: the pod asks for 2, and the largest type left, m7i.large, offers 1930m`."""
-    asked = format_quantity(lack.resource, lack.requested + lack.by_daemons)
+    amount = format_quantity(lack.resource, lack.requested + lack.by_daemons)
     who = "the pod and the DaemonSets ask" if lack.by_daemons else "the pod asks"
     if lack.instance_type is None:
-        return f"{short(lack.resource)}: {who} for {asked}, and no type left has any"
+        return f"{short(lack.resource)}: {who} for {amount}, and no type left has any"
     offered = format_quantity(lack.resource, lack.offered)
     largest = f"the largest type left, {lack.instance_type}, offers {offered}"
-    return f"{short(lack.resource)}: {who} for {asked}, and {largest}"
+    return f"{short(lack.resource)}: {who} for {amount}, and {largest}"
 
 
 def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]) -> Explanation | None:
@@ -100,8 +102,8 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
                 nearest = len(short_of), -share, name, amounts
     if nearest is None:
         return None
-    told = ", ".join(nearest[3])
-    text = f"no type left has all of it at once: {nearest[2]} comes nearest, with {told}"
+    shares = ", ".join(nearest[3])
+    text = f"no type left has all of it at once: {nearest[2]} comes nearest, with {shares}"
     return Explanation(text, f"{nearest[2]} has {nearest[3][0]}")
 
 
@@ -116,9 +118,9 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
     return f"{name} would hold it, and is beyond the limits of the pool"
 
 
-def explain_clash(pool: EmptyPool, asked: Sequence[LabelExpression]) -> Explanation | None:
+def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Explanation | None:
     """Which of a pod's conditions leaves no type of a pool, and which line of the pool it clashes with."""
-    for expression in asked:
+    for expression in expressions:
         requirement = _requirement(expression, pool)
         if requirement is None or not _selecting(pool, requirement):
             continue
@@ -130,20 +132,20 @@ def explain_clash(pool: EmptyPool, asked: Sequence[LabelExpression]) -> Explanat
             return Explanation(f"no type of the pool has {_say(expression)}", brief, (expression.node,))
         text = f"no type has both {_say(expression)} of the pod and {_say_line(line)} of the pool"
         return Explanation(text, brief, (expression.node, line.node))
-    pairs = ((a, b) for number, a in enumerate(asked) for b in asked[number + 1 :])
+    pairs = ((a, b) for number, a in enumerate(expressions) for b in expressions[number + 1 :])
     for first, second in pairs:
         both = [_requirement(first, pool), _requirement(second, pool)]
-        kept = [_types(pool, r) for r in both if r is not None and _selecting(pool, r)]
-        if len(kept) == 2 and not pool.candidates & kept[0] & kept[1]:
+        both_kept = [_types(pool, r) for r in both if r is not None and _selecting(pool, r)]
+        if len(both_kept) == 2 and not pool.candidates & both_kept[0] & both_kept[1]:
             text = f"no type of the pool has both {_say(first)} and {_say(second)}"
             brief = f"none of its types has {_brief(first)} and {_brief(second)}"
             return Explanation(text, brief, (first.node, second.node))
     return None
 
 
-def explain_label_clash(asked: Sequence[LabelExpression], key: str, pool: EmptyPool) -> Explanation | None:
+def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: EmptyPool) -> Explanation | None:
     """Two conditions of one pod on one label that no value meets, or one of the pod and one of the pool."""
-    same = [expression for expression in asked if normalize(expression.key) == key]
+    same = [expression for expression in expressions if normalize(expression.key) == key]
     for number, first in enumerate(same):
         for second in same[number + 1 :]:
             pair = Requirements()
@@ -170,12 +172,12 @@ def explain_label_clash(asked: Sequence[LabelExpression], key: str, pool: EmptyP
 
 
 def explain_volume_clash(
-    asked: Sequence[LabelExpression], key: str, volume: Requirements, at: Node | None
+    expressions: Sequence[LabelExpression], key: str, volume: Requirements, at: Node | None
 ) -> Explanation:
     """That a pod's volume is in one place and the pod, or the pool, in another."""
     values = ", ".join(sorted(volume[key].values)[:3]) if key in volume else "another place"
     places = (at,) if at is not None else ()
-    for expression in asked:
+    for expression in expressions:
         if normalize(expression.key) == key and not _requirement_of(expression).intersects(volume[key]):
             text = f"the pod asks for {_say(expression)}, and its volume is in {values}"
             brief = f"it asks for {_brief(expression)}, its volume is in {values}"

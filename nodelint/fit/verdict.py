@@ -242,13 +242,13 @@ class _Attempt:
         requirements: Requirements,
         volume: VolumePlace | None,
         state: _State,
-        asked: Sequence[LabelExpression],
+        expressions: Sequence[LabelExpression],
     ) -> PoolVerdict:
         pool = self.pool
         if volume is not None:
             clash = pool.clash(requirements, volume.requirements)
             if clash is not None:
-                return PoolVerdict(pool, NONE, self._volume_refusal(clash, volume, asked))
+                return PoolVerdict(pool, NONE, self._volume_refusal(clash, volume, expressions))
             requirements = requirements.copy()
             requirements.add(*volume.requirements)
         for topology in state.topologies:
@@ -257,16 +257,16 @@ class _Attempt:
                 text = f"unsatisfiable topology constraint for {topology.what}, key={topology.key}"
                 lacking = PoolRefusal("requirements", text, None, topology.node, for_certain=none.for_certain)
                 return PoolVerdict(pool, NONE, lacking)
-        types, refusal = self._filtered(requirements, asked)
+        types, refusal = self._filtered(requirements, expressions)
         if refusal is None and types and not pool.pool.static:
             refusal = self._too_few(types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
 
-    def _volume_refusal(self, clash: str, volume: VolumePlace, asked: Sequence[LabelExpression]) -> PoolRefusal:
+    def _volume_refusal(self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression]) -> PoolRefusal:
         def explain() -> Explanation:
             from nodelint.fit.lacking import explain_volume_clash
 
-            return explain_volume_clash(asked, clash, volume.requirements, volume.node)
+            return explain_volume_clash(expressions, clash, volume.requirements, volume.node)
 
         found = _clash_refusal(clash, volume.requirements, self.pool, ())
         text = found.message.replace("incompatible requirements", "incompatible volume requirements")
@@ -288,7 +288,7 @@ class _Attempt:
         return PoolRefusal("minValues", text, pool.pool.requirements_node)
 
     def _filtered(
-        self, requirements: Requirements, asked: Sequence[LabelExpression]
+        self, requirements: Requirements, expressions: Sequence[LabelExpression]
     ) -> tuple[TypeSet, PoolRefusal | None]:
         """The types that meet requirements, have room and an offer; else the refusal in the words of core."""
         pool = self.pool
@@ -309,19 +309,19 @@ class _Attempt:
             return left, None
 
         def explain() -> Explanation | None:
-            return self._explain(meeting & offered, requirements, asked)
+            return self._explain(meeting & offered, requirements, expressions)
 
         return NONE, self._refusal(meeting, offered, rooms)._replace(explain=explain)
 
     def _explain(
-        self, types: TypeSet, requirements: Requirements, asked: Sequence[LabelExpression]
+        self, types: TypeSet, requirements: Requirements, expressions: Sequence[LabelExpression]
     ) -> Explanation | None:
         """The resource of which the types left have too little, or what leaves no type."""
         from nodelint.fit import lacking
 
         pool = self.pool
         if not types:
-            return lacking.explain_clash(pool, asked)
+            return lacking.explain_clash(pool, expressions)
         found = lacking.explain_lack(self.pod, pool, self.daemons, types)
         beyond = lacking.explain_limits(self.pod, pool, self.daemons, pool.meeting(requirements, pool.candidates))
         return found._replace(text=f"{found.text}; {beyond}") if found is not None and beyond is not None else found
@@ -448,19 +448,19 @@ def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | Non
     return found, refusal
 
 
-def _explainer(pool: EmptyPool, asked: Sequence[LabelExpression]) -> Callable[[], Explanation | None]:
+def _explainer(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Callable[[], Explanation | None]:
     def explain() -> Explanation | None:
         from nodelint.fit.lacking import explain_clash
 
-        return explain_clash(pool, asked)
+        return explain_clash(pool, expressions)
 
     return explain
 
 
 def _clash_refusal(
-    key: str, requirements: Requirements, pool: EmptyPool, asked: Sequence[LabelExpression]
+    key: str, requirements: Requirements, pool: EmptyPool, expressions: Sequence[LabelExpression]
 ) -> PoolRefusal:
-    at = next((expression.node for expression in asked if normalize(expression.key) == key), None)
+    at = next((expression.node for expression in expressions if normalize(expression.key) == key), None)
     if key not in pool.requirements:
         near = label_hint(key, pool)
         hint = f' (typo of "{near}"?)' if near is not None else ""
@@ -470,7 +470,7 @@ def _clash_refusal(
     def explain() -> Explanation | None:
         from nodelint.fit.lacking import explain_label_clash
 
-        return explain_label_clash(asked, key, pool)
+        return explain_label_clash(expressions, key, pool)
 
     line = next((effect for effect in pool.resolution.lines if normalize(effect.key) == key), None)
     text = f"key {key}, {_requirement_text(requirements[key])} not in {_requirement_text(pool.requirements[key])}"

@@ -25,7 +25,15 @@ def suggestions(fit: WorkloadFit) -> list[WayOut]:
     for verdict in fit.verdicts:
         for way_out in _for_pool(pod, verdict, fit):
             found.setdefault(way_out.message, way_out)
+    if fit.ignored is None and not fit.workload.is_daemon and not any(map(_changes_workload, found.values())):
+        for verdict in fit.verdicts:
+            for way_out in widening(pod, verdict):
+                found.setdefault(way_out.message, way_out)
     return list(found.values())
+
+
+def _changes_workload(way_out: WayOut) -> bool:
+    return way_out.taint is not None or way_out.key is not None or way_out.value is not None
 
 
 def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayOut]:
@@ -37,11 +45,8 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
             text = f"tolerate `{taint.key}{value}:{taint.effect}`, and pool `{short(pool.name)}` takes it"
             yield WayOut(text, pod.node, pool, taint=taint)
     terms = [expression for term in pod.terms for expression in term.expressions]
-    spelt = [way for expression in (*pod.selector, *terms) for way in _respelt(expression, pool)]
-    yield from spelt
-    mended = any(way.key is not None or way.value is not None for way in spelt)
-    if verdict.refusal is not None and not mended and not fit.workload.is_daemon and fit.ignored is None:
-        yield from widening(pod, verdict)
+    for expression in (*pod.selector, *terms):
+        yield from _respelt(expression, pool)
 
 
 def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:

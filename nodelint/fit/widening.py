@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
+from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pods import LabelExpression, Pod, add_requests
 from nodelint.fit.pools import EmptyPool
@@ -68,10 +69,10 @@ def _add_label(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
         return
     if len(lacking) != 1 or pod.terms or len(lacking[0].values) != 1:
         return
-    asked = lacking[0]
-    rest = pod._replace(selector=tuple(e for e in pod.selector if e is not asked))
+    expression = lacking[0]
+    rest = pod._replace(selector=tuple(e for e in pod.selector if e is not expression))
     if judge_pod(rest, pool, pool.groups(())).fits:
-        label = f"`{short(asked.key)}: {short(asked.values[0])}`"
+        label = f"`{short(expression.key)}: {short(expression.values[0])}`"
         text = f"add {label} to the labels of the template of pool `{short(pool.name)}`, if it is meant to take them"
         yield WayOut(text, pool.pool.name_node, pool)
 
@@ -83,13 +84,13 @@ def _more_storage(pod: Pod, explanation: Explanation, pool: EmptyPool) -> Iterat
         return
     lack = explanation.lacking[0]
     needed = lack.requested + lack.by_daemons + overhead.STORAGE_RESERVED * ONE
-    kept = 1 - overhead.EVICTION_STORAGE_PERCENT / 100
+    share = 1 - overhead.EVICTION_STORAGE_PERCENT / 100
     policy = node_class.node.find("spec", "instanceStorePolicy")
     others = {resource: amount for resource, amount in pod.requests.items() if resource != _STORAGE}
     with_disks = [
         name
         for name in pool.resolution.catalog.names_in(pool.sizes.holding(others, pool.allowed))
-        if int(pool.resolution.catalog.label(name, LOCAL_NVME) or 0) * 10**9 * ONE * kept > needed
+        if int(pool.resolution.catalog.label(name, LOCAL_NVME) or 0) * 10**9 * ONE * share > needed
     ]
     if with_disks and policy is None:
         name = _cheapest(pool, pool.resolution.catalog.types_of(with_disks))
@@ -98,7 +99,7 @@ def _more_storage(pod: Pod, explanation: Explanation, pool: EmptyPool) -> Iterat
             f"pods then use the disks of the types, such as {name}"
         )
         yield WayOut(text, node_class.name_node, pool)
-    size = int(needed / kept // _GIB) + 1
+    size = int(needed / share // _GIB) + 1
     text = f"map a volume of {size}Gi or more in `blockDeviceMappings` of class `{_name_of(pool)}`"
     yield WayOut(text, node_class.node.find("spec", "blockDeviceMappings") or node_class.name_node, pool)
 
@@ -110,11 +111,11 @@ def _name_of(pool: EmptyPool) -> str:
 
 def _allow_more(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
     """The line of the pool without which a type would hold the pod, with the cheapest such type or the value."""
-    asked = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
+    expressions = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
     families = pool.resolution.families(pool.candidates)
     found: list[tuple[float, str, LineEffect]] = []
     for line in pool.resolution.lines:
-        types = _types_without(line, pod, pool, asked)
+        types = _types_without(line, pod, pool, expressions)
         if types:
             own = union(pool.resolution.catalog.having_value(FAMILY, family) for family in families)
             types = types & own if normalize(line.key) == INSTANCE_TYPE and types & own else types
@@ -125,7 +126,7 @@ def _allow_more(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
         return
     _, name, line = min(found, key=lambda way: way[0])
     key = normalize(line.key)
-    values = next((e.values for e in asked if normalize(e.key) == key and e.operator == "In"), ())
+    values = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
     if key == INSTANCE_TYPE and line.operator == "In":
         what = f"add a type that holds it, such as `{name}`,"
     elif values and line.operator == "In":
@@ -138,17 +139,15 @@ def _allow_more(pod: Pod, pool: EmptyPool) -> Iterator[WayOut]:
     yield WayOut(f"{what} in `{short(line.key)}` of pool `{short(pool.name)}`{image}", line.node, pool)
 
 
-def _types_without(line: LineEffect, pod: Pod, pool: EmptyPool, asked: Sequence[LabelExpression]) -> TypeSet:
+def _types_without(line: LineEffect, pod: Pod, pool: EmptyPool, expressions: Sequence[LabelExpression]) -> TypeSet:
     """The types that would hold a pod if a pool lacked one of its lines; none where others are in the way, too."""
-    from nodelint.fit.ignored import requirements_of
-
     nothing = pool.candidates - pool.candidates
     key = normalize(line.key)
     same = [other for other in pool.resolution.lines if normalize(other.key) == key]
     if line.requirement is None or len(same) != 1 or (key not in pool.resolution.catalog.keys and key != ZONE):
         return nothing
     rest = Requirements(requirement for requirement in pool.requirements if requirement.key != key)
-    wanted = requirements_of(asked, pool.release)
+    wanted = requirements_of(expressions, pool.release)
     if pool.clash(rest, wanted) is not None:
         return nothing
     rest.add(*wanted)

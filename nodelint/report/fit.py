@@ -155,11 +155,11 @@ def summary(fits: Sequence[WorkloadFit]) -> str:
     decided = [fit for fit in fits if fit.decided]
     none = [fit for fit in decided if not fit.possible]
     static = [fit for fit in decided if fit.static_pools and not any(verdict.fits for verdict in fit.verdicts)]
-    some = [fit for fit in decided if fit.crowding is not None]
-    whole = len(decided) - len(none) - len(static) - len(some)
+    crowded = [fit for fit in decided if fit.crowding is not None]
+    whole = len(decided) - len(none) - len(static) - len(crowded)
     parts = [f"{counted(whole, 'workload')} with a pool", f"{len(none):,} without"]
     parts += [f"{len(static):,} left to nodes of static pools"] if static else []
-    parts += [f"{len(some):,} with a pool for some of its pods"] if some else []
+    parts += [f"{len(crowded):,} with a pool for some of its pods"] if crowded else []
     if len(fits) > len(decided):
         parts.append(f"{len(fits) - len(decided):,} not decided")
     return f"{', '.join(parts)}."
@@ -225,8 +225,8 @@ def _headline(fit: WorkloadFit) -> str:
     names = ", ".join(_quoted_name(verdict.pool, same) for verdict in taking[:3])
     more = f" and {len(taking) - 3} more" if len(taking) > 3 else ""
     sure = "" if fit.decided else "may be taken by "
-    some = f", for {fit.crowding.most} of its {fit.crowding.pods} pods" if fit.crowding is not None else ""
-    return f"{sure}{names}{more}{some}"
+    part = f", for {fit.crowding.most} of its {fit.crowding.pods} pods" if fit.crowding is not None else ""
+    return f"{sure}{names}{more}{part}"
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:
