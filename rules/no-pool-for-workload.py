@@ -6,8 +6,8 @@ rule asks the same for each pod template of the repository, without a cluster. I
 placeholder, a label or a taint that is not known here makes nothing impossible.
 
 What `nodelint fit` calls impossible is told here, whichever rules are selected, and the DaemonSets of the tree
-take their room. A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that a
-NodePool brings, or where it tolerates a taint of one; of these it is a warning. One that is not, or that selects no
+take their room. A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that
+a NodePool brings, or where it tolerates a taint of one; of these it is a warning. One that is not, or that selects no
 label of Karpenter's own and none with a value that a NodePool gives or that is near to one, may be meant for nodes of
 others that the repository does not show: it is mentioned, and of several that are refused alike the first one.
 
