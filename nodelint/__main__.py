@@ -48,7 +48,9 @@ def _call() -> None:
     from nodelint.commands._fast_argv import plain
 
     arguments = sys.argv[1:]
-    options = plain(arguments)
+    # As the hook gives it; anywhere else, click reads it.
+    timeout = arguments[2] if arguments[1:2] == ["--timeout"] and len(arguments) > 2 else None
+    options = plain(arguments if timeout is None else [arguments[0], *arguments[3:]])
     if options is None:
         from nodelint.cli import cli
         from nodelint.commands._terminal import preferred
@@ -58,6 +60,10 @@ def _call() -> None:
         from nodelint.commands import ending
 
         with ending():
+            if timeout is not None:
+                from nodelint.commands._deadline import start_deadline
+
+                start_deadline(timeout)
             _run_plain(arguments[0], options)
 
 

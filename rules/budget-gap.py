@@ -79,7 +79,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         safety="unsafe" if is_open else None,
         covers=[entry.value for item in node.items for entry in item.entries],
         note=f"what the budgets allow: {week}" if hours < HOURS else None,
-        help="the smallest active budget counts, so the budget added limits the others too" if is_open else None,
+        help="the smallest active budget counts: one without a schedule limits the others too" if is_open else None,
     )
 
 

@@ -14,6 +14,8 @@ metadata.uid: f5ebd01d-6971-4809-9777-325a3ba08be0
 ```
 """
 
+from collections.abc import Sequence
+
 from nodelint.api import Context, Finding, Findings, Node, Object, edits, rule
 
 LIVE = ("resourceVersion", "uid", "managedFields")
@@ -43,11 +45,16 @@ def check(obj: Object, context: Context) -> Findings:
         message="`managedFields` is the API server's: server-side apply refuses an object with it"
         if name == "managedFields"
         else f"`{name}` is the API server's: refused in another cluster, and here once the object has changed",
-        edits=edits.if_editable(edits.remove, node),
+        edits=edits.if_editable(edits.restructure, metadata, _list_kept_fields(metadata, found)),
         covers=[node for _, node in found],
         note=_ignored(obj),
         help="take it out: it was copied from a cluster",
     )
+
+
+def _list_kept_fields(metadata: Node, found: Sequence[tuple[str, Node]]) -> dict[str, object]:
+    names = {name for name, _ in found}
+    return {name: value for name, value in edits.plain_fields(metadata).items() if name not in names}
 
 
 def _is_empty(node: Node) -> bool:

@@ -39,6 +39,8 @@ spec.template.spec.requirements:
 ```
 """
 
+from collections.abc import Collection
+
 from nodelint.api import (
     Also,
     Context,
@@ -47,6 +49,7 @@ from nodelint.api import (
     Findings,
     NodePool,
     RequirementLine,
+    TypeSet,
     catalog,
     edits,
     keys,
@@ -134,17 +137,24 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
 def _written_out(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str] | None:
     """The list without patterns; None where one of them stands for nothing."""
     allowed = _allowed(pool, line, key, context)
+    known = labels.known_values(key, context.catalog) or ()
     new: list[str] = []
     for text in line.texts:
         found = [text]
         if labels.is_pattern(text):
-            found = labels.standing_for(text, allowed)
+            found = _one_family(text, key, known) or labels.standing_for(text, allowed)
             if not found and line.operator == "NotIn":
-                found = labels.standing_for(text, labels.known_values(key, context.catalog) or ())
+                found = labels.standing_for(text, known)
             if not found:
                 return None
         new += [value for value in found if value not in new]
     return new
+
+
+def _one_family(text: str, key: str, known: Collection[str]) -> list[str]:
+    """The family that `m5.*` means among families, where types of it would be meant: a dot ends its name."""
+    name, dot, rest = text.removeprefix("^").replace("\\.", ".").partition(".")
+    return [name] if key == keys.FAMILY and dot and rest in ("*", "+", "") and name in known else []
 
 
 def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, list[str]] | None:
@@ -175,11 +185,21 @@ def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) 
     if key not in known.keys:
         return list(labels.known_values(key, known) or ())
     left = resolution.left_without(*_with_patterns(resolution))
+    node_class = context.node_class(pool)
+    if not left and node_class is not None and context.problems(node_class):
+        left = _left_of_any_class(resolution)
     for other in pool.requirements:
         meant = None if other is line else _expand_patterns(pool, other, known)
         if meant is not None:
             left &= known.select(meant)
     return [value for value, types in known.values(key).items() if types & left]
+
+
+def _left_of_any_class(resolution: resolve.Resolution) -> TypeSet:
+    """The types that the requirements without patterns leave, whatever the class does: it cannot be read."""
+    patterns = _with_patterns(resolution)
+    rest = [line.requirement for line in resolution.lines if line.requirement and line not in patterns]
+    return resolution.supply.keeping(requirement.Requirements(rest))
 
 
 def _expand_patterns(pool: NodePool, line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:

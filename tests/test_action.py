@@ -113,7 +113,7 @@ def test_a_run_with_nothing_said(folder: Path) -> None:
     ((command, *args),) = calls(folder)
     assert command == "check"
     assert args[-2:] == ["--", "."]
-    assert args[:2] == ["--format", "text"]
+    assert args[:3] == ["--timeout=5m", "--format", "text"]
     assert "--live" not in args and not any(arg.startswith("--karpenter") for arg in args)
     assert ran.output("exit-code") == "0"
     sarif = Path(ran.output("sarif"))
@@ -187,7 +187,7 @@ def test_every_input_arrives_as_it_is(folder: Path) -> None:
 def test_no_output_that_was_not_asked_for(folder: Path) -> None:
     ran = check(folder, summary="false", annotations="false", sarif="")
     ((_, *args),) = calls(folder)
-    assert [arg for arg in args if "=" in arg] == []
+    assert [arg for arg in args if "=" in arg] == ["--timeout=5m"]
     assert ran.summary == ""
     assert "sarif" not in ran.outputs
 
@@ -273,12 +273,12 @@ def test_a_plan_of_nothing_makes_no_comment_and_updates_one_that_is_there(folder
 
 
 def test_each_working_directory_has_a_comment_of_its_own(folder: Path) -> None:
-    found = {"PLAN": "<!-- nodelint plan -->\n### 1 NodePool: 1 replaced.\n"}
+    found = {"PLAN": "<!-- nodelint plan -->\n### 1 NodePool: all its nodes are replaced.\n"}
     plan(folder, more=found)
     assert (folder / "comment").read_text(encoding="utf-8").splitlines()[0] == "<!-- nodelint plan -->"
     plan(folder, more=found | {"FOLDER": "clusters/a|b&c"})
     lines = (folder / "comment").read_text(encoding="utf-8").splitlines()
-    assert lines == ["<!-- nodelint plan of clusters/a|b&c -->", "### 1 NodePool: 1 replaced."]
+    assert lines == ["<!-- nodelint plan of clusters/a|b&c -->", "### 1 NodePool: all its nodes are replaced."]
 
 
 def test_a_comment_that_may_not_be_written_is_a_warning(folder: Path) -> None:

@@ -13,14 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.budget import BudgetSpent
 from nodelint.build import build
-from nodelint.build.values_files import merged
+from nodelint.build.values import merged
 from nodelint.lint.engine import LintRequest, Result, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST
 from nodelint.source import Source
 from nodelint.source.templates.gotemplate import BadTemplate, parse
-from nodelint.source.templates.template_eval import TooLong, fill
+from nodelint.source.templates.template_eval import fill
 from nodelint.source.yaml.compose import compose
 
 from .manifests import nodeclass
@@ -492,7 +493,7 @@ def test_loops_in_loops_take_no_longer_than_a_chart_is_worth() -> None:
     values = "a: [" + "1, " * 200 + "1]\n"
     root = compose(Source("values.yaml", values), values, 0, masked=False)[0]
     text = "{{ range $.Values.a }}" * 4 + "{{ $x := 1 }}" + "{{ end }}" * 4
-    with pytest.raises(TooLong):
+    with pytest.raises(BudgetSpent):
         fill(text, parse(text), root, "keys")
 
 

@@ -40,7 +40,8 @@ from nodelint.karpenter.resolve.node_size import NodeSizes
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.value_spelling import ValueSpelling
 from nodelint.lint import judging, suppression_filter
-from nodelint.lint.autofix import applicable, fix
+from nodelint.lint.autofix import fix
+from nodelint.lint.broken_fixes import applicable
 from nodelint.lint.context import Context
 from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Selection, Target, lint
 from nodelint.lint.incremental import ResultCaches

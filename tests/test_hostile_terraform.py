@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.budget import MOST_STEPS, BudgetSpent
 from nodelint.build.filled_terraform import filled_by_terraform
 from nodelint.source import Source
 from nodelint.source.terraform import tffunctions
 from nodelint.source.terraform.hclexpr import parse_expression
 from nodelint.source.terraform.hcltree import BadExpression
 from nodelint.source.terraform.tfencode import json_pieces, yaml_pieces
-from nodelint.source.terraform.tfeval import MOST_STEPS, EvaluationBudget, EvaluationLimit
+from nodelint.source.terraform.tfeval import EvaluationBudget
 from tests.test_terraform_shapes import SHAPES, pool
 from tests.test_terraform_values import evaluator
 
@@ -54,11 +55,11 @@ def work_out(text: str) -> int:
     try:
         expression = parse_expression(text, 0, len(text))
         value = evaluator(text).__class__(evaluator(text).scope, budget).value(expression)
-    except (BadExpression, EvaluationLimit):
-        return MOST_STEPS - budget.steps
+    except (BadExpression, BudgetSpent):
+        return MOST_STEPS - budget.left
     for pieces in (json_pieces(value), yaml_pieces(value)):
         assert all(isinstance(piece, str) for piece, _ in pieces)
-    return MOST_STEPS - budget.steps
+    return MOST_STEPS - budget.left
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

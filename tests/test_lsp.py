@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from nodelint.build import build
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.fake_account import FakeAccount
@@ -30,6 +31,7 @@ from nodelint.ec2.snapshot import snapshot_text
 from nodelint.lint.autofix import fix
 from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Target, lint
+from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.rule import Rule, bundled, load
 from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete
@@ -41,6 +43,7 @@ from nodelint.lsp.project import Buffer, Project, State
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version
+from nodelint.plan.fix_drift import find_moved
 from nodelint.source import Source
 
 from .conftest import ROOT
@@ -509,17 +512,16 @@ def test_fixes_are_those_of_the_command(path: Path, editor: Editor, repository: 
         (result.rule.name, result.finding.message)
         for result in lint([source], LintRequest(Target(NEWEST), rules)).results
     ]
+    request = LintRequest(Target(NEWEST), rules)
+    prover = Prover(request, build, find_moved)
+    results = prover([source], lint([source], request)).results
     # one by one: the text of each edit where the engine has it
     wanted = {
         tuple((edit.start, edit.end, edit.text) for edit in result.finding.edits)
-        for result in lint([source], LintRequest(Target(NEWEST), rules)).results
+        for result in results
         if result.fixable
     }
-    choices = {
-        choice.name[0].upper() + choice.name[1:]
-        for r in lint([source], LintRequest(Target(NEWEST), rules)).results
-        for choice in r.finding.suggestions
-    }
+    choices = {choice.name[0].upper() + choice.name[1:] for r in results for choice in r.finding.suggestions}
     offered = [action for action in editor.actions(uri) if action.kind == types.CodeActionKind.QuickFix]
     named = {choice: [a.title for a in offered if a.title.startswith(choice)] for choice in choices}
     assert all(named.values()), named
@@ -539,7 +541,8 @@ def test_fixes_are_those_of_the_command(path: Path, editor: Editor, repository: 
             )
     assert given == wanted
     # No file states the release: a conversion is not safe.
-    (fixed,) = fix([source], LintRequest(Target(NEWEST, assumed=True), rules)).sources
+    assumed = request._replace(target=Target(NEWEST, assumed=True))
+    (fixed,) = fix([source], assumed, prove=Prover(assumed, build, find_moved)).sources
     every = editor.actions(uri, only=["source.fixAll"])
     assert [action.kind for action in every] == ["source.fixAll.nodelint"] * (fixed.text != text)
     for action in every:

@@ -297,13 +297,9 @@ def test_a_refused_pool_keeps_its_requirements_and_gets_the_class_that_is_not_re
 
 
 def test_a_renamed_pool_takes_its_nodes_with_it() -> None:
-    (change,) = planned(BOTH, edited(BOTH, ("  name: web\n", "  name: site\n")))
-    assert (change.change, change.renamed_from, change.pool.name, verdict_and_reasons(change)) == (
-        "renamed",
-        "web",
-        "site",
-        ("all",),
-    )
+    gone, new = planned(BOTH, edited(BOTH, ("  name: web\n", "  name: site\n")))
+    assert (gone.change, gone.pool.name, verdict_and_reasons(gone)) == ("removed", "web", ("all",))
+    assert (new.change, new.pool.name, verdict_and_reasons(new)) == ("added", "site", NOT)
 
 
 def test_pools_come_and_go() -> None:

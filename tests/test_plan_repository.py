@@ -148,7 +148,8 @@ def own(text: str, name: str) -> str:
 def test_twenty_changes(nodelint: Run, repository: Path, release: str) -> None:
     done = nodelint("plan", "--against", "HEAD", "--format", "json", "--karpenter-version", release, cwd=repository)
     assert done.stderr == ""
-    pools: dict[str, Any] = {Path(pool["path"]).parent.name: pool for pool in json.loads(done.stdout)["nodePools"]}
+    every = json.loads(done.stdout)["nodePools"]
+    pools: dict[str, Any] = {Path(pool["path"]).parent.name: pool for pool in reversed(every)}
     assert set(pools) == {*CHANGES, "gone"}
     assert pools["gone"]["replaced"] == "none"
     for name, change in CHANGES.items():
@@ -163,4 +164,7 @@ def test_twenty_changes(nodelint: Run, repository: Path, release: str) -> None:
             assert reasons[0]["line"] == change.line, name
             assert reasons[0]["path"] == f"{name}/{change.file}.yaml"
     assert [entry["field"] for entry in pools["role"]["refused"]] == (["spec.role"] if release != "1.14.1" else [])
-    assert (pools["renamed"]["change"], pools["renamed"]["from"]) == ("renamed", "renamed")
+    assert [(p["name"], p["change"]) for p in every if p["change"] in ("removed", "added")] == [
+        ("renamed", "removed"),
+        ("another", "added"),
+    ]

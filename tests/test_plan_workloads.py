@@ -42,7 +42,7 @@ TAINT = "{key: only, effect: NoSchedule}"
     [
         (pools(), 'label "team" does not have known values'),
         (pools(TEAM, taint=TAINT), "did not tolerate taint (taint=only:NoSchedule)"),
-        (pools(TEAM, name="other", taint=TAINT), "is gone"),
+        (pools(TEAM, name="other", taint=TAINT), "is deleted"),
     ],
 )
 def test_a_workload_that_loses_its_only_pool_is_stranded(tmp_path: Path, nodelint: Run, after: str, why: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from nodelint.lint.autofix import applicable, fix
+from nodelint.lint.autofix import fix
+from nodelint.lint.broken_fixes import applicable
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from nodelint import project
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.commands import _hook
 from nodelint.commands._hook import LOCAL, hook, hook_lines, installed_from
 from nodelint.edits import add_item, apply

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -17,6 +18,10 @@ from hypothesis import strategies as st
 
 from nodelint.build.terraform import filled_texts
 from nodelint.source import Source
+from nodelint.source.terraform import terragrunt
+from nodelint.source.terraform.hcl import Text
+from nodelint.source.terraform.tfeval import EvaluationBudget
+from nodelint.source.terraform.tffill import TerraformBlock
 from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 
 from .files import write_files
@@ -689,3 +694,39 @@ def test_a_merge_of_objects_with_unknown_entries_is_left_as_it_stands(
     done = nodelint("check", ".")
     assert done.returncode == 1 and "internal error" not in done.stderr and "cannot be read" not in done.stderr
     assert "weight" in done.stdout
+
+
+def test_a_file_of_terragrunt_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many files include one, read its values, and look into it for each name."""
+    names = [f"a{number}" for number in range(1, 9)]
+    chain = "".join(f'  {name} = "${{local.a{number}}}-x"\n' for number, name in enumerate(names))
+    child = """\
+include "root" {
+  path = find_in_parent_folders()
+}
+locals {
+  root = read_terragrunt_config(find_in_parent_folders())
+}
+terraform {
+  source = "../../nodes"
+}
+inputs = {
+  own = local.root.locals.a8
+}
+"""
+    write_files(tmp_path, {"terragrunt.hcl": f'locals {{\n  a0 = "web"\n{chain}}}\ninputs = {{ all = local.a8 }}\n'})
+    write_files(tmp_path, {f"live/{number}/terragrunt.hcl": child for number in range(12)})
+    parsed: Counter[tuple[str, int, int]] = Counter()
+    read = terragrunt.attributes_of
+
+    def count(words: Text, block: TerraformBlock) -> Any:
+        parsed[words.text, block.start, block.end] += 1
+        return read(words, block)
+
+    monkeypatch.setattr(terragrunt, "attributes_of", count)
+    sources = {str(path): Source.from_text(str(path), path.read_text()) for path in tmp_path.rglob("*.hcl")}
+    calls = terragrunt.terragrunt_calls(str(tmp_path), sources.get, EvaluationBudget())
+    (found,) = calls.values()
+    assert {str(call.given["own"].value) for call in found} == {"web" + "-x" * 8}
+    roots = [number for (text, *_), number in parsed.items() if text != child]
+    assert roots and max(roots) == 1

@@ -118,14 +118,15 @@ def modules_hold(data: bytes) -> None:
 
 
 def filling_holds(data: bytes) -> None:
-    """A template of a chart is parsed and filled, or refused by BadTemplate or TooLong."""
+    """A template of a chart is parsed and filled, or refused by BadTemplate or BudgetSpent."""
+    from nodelint.budget import BudgetSpent
     from nodelint.source import Source
     from nodelint.source.templates.gotemplate import BadTemplate, parse
-    from nodelint.source.templates.template_eval import TooLong, fill
+    from nodelint.source.templates.template_eval import fill
 
     text = data.decode(errors="replace")
     values = Source.from_text("values.yaml", "# karpenter\na: {b: [1, x, null], c: true}\nd: ''\ne: 1e400\n")
-    with suppress(BadTemplate, TooLong):
+    with suppress(BadTemplate, BudgetSpent):
         parts = parse(text)
         for holes in ("keys", "some keys", "code", "nothing"):
             filled = fill(text, parts, values.documents[0].root, holes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.budget import RUN
 from nodelint.model.gap import Gap
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
@@ -94,16 +95,20 @@ class Inventory(NamedTuple):
 
 
 def build(
-    files: Sequence[Source], rendering: Rendering | None = None, kustomizations: Sequence[str] = ()
+    files: Sequence[Source],
+    rendering: Rendering | None = None,
+    kustomizations: Sequence[str] = (),
+    each_release: bool = False,
 ) -> Inventory:
     """Build what the clusters get of files.
 
     Overlays are those of `kustomizations`, the paths of their own files. Charts get their default values and, one by
     one, their other files of values; texts of Terraform get what variables have. `rendering` is what kustomize and
-    helm have come to, where they were run.
+    helm have come to, where they were run. `each_release` is that of `filled_charts`.
     """
+    RUN.refill()
     with LeftOutNotes() as notes:
-        inventory = _build(files, rendering, kustomizations)
+        inventory = _build(files, rendering, kustomizations, each_release)
     return inventory._replace(gaps=_list_gaps(notes))
 
 
@@ -111,14 +116,16 @@ def _list_gaps(notes: LeftOutNotes) -> tuple[Gap, ...]:
     return tuple(Gap(*left_out) for left_out in notes.found)
 
 
-def _build(files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str]) -> Inventory:
+def _build(
+    files: Sequence[Source], rendering: Rendering | None, kustomizations: Sequence[str], each_release: bool
+) -> Inventory:
     built, unbuilt, overlays = _build_overlays(files, rendering, kustomizations)
     if may_fill(files):
         from nodelint.build.filled_charts import filled_charts
         from nodelint.build.filled_terraform import filled_by_terraform
 
         if rendering is None or all(build.root.tool != "helm" for build in rendering.builds):
-            built += filled_charts(files, overlays)
+            built += filled_charts(files, overlays, each_release)
         made = list(filled_by_terraform(files))
         for source in files:
             path = os.path.abspath(source.path)
@@ -198,15 +205,17 @@ def read_inventory(
     found: Discovery,
     rendering: Rendering | None = None,
     add_more: Callable[[Iterable[Object]], bool] | None = None,
+    each_release: bool = False,
 ) -> Inventory:
     """Build what the clusters get of the files that were found: the one call by which a command has its objects.
 
     Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
-    `add_more` adds sources for which the objects have to be known, and says whether there are any.
+    `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
+    that of `filled_charts`.
     """
-    inventory = _build_found(found, rendering)
+    inventory = _build_found(found, rendering, each_release)
     if add_more is not None and add_more(inventory.objects()):
-        inventory = _build_found(found, rendering)
+        inventory = _build_found(found, rendering, each_release)
     with LeftOutNotes() as notes:
         _note_unread(found, inventory)
     return _with_gaps(inventory, notes)
@@ -216,13 +225,13 @@ def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
     return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *_list_gaps(notes)))))
 
 
-def _build_found(found: Discovery, rendering: Rendering | None) -> Inventory:
+def _build_found(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
     with LeftOutNotes() as notes:
-        inventory = _read_and_build(found, rendering)
+        inventory = _read_and_build(found, rendering, each_release)
     return _with_gaps(inventory, notes)
 
 
-def _read_and_build(found: Discovery, rendering: Rendering | None) -> Inventory:
+def _read_and_build(found: Discovery, rendering: Rendering | None, each_release: bool) -> Inventory:
     helm = rendering is not None and any(build.root.tool == "helm" for build in rendering.builds)
     if not helm and may_fill(found.sources):
         from nodelint.build.filled_charts import read_releases, values_beside, values_elsewhere
@@ -236,7 +245,7 @@ def _read_and_build(found: Discovery, rendering: Rendering | None) -> Inventory:
         from nodelint.build.flux_kustomizations import read_kustomizations
 
         found.sources += read_kustomizations(found.sources, found.kustomizing, found.seen)
-    inventory = build(found.sources, rendering, kustomizations_of(found))
+    inventory = build(found.sources, rendering, kustomizations_of(found), each_release)
     if found.also is None:  # whoever asks for workloads hears of those that are not known
         spoken_of = [overlay for overlay in inventory.unbuilt if not overlay.holds_workloads_alone]
         inventory = inventory._replace(unbuilt=tuple(spoken_of))

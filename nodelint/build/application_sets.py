@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 
+from nodelint.budget import BudgetSpent
 from nodelint.build.git_generators import ReadFile, list_git_parameters
 from nodelint.source import Node
 from nodelint.source.limits import note_limit
@@ -19,7 +20,7 @@ from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.gotemplate import BadTemplate, parse
 from nodelint.source.templates.sprig import read_printed
 from nodelint.source.templates.sprig_values import CopiedText, Rope, Unresolved
-from nodelint.source.templates.template_eval import TooLong, fill_text
+from nodelint.source.templates.template_eval import fill_text
 
 MOST_APPLICATIONS = 1000
 """Applications that one set is read for."""
@@ -116,7 +117,7 @@ def _replace(text: str, start: int, node: Node, parameters: Mapping[str, Node]) 
 def _fill_template(text: str, start: int, node: Node, parameters: Mapping[str, Node]) -> Rope | None:
     try:
         found = fill_text(text, parse(text), dict(parameters))
-    except (BadTemplate, TooLong, Unresolved):
+    except (BadTemplate, BudgetSpent, Unresolved):
         return None
     return Rope(
         [(piece, value if at is None else _copied(node, start + at)) for piece, value, at in found], free=True

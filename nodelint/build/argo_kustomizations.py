@@ -12,11 +12,11 @@ from nodelint.build.kustomize import UnbuiltOverlay
 from nodelint.build.kustomize.applied_folder import AppliedFolder, argo_fields
 from nodelint.build.kustomize.files import Files
 from nodelint.build.overlays import build_applied, put_in_place
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.files.safe_read import find_top, is_inside
 
 
 def build_argo(sources: Sequence[Source], built: Sequence[Built]) -> tuple[list[Built], list[UnbuiltOverlay]]:
@@ -31,7 +31,7 @@ def _apply_sources(sources: Sequence[Source], files: Files) -> Iterator[Built | 
     for source in sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
             continue
-        home = repository(os.path.dirname(os.path.abspath(source.path)))
+        home = find_top(os.path.dirname(os.path.abspath(source.path)))
         for root in nodes_of(source) if home is not None else ():
             for number, part in enumerate(list_sources(root, partial(_read, files))):
                 result = _apply(root, part, str(home), files, sources)

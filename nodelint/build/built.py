@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.edits import NotEditable, reread_edited
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Span, by_source, span_of
+from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, span_of
 from nodelint.source import Node, Source
 from nodelint.tuples import NamedTuple
 
@@ -96,10 +96,11 @@ class Built(NamedTuple):
     for which there is no object.
 
     `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
-    origin of its `kind`. `map_edits` gives edits of the text as edits of files, None where that is not certain;
+    origin of its `kind`. `map_edits` gives edits of the text as edits of files, or why that is not certain;
     without it they are edits of the exact origins of the values that change. `comes_to` says whether
     other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
-    `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several.
+    `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several. `values`
+    are all values that a chart's template is filled with.
     """
 
     source: Source
@@ -115,23 +116,24 @@ class Built(NamedTuple):
     settle: Callable[[], Sequence[Built]] | None = None
     problems: tuple[Unbuilt, ...] = ()
     find_object: Callable[[Object], Object | None] | None = None
-    map_edits: Callable[[Sequence[Edit]], LedEdits | None] | None = None
+    map_edits: Callable[[Sequence[Edit]], LedEdits | Withheld] | None = None
     lost: tuple[LostItems, ...] = ()
     unmatched: tuple[UnmatchedPatch, ...] = ()
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
+    values: Node | None = None
 
     @property
     def texts(self) -> tuple[Source, ...]:
         """The text and its further readings."""
         return (self.source, *self.readings)
 
-    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
-        """Edits of the text as edits of files; None where a file cannot be changed to the same effect."""
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
+        """Edits of the text as edits of files, or why no file can be changed to the same effect."""
         if _overlap(edits):
-            return None
+            return Withheld("two-edits-overlap")
         led = self.map_edits(edits) if self.map_edits is not None else _edits_of_origins(self, edits)
-        return None if led is None or _overlap(led.edits) else led
+        return Withheld("two-edits-overlap") if isinstance(led, LedEdits) and _overlap(led.edits) else led
 
     def confirms(self, edits: Sequence[Edit], made: Sequence[Edit]) -> bool:
         """Whether edits that are `made` to files come to edits of the text, where that can be told."""
@@ -172,28 +174,30 @@ def _overlap(edits: Sequence[Edit]) -> bool:
     return False
 
 
-def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | None:
+def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | Withheld:
     source = built.source
     if not edits or any(edit.source is not source for edit in edits):
-        return None
+        return Withheld("other-result")
     after = reread_edited(source, edits)
     if len(after.documents) != len(source.documents):
-        return None
+        return Withheld("other-result")
     made: list[Edit] = []
     reshapes = False
     for node, new in find_changes(source, after):
         texts = isinstance(new, list) and all(isinstance(item, str) for item in new)
         reshapes = reshapes or not (node.kind == "scalar" or texts)
         origin = built.find_origin(node)
-        if origin is None or not origin.exact or isinstance(origin.at, Span) or origin.at.kind != node.kind:
-            return None
+        if origin is None:
+            return Withheld("not-written-as-such")
+        if not origin.exact or isinstance(origin.at, Span) or origin.at.kind != node.kind:
+            return Withheld("not-written-as-such", origin.at)
         try:
             made += change_value(origin.at, new, node)
-        except NotEditable:
-            return None
+        except NotEditable as error:
+            return Withheld("not-editable", origin.at, str(error))
     made = list(dict.fromkeys(made))
     if not made or (reshapes and not _comes_to(built, made, after)):
-        return None
+        return Withheld("other-result")
     return LedEdits(tuple(made))
 
 

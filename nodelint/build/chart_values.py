@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from nodelint.build.roots import nodes_of, read
-from nodelint.build.values_files import merged, values_root
+from nodelint.build.values import merged, nodes_of, read, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.safe_read import is_inside, repository
+from nodelint.source.files.safe_read import find_top, is_inside
 from nodelint.source.limits import note_more
 from nodelint.source.missing import text_of
 from nodelint.source.nodes import UNKNOWN, MappingEntry
@@ -46,7 +45,7 @@ class RepositoryTree(NamedTuple):
         cls, source: SourceText, sources: Mapping[str, Source], outside: str | None = None
     ) -> RepositoryTree | None:
         """Return the repository in which a file is; `outside` is the top where it is in none, None for no tree."""
-        home = repository(os.path.dirname(os.path.abspath(source.path))) or outside
+        home = find_top(os.path.dirname(os.path.abspath(source.path))) or outside
         return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
 
     def read_file(self, path: str) -> Source | None:

@@ -23,7 +23,7 @@ from nodelint.build.chart_values import (
     list_sources,
 )
 from nodelint.build.controller_values import make_install, place_of
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.build.values_files import beside
 from nodelint.release_evidence.settings import (
     TERRAFORM,

@@ -9,7 +9,7 @@ from functools import partial
 
 from nodelint.build.chart_values import RepositoryTree, ValuesLayer, read_setting
 from nodelint.build.controller_values import make_install
-from nodelint.build.values_files import merged
+from nodelint.build.values import merged
 from nodelint.model.finding import Span
 from nodelint.release_evidence.scripts import helm_commands, join_lines
 from nodelint.release_evidence.settings import ControllerInstall

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from nodelint.budget import BudgetSpent
 from nodelint.build.controller_values import make_install
 from nodelint.build.terraform_releases import known_layers
 from nodelint.model.finding import Span
@@ -15,7 +16,6 @@ from nodelint.source import Node, Source
 from nodelint.source.placeholders import holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcl import Text
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tfvalues import Modules
 from nodelint.source.yaml.compose import compose
 
@@ -36,7 +36,7 @@ def read_terraform(source: Source, modules: Modules) -> Iterator[ControllerInsta
                 at = Node(source, block.start, block.end, "mapping", "flow")
                 install = make_install(at, "the helm_release", release.version_text, layers, is_complete)
                 yield install._replace(at=_first_line(source, block.start))
-        except EvaluationLimit:
+        except BudgetSpent:
             pass
     settings = []
     for match in _SET.finditer(source.text):

@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.build.built import Built
 from nodelint.build.chart_values import RELEASES, ChartRelease, find_releases
-from nodelint.build.roots import nodes_of, own_roots, read
 from nodelint.build.template_source_map import Back, Uses, fill_template, make_built
-from nodelint.build.values_files import beside, merged, overrides
+from nodelint.build.values import merged, nodes_of, own_roots, read
+from nodelint.build.values_files import beside, overrides
 from nodelint.build.vendored_values import find_vendored_values, vendored_files
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
 from nodelint.source.limits import guarded
 from nodelint.source.templates.charts import ChartFiles, values_of, values_place
+from nodelint.source.text import YAML_NAMES
 
 _LARGEST = 1 << 20
 """Bytes of a file of values that does not name Karpenter."""
@@ -25,19 +26,20 @@ _Charts = dict[str, tuple[Source, list[Source]]]
 """The default values of charts by their absolute path, and the templates of each."""
 
 
-def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> Iterator[Built]:
+def filled_charts(
+    sources: Sequence[Source], overlays: Sequence[Built] = (), each_release: bool = False
+) -> Iterator[Built]:
     """The templates of charts among the sources: with default values, and with each other file of values.
 
-    Releases that are among the objects of `overlays` count as these have them.
+    Releases that are among the objects of `overlays` count as these have them. With `each_release` a template without
+    values is there once for each way in which its chart is installed, so that its objects are those of one cluster.
     """
-    charts = _charts(sources)
+    charts = _charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
     for values, templates in charts.values():
-        for template in templates:
-            variants = _fill(template, values, uses, files)
-            if variants:
-                yield make_built(variants, values, fixing=True)
+        for variants in _fill_all(templates, values, uses, files, None, each_release):
+            yield make_built(variants, values, fixing=True)._replace(values=next(iter(own_roots(values)), None))
     defaults = {path: values for path, (values, _) in charts.items()}
     holders = _list_holders(sources, overlays) if charts and overlays else None
     releases = [*find_releases(defaults, sources, holders), *_terraform_releases(defaults, sources)]
@@ -49,24 +51,36 @@ def filled_charts(sources: Sequence[Source], overlays: Sequence[Built] = ()) -> 
     ]
     for number, release in enumerate((*given, *releases)):
         values, templates = charts[release.path]
-        for template in templates:
-            variants = _fill(template, values, {}, files, release.root)
-            if variants:
-                yield make_built(variants, values, release.given)._replace(release=number)
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
+            made = make_built(variants, values, release.given)
+            yield made._replace(release=number, values=release.root)
 
-    yield from _fill_overlay_releases(charts, files, overlays)
+    yield from _fill_overlay_releases(charts, files, overlays, each_release)
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, files.sources):
             variants = _fill(template, found.defaults, {}, files, found.root)
             if variants:
-                yield make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
+                made = make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
+                yield made._replace(values=found.root)
+
+
+def _fill_all(
+    templates: Sequence[Source], values: Source, uses: Uses, files: ChartFiles, root: Node | None, all_of_them: bool
+) -> Iterator[tuple[Back, ...]]:
+    """What the templates of a chart come to that have some of the values; all of them if asked for, and one has."""
+    found = [_fill(template, values, uses, files, root) for template in templates]
+    is_whole = all_of_them and any(found)
+    for template, variants in zip(templates, found, strict=True):
+        variants = variants or (_fill(template, values, uses, files, root, plain=True) if is_whole else ())
+        if variants:
+            yield variants
 
 
 def _fill(
-    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
     """A template with values; nothing where nodelint breaks down over it."""
-    return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root)))
+    return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root, plain)))
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
@@ -77,7 +91,9 @@ def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[
     return [source for source in sources if os.path.abspath(source.path) not in taken]
 
 
-def _fill_overlay_releases(charts: _Charts, files: ChartFiles, overlays: Sequence[Built]) -> Iterator[Built]:
+def _fill_overlay_releases(
+    charts: _Charts, files: ChartFiles, overlays: Sequence[Built], each_release: bool
+) -> Iterator[Built]:
     if not charts or not overlays:
         return
     from nodelint.build.overlay_releases import find_overlay_releases, lead_through
@@ -85,10 +101,9 @@ def _fill_overlay_releases(charts: _Charts, files: ChartFiles, overlays: Sequenc
     defaults = {path: values for path, (values, _) in charts.items()}
     for release in find_overlay_releases(defaults, list(files.sources.values()), overlays):
         values, templates = charts[release.path]
-        for template in templates:
-            variants = _fill(template, values, {}, files, release.root)
-            if variants:
-                yield lead_through(make_built(variants, values, release.given), release.overlay)
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
+            made = make_built(variants, values, release.given)._replace(values=release.root)
+            yield lead_through(made, release.overlay)
 
 
 def _terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
@@ -99,12 +114,16 @@ def _terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source])
     return find_terraform_releases(charts, sources)
 
 
-def _charts(sources: Sequence[Source]) -> _Charts:
-    """The default values of charts, by their absolute path, and the templates of each among the sources."""
+def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:
+    """The default values of charts, by their absolute path, and the templates of each among the sources.
+
+    With `with_plain` files without code in the place of templates count.
+    """
     by_path = {os.path.abspath(source.path): source for source in sources}
     found: _Charts = {}
     for source in sources:
-        path = values_place(source.path) if source.may_be_template else None
+        is_template = source.may_be_template or (with_plain and source.path.endswith(YAML_NAMES))
+        path = values_place(source.path) if is_template else None
         whole = os.path.abspath(path) if path is not None else ""
         values = by_path.get(whole) or (read(path) if path is not None else None)
         if values is None and path is not None and not gate.exists(path):

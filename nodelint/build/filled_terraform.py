@@ -13,8 +13,8 @@ from nodelint.build.terraform import FilledText, filled_texts
 from nodelint.caching import cached_property
 from nodelint.edits import NotEditable, apply
 from nodelint.edits.hcl import change_literal, is_literal
-from nodelint.model.finding import Edit, Span
-from nodelint.source import Node, Source, SourceText, reread
+from nodelint.model.finding import Edit, Span, Withheld
+from nodelint.source import Node, Source, SourceText, reread, reread_document
 from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 
 _WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
@@ -68,6 +68,7 @@ class _TerraformBack(Back):
         self._files = sources
         self._module_files = module_files
         self._settled = settled
+        self._made: dict[tuple[Edit, ...], list[dict[int, tuple[Node, object]]]] = {}
 
     def find_origin(self, at: Node | Span) -> ValueOrigin:
         """Where a part of the result is written; only a literal is the very value."""
@@ -75,13 +76,13 @@ class _TerraformBack(Back):
         whole = isinstance(origin.at, Node) and is_editable_literal(origin.at)
         return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
 
-    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """The same change in the files, where literals are changed by it and nothing else is."""
         if not edits or any(edit.source is not self.result for edit in edits):
-            return None
-        after = reread(self.result, apply(self.result.text, edits))
+            return Withheld("other-result")
+        after = self._reread(edits)
         if len(after.documents) != len(self.result.documents):
-            return None
+            return Withheld("other-result")
         own = [self._own(edit) for edit in edits]
         if all(edit is not None for edit in own):
             made = [edit for edit in own if edit is not None]
@@ -90,13 +91,21 @@ class _TerraformBack(Back):
         for node, new in find_changes(self.result, after):
             value = self.value(node)
             if value is None or value.kind != node.kind or not is_editable_literal(value):
-                return None
+                return Withheld("computed", self.find_origin(node).at)
             try:
                 made += change_literal(value, new)
-            except NotEditable:
-                return None
+            except NotEditable as error:
+                return Withheld("not-editable", value, str(error))
             places |= {id(part) for part in value.walk()}
         return self._check_edits(list(dict.fromkeys(made)), after, places)
+
+    def _reread(self, edits: Sequence[Edit]) -> Source:
+        """The result with some edits; where they are in one document, that one alone is read again."""
+        text = apply(self.result.text, edits)
+        for document in self.result.documents:
+            if all(document.start <= edit.start and edit.end <= document.end for edit in edits):
+                return reread_document(self.result, document.index, text)
+        return reread(self.result, text)
 
     def _own(self, edit: Edit) -> Edit | None:
         """The same, also over lines of a heredoc from which Terraform takes what they begin with alike."""
@@ -122,19 +131,30 @@ class _TerraformBack(Back):
                 end = text.rfind("\n", 0, end) + 1
         return Edit(self.template, start, end, added)
 
-    def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | None:
+    def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | Withheld:
         """The edits, if they make the text what is wanted; what else changes is of the same literals."""
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
-        for new in self._fill_again(edits) if edits else ():
-            if len(new.documents) != len(self.result.documents):
-                continue
-            made = {id(node): (node, value) for node, value in find_changes(self.result, new)}
+        for made in self._find_made(edits) if edits else ():
             if any(key not in made or made[key][1] != value for key, value in wanted.items()):
                 continue
             others = [node for key, (node, _) in made.items() if key not in wanted]
             if all(id(self.value(node)) in places for node in others):
                 return LedEdits(edits, bool(others))
-        return None
+        return Withheld("other-result")
+
+    def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]]:
+        """What edits of files change in the text, each time that it is filled in.
+
+        The same is asked for each instance of a block.
+        """
+        key = tuple(edits)
+        if key not in self._made:
+            self._made[key] = [
+                {id(node): (node, value) for node, value in find_changes(self.result, new)}
+                for new in self._fill_again(edits)
+                if len(new.documents) == len(self.result.documents)
+            ]
+        return self._made[key]
 
     def _fill_again(self, edits: Sequence[Edit]) -> Iterator[Source]:
         """What the text comes to with some edits of files; several where it is filled in more than once."""

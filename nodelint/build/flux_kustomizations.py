@@ -16,11 +16,11 @@ from nodelint.build.kustomize.files import Files
 from nodelint.build.map_edits import change_value, find_changes
 from nodelint.build.overlay_releases import lead_through
 from nodelint.build.overlays import build_applied, put_in_place
-from nodelint.build.roots import nodes_of, read
 from nodelint.build.template_source_map import Back, Uses, make_built
+from nodelint.build.values import nodes_of, read
 from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
-from nodelint.model.finding import Edit
+from nodelint.model.finding import Edit, Withheld
 from nodelint.source import UNKNOWN, Node, Source, SourceText
 from nodelint.source.files import safe_read
 from nodelint.source.files.gate import gate
@@ -172,7 +172,7 @@ def _find_folder(root: Node) -> str | None:
     """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
     path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))
-    home = safe_read.repository(around)
+    home = safe_read.find_top(around)
     above = [around]
     while above[-1] not in (home, os.path.dirname(above[-1])) and len(above) < _MOST_LEVELS:
         above.append(os.path.dirname(above[-1]))
@@ -253,7 +253,7 @@ class _FluxBack(Back):
         self.values_filled = filled.values
         self.overlay: Built | None = None
 
-    def _lead_values(self, after: Source) -> LedEdits | None:
+    def _lead_values(self, after: Source) -> LedEdits | Withheld:
         """The same change in the files: of the text itself, or of a value that is all of what changes."""
         made: list[Edit] = []
         direct: list[Edit] = []
@@ -265,17 +265,19 @@ class _FluxBack(Back):
                     direct += change_value(self._find_in_template(node), new, node)
                     continue
                 if value is None or value.kind != "scalar" or not isinstance(new, str | int) or isinstance(new, bool):
-                    return None
+                    return Withheld("computed", self.find_origin(node).at)
                 made += set_value(value, str(new))  # a variable is a text
-            except NotEditable:
-                return None
+            except NotEditable as error:
+                return Withheld("not-editable", self.find_origin(node).at, str(error))
             shared = shared or len(self._uses.get(id(value), ())) > 1
         further = self._lead_further(direct) if direct else LedEdits(())
-        if further is None or not (made or direct):
-            return None
+        if isinstance(further, Withheld):
+            return further
+        if not (made or direct):
+            return Withheld("other-result")
         return LedEdits(list(dict.fromkeys([*made, *further.edits])), shared or further.shared)
 
-    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """Edits of the text with the variables as edits of files."""
         return LedEdits(edits) if self.overlay is None else self.overlay.lead_edits(edits)
 

@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
-from nodelint.source.files.safe_read import repository
+from nodelint.source.files.safe_read import find_top
 from nodelint.source.limits import note_more
 from nodelint.source.missing import items_of, text_of
 from nodelint.source.terraform.tffiles import match_files
@@ -28,7 +28,7 @@ _MOST_FOLDERS = 5000
 
 def list_git_parameters(git: Node, read_file: ReadFile) -> Iterator[dict[str, Node]]:
     """The parameters of each file, or folder, that a git generator names; none where this repository has no such."""
-    home = repository(os.path.dirname(os.path.abspath(git.source.path)))
+    home = find_top(os.path.dirname(os.path.abspath(git.source.path)))
     if home is None or git.get("pathParamPrefix") is not None:
         return
     for item in (*items_of(git.get("files")), *items_of(git.get("directories"))):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.edits import NotEditable, restructure, set_value, set_values
 from nodelint.model.finding import Edit
-from nodelint.source import Node, Source
+from nodelint.source import UNKNOWN, Node, Source
 
 
 def find_changes(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
@@ -68,7 +68,14 @@ def _merge_written(new: object, built: object, written: object) -> object:
         if any(own != as_written for own, as_written in left):
             raise NotEditable("an item goes in which something is filled in")
         return found
+    if _holds_unknown(new):
+        raise NotEditable("a part of it is filled in")
     return new
+
+
+def _holds_unknown(value: object) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is UNKNOWN or any(map(_holds_unknown, parts))
 
 
 def _in_a_document(node: Node) -> bool:

@@ -10,7 +10,7 @@ from nodelint.build.kustomize import BuiltOverlay, UnbuiltOverlay, build_overlay
 from nodelint.build.kustomize.applied_folder import AppliedFolder
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
-from nodelint.source.files.safe_read import MARKS
+from nodelint.source.marks import MARKS
 
 _LARGEST = 16 << 20
 

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.built import Unbuilt
 from nodelint.build.chart_values import ARGO, FLUX, find_held_values, read_block
-from nodelint.build.roots import nodes_of
+from nodelint.build.values import nodes_of
 from nodelint.model.documents import objects
 from nodelint.source import Node, Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import repository
+from nodelint.source.files.safe_read import find_top
 from nodelint.source.missing import items_of, text_of
 from nodelint.source.nodes import MappingEntry
 
@@ -74,7 +74,7 @@ def _values_in(root: Node, path: str, charts: Collection[str], taken: Collection
     """The values that a document gives to charts without a template here, each with the name of the chart."""
     version, kind = text_of(root.get("apiVersion")), text_of(root.get("kind"))
     folder, name = os.path.split(path)
-    home = str(repository(folder) or "")
+    home = str(find_top(folder) or "")
     if name in KUSTOMIZATIONS:
         for chart in items_of(root.get("helmCharts")):
             local = os.path.join(folder, text_of(root.find("helmGlobals", "chartHome")) or "charts")
@@ -152,7 +152,7 @@ def _find_hidden_values(root: Node, charts: Collection[str], sources: dict[str, 
     """What a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
     if not text_of(root.get("apiVersion")).startswith(FLUX) or text_of(root.get("kind")) != "HelmRelease":
         return
-    home = str(repository(os.path.dirname(os.path.abspath(root.source.path))) or "")
+    home = str(find_top(os.path.dirname(os.path.abspath(root.source.path))) or "")
     if _flux_chart(root, home) not in charts:
         return
     for reference in items_of(root.find("spec", "valuesFrom")):

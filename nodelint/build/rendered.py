@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from nodelint.build import sandbox, tools
 from nodelint.build.built import Built, ValueOrigin
-from nodelint.build.roots import Root, read, roots
+from nodelint.build.roots import Root, roots
 from nodelint.build.source_map import Origins
+from nodelint.build.values import read
 from nodelint.model.finding import Also, Span, span_of
 from nodelint.source import Node, Source
 from nodelint.source.files.globs import READ_ALL, Excluded

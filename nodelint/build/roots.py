@@ -7,22 +7,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from nodelint.source import Document, Node, Source
+from nodelint.build.values import content_of, nodes_of, read
+from nodelint.source import Node
 from nodelint.source.files.gate import OUTSIDE, gate
 from nodelint.source.files.gitignore import Ignored, entered
 from nodelint.source.files.globs import READ_ALL, Excluded
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
 from nodelint.source.files.links import CHART
-from nodelint.source.files.safe_read import MARKS, is_inside, repository
+from nodelint.source.files.safe_read import is_inside, repository
 from nodelint.source.limits import note_limit
 from nodelint.source.missing import items_of
-from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import OTHER_VALUES, TRIAL_VALUES
-from nodelint.source.yaml.compose import compose
 from nodelint.tuples import NamedTuple
 
 _MARK = b"karpenter"
-_LARGEST = 64 << 20
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 _TEXTS = (".yaml", ".yml", ".json", ".tpl", ".txt")
 _MOST_FILES = 5000
@@ -66,57 +64,6 @@ def roots(paths: Sequence[str], exclude: Excluded = READ_ALL, *, kustomize: bool
         have = {os.path.abspath(root.folder) for root in chosen}
         chosen += [r for r in _of_files(files, kustomize, helm, exclude) if os.path.abspath(r.folder) not in have]
     return [root for root in chosen if _mentions_karpenter(root.parts)]
-
-
-def nodes_of(source: Source) -> list[Node]:
-    """The roots of a source's documents, read whether or not the word karpenter is in them; none if unreadable.
-
-    What was passed over because that word was missing is among the source's documents from then on.
-    """
-    if any(document.root is not None for document in source.documents):
-        _read_passed_over(source)
-        return [document.root for document in source.documents if document.root is not None]
-    try:
-        found = [root for root in compose(source, source.text, 0, masked=False) if root is not None]
-    except Unreadable:
-        return []
-    source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(found)]
-    return found
-
-
-def _read_passed_over(source: Source) -> None:
-    """Read the documents of a source that lack the word karpenter, beside one that has it."""
-    for document in source.documents:
-        if document.root is not None or document.host is not None:
-            continue
-        text = source.text[document.start : document.end]
-        if not any(mark in text for mark in MARKS):
-            try:
-                roots = compose(source, text, document.start, masked=False)
-            except Unreadable:
-                continue
-            document.root = roots[0] if len(roots) == 1 else None
-
-
-def own_roots(source: Source) -> list[Node]:
-    """The roots of a source's documents without those of texts that stand in them; none if unreadable."""
-    nodes_of(source)
-    return [document.root for document in source.documents if document.root is not None and document.host is None]
-
-
-def read(path: str, also: str | None = None) -> Source | None:
-    """A file as a source under its own path; None where it cannot be read, or is a link out of its repository.
-
-    `also` is a pattern of what is read in it, as in `Source`.
-    """
-    try:
-        return Source.from_bytes(os.path.normpath(path).replace(os.sep, "/"), _content(path), also)
-    except OSError:
-        return None
-
-
-def _content(path: str) -> bytes:
-    return gate.read(path, _LARGEST)
 
 
 def _of_files(files: list[str], kustomize: bool, helm: bool, exclude: Excluded) -> Iterator[Root]:
@@ -313,7 +260,7 @@ def _ignores_git(chart: str) -> bool:
 def _mentions_karpenter(paths: Sequence[str]) -> bool:
     for path in paths:
         try:
-            if _MARK in _content(path):
+            if _MARK in content_of(path):
                 return True
         except OSError:
             continue

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.build.roots import Root, nodes_of
+from nodelint.build.roots import Root
+from nodelint.build.values import nodes_of
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object

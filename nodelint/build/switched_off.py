@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.budget import BudgetSpent
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import Object
 from nodelint.source import Source
 from nodelint.source.templates.charts import chart_of
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import ENDS, TerraformBlock, TerraformFile, explain_no_instance
 from nodelint.source.terraform.tfvalues import Modules
 
@@ -44,7 +44,7 @@ def find_addresses(objects: Sequence[Object], sources: Sequence[Source]) -> Iter
                     files[path] = _explain_unused(path, modules)
                 if (is_off := files[path]) is not None:
                     yield obj, (path, "", ""), is_off
-        except EvaluationLimit:
+        except BudgetSpent:
             continue
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.built import Built, LedEdits, ValueOrigin, object_around
+from nodelint.build.given_up import give_up, is_given_up
 from nodelint.build.map_edits import change_value, find_changes
-from nodelint.build.roots import own_roots
+from nodelint.build.values import own_roots
 from nodelint.edits import NotEditable, apply
-from nodelint.model.finding import Also, Edit, Span, span_of
+from nodelint.model.finding import Also, Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.source import Node, Source, SourceText, reread
-from nodelint.source.limits import note_left_out
 from nodelint.source.templates.charts import ChartFiles
-from nodelint.source.templates.gotemplate import BadTemplate, Code, Part, parse
+from nodelint.source.templates.gotemplate import BadTemplate, Code, parse
 from nodelint.source.templates.sprig_values import CopiedText
-from nodelint.source.templates.template_eval import Filled, Holes, Segment, TooLong, fill
+from nodelint.source.templates.template_eval import Filled, Holes, Segment, fill
 from nodelint.tuples import NamedTuple
 
 _INCLUDES = r"\b(?:include|template|tpl)\b"
@@ -54,56 +55,52 @@ def make_built(
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
         find_object=lambda obj: back_of[id(obj.source)].find_object(obj),
-        map_edits=variants[0].lead_edits if fixing else (lambda edits: None),
+        map_edits=variants[0].lead_edits if fixing else (lambda edits: Withheld("shared", detail=_GIVEN)),
     )
 
+
+_GIVEN = "a file of values beside the chart's own has a part in it"
 
 Uses = dict[int, set[tuple[int, int]]]
 """Where each value is used, by its id: templates and places in them."""
 
 
 def fill_template(
-    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None
+    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
     """A template with values; where these leave fields out, with all of those fields, with some, and with none.
 
     Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
-    where they are not just those of the file.
+    where they are not just those of the file. With `plain` a template that has none of the values comes to its text.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
+    if is_given_up(template):
+        return ()  # with other values it would take as long
     try:
         parts = parse(template.text)
     except BadTemplate:
         return ()
     whole = root or next(iter(own_roots(values)), None)
-    return _variants(template, parts, values, whole, uses, files)
-
-
-def _variants(
-    template: Source,
-    parts: tuple[Part, ...],
-    values: SourceText,
-    root: Node | None,
-    uses: Uses,
-    files: ChartFiles,
-) -> tuple[Back, ...]:
     definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
 
     def attempt(holes: Holes) -> Back | None:
-        filled = fill(template.text, parts, root, holes, definitions)
-        return _read(template, values, filled, uses, files.sources)
+        filled = fill(template.text, parts, whole, holes, definitions)
+        return _read(template, values, filled, uses, files.sources) if filled.values or plain else None
 
+    return _variants(template, attempt)
+
+
+def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
     try:
+        RUN.check_time()
         back = attempt("keys") or attempt("code")
         if back is None or not back.holes:
             return () if back is None else (back,)
         attempted = attempt("some keys") or back
         none = attempt("nothing")
-    except TooLong:
-        note_left_out(
-            template.path, "with values filled in it is longer than nodelint reads: it is judged as it is written"
-        )
+    except BudgetSpent as limit:
+        give_up(template, limit)
         return ()
     return () if none is None else (back, attempted, none)
 
@@ -111,9 +108,7 @@ def _variants(
 def _read(
     template: Source, values: SourceText, filled: Filled, uses: Uses, sources: Mapping[str, Source]
 ) -> Back | None:
-    """What a template comes to; None where it has no value, or cannot be read."""
-    if not filled.values:
-        return None
+    """What a template comes to; None where it cannot be read."""
     result = Source.from_text(template.path, filled.text, template.also)
     result.part = template.part
     if result.problems or result.set_aside:
@@ -284,33 +279,35 @@ class Back:
 
     # -- edits
 
-    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """The same change in the files, where it can be made."""
         if not edits or any(edit.source is not self.result for edit in edits):
-            return None
+            return Withheld("other-result")
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
         if len(direct) == len(edits):
             return self._lead_further(direct)
         after = reread(self.result, apply(self.result.text, edits))
-        return self._lead_values(after) if len(after.documents) == len(self.result.documents) else None
+        if len(after.documents) != len(self.result.documents):
+            return Withheld("other-result")
+        return self._lead_values(after)
 
-    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | None:
+    def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
         """Edits of the template, as edits of files."""
         return LedEdits(edits)
 
-    def _lead_values(self, after: Source) -> LedEdits | None:
+    def _lead_values(self, after: Source) -> LedEdits | Withheld:
         """Edits of the files that make the result another one, value by value."""
         made: list[Edit] = []
         shared = False
         for node, new in find_changes(self.result, after):
             try:
                 part, others = self._instead(node, new)
-            except NotEditable:
-                return None
+            except NotEditable as error:
+                return Withheld("computed", self.find_origin(node).at, str(error))
             made += part
             shared = shared or others
         made = list(dict.fromkeys(made))
-        return LedEdits(made, shared) if self._comes_to(made, after) else None
+        return LedEdits(made, shared) if self._comes_to(made, after) else Withheld("other-result")
 
     def _own(self, edit: Edit) -> Edit | None:
         """An edit of characters that stand in the template, or in one that it includes, as they do in the result."""

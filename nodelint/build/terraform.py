@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from nodelint.budget import RUN, BudgetSpent
+from nodelint.build.given_up import give_up
 from nodelint.source import Source
 from nodelint.source.limits import note_fault
 from nodelint.source.syntax_errors import SetAside
-from nodelint.source.terraform.tfeval import EvaluationBudget, EvaluationLimit
+from nodelint.source.terraform.tfeval import EvaluationBudget
 from nodelint.source.terraform.tffill import ENDS, FileFiller, Origins, TerraformBlock, fill_template
 from nodelint.source.terraform.tfmodulefiles import ModuleFiles
 from nodelint.source.terraform.tfvalues import Modules, TerraformModule
@@ -79,12 +81,13 @@ def filled_texts(
     for filled_source, files in by_folder.items():
         if folder and filled_source != folder:
             continue
+        modules.budget = EvaluationBudget()
         try:
             for module in modules.variants(filled_source):
                 yield from _of_module(module, files)
-        except EvaluationLimit as limit:
+        except BudgetSpent as limit:
             for source in files:
-                _give_up(source, limit)
+                give_up(source, limit)
         except Exception as error:  # one module that breaks nodelint does not silence the others
             for source in files:
                 note_fault(source.path, error)
@@ -97,6 +100,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
     modules.budget = EvaluationBudget()
     seen: set[tuple[str, str]] = set()
     try:
+        RUN.check_time()
         for evaluator, module in modules.template_calls(source.path):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
@@ -107,28 +111,18 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
             result = _read(source, filled)
             if result is not None:
                 yield FilledText(source, result, filled, module.label, module.root, module.own)
-    except EvaluationLimit as limit:
-        _give_up(source, limit)
+    except BudgetSpent as limit:
+        give_up(source, limit)
     except Exception as error:
         note_fault(source.path, error)
-
-
-def _give_up(source: Source, limit: EvaluationLimit) -> None:
-    """Say that a file is judged as it is written, and why."""
-    reason = f"values are not filled in: {limit}"
-    if all(aside.reason != reason for aside in source.set_aside):
-        source.set_aside.append(SetAside(_first_object(source), reason))
-
-
-def _first_object(source: Source) -> int:
-    return next((document.start for document in source.documents if document.root is not None), 0)
 
 
 def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[FilledText]:
     """The files of a module. Objects that one of them prints for another are left out where they are written.
 
-    Raises `EvaluationLimit`.
+    Raises `BudgetSpent`.
     """
+    RUN.check_time()
     used: Origins = set()
     for source in files:
         used |= _fill(module, source, used)[1]

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 
+from nodelint.budget import BudgetSpent
 from nodelint.build.chart_values import MOST_RELEASES, ChartRelease, ValuesLayer, files_in, read_setting
-from nodelint.build.values_files import merged, values_root
+from nodelint.build.values import merged, values_root
 from nodelint.source import Node, Source, SourceText
 from nodelint.source.limits import note_left_out, note_more
 from nodelint.source.placeholders import holds_code, mask
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.terraform.hcltree import HclExpression
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import (
     BlockAttribute,
     TerraformBlock,
@@ -60,7 +60,7 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
                     count += 1
                     if count <= MOST_RELEASES:
                         yield ChartRelease(path, files_in(layers, root, defaults), root)
-            except EvaluationLimit as limit:
+            except BudgetSpent as limit:
                 note_left_out(
                     source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}"
                 )
@@ -73,7 +73,7 @@ def releases_in(
 ) -> Iterator[tuple[TerraformBlock, list[ValuesLayer] | None]]:
     """The blocks that install a chart, with the values that each gives; None where some of these are not known.
 
-    Raises `EvaluationLimit`.
+    Raises `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
     for block in file.blocks:

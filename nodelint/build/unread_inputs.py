@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.build.built import Built
-from nodelint.build.roots import own_roots
 from nodelint.build.syntax_check import TERRAFORM, SyntaxFault, find_fault
+from nodelint.build.values import own_roots
 from nodelint.source import Source
 from nodelint.source.files import safe_read
 from nodelint.source.files.discover import Discovery

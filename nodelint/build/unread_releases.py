@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from nodelint.budget import BudgetSpent
+from nodelint.build.chart_values import ValuesLayer
+from nodelint.build.terraform_inputs import TerraformInputs
 from nodelint.build.terraform_releases import releases_in
 from nodelint.model.finding import Span
-from nodelint.source.files.gate import gate
+from nodelint.source import UNKNOWN, Node
 from nodelint.source.files.safe_read import is_inside
 from nodelint.source.terraform.hcltree import HclExpression
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import TerraformBlock, TerraformFile, attributes_of
 from nodelint.source.terraform.tfvalues import Modules
 from nodelint.tuples import NamedTuple
 
-_REFERENCE = r"\b(local|var)\.([\w-]+)"
-_FILE = r"\$\{path\.(?:module|root)\}/([\w./-]+)"
-_LARGEST = 1 << 20
 _LONGEST = 200
 """Characters of a path that are looked at."""
 _OF_PATHS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/"
@@ -45,6 +44,7 @@ def find_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[Un
 
     `chart` is the absolute path of its folder, and `home` that of the folder in which files count.
     """
+    inputs = TerraformInputs(modules)
     for path in modules.near(chart):
         if not is_inside(path, home):
             continue
@@ -53,12 +53,13 @@ def find_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[Un
             continue
         file = modules.file(path)
         assert file is not None
-        naming = [block for block in file.blocks if _names_chart(source.text[block.start : block.end], chart)]
+        naming = [block for block in file.blocks if names_chart(source.text[block.start : block.end], chart)]
         read = _list_read(file, modules, chart) if naming else set()
         for block in naming:
             if block.start not in read and block.kind in ("resource", "module"):
                 label = ".".join((*((block.kind,) if block.kind != "resource" else ()), *block.names))
-                texts = frozenset(_list_texts(file, block, chart, modules))
+                written = inputs.list_expression_inputs(file, block, _written_values(file, block, chart))
+                texts = frozenset(f"{found.name} {found.text}" for found in written)
                 yield UnreadRelease(label, Span(source, block.start, block.end), texts)
 
 
@@ -66,12 +67,21 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
     """Where the blocks begin of which all values are known."""
     try:
         found = list(releases_in(file, modules, chart))
-    except EvaluationLimit:
+    except BudgetSpent:
         return set()
-    return {block.start for block, layers in found if layers is not None}
+    return {block.start for block, layers in found if layers is not None and not _holds_unknown(layers)}
 
 
-def _names_chart(text: str, chart: str) -> bool:
+def _holds_unknown(layers: Sequence[ValuesLayer]) -> bool:
+    """Whether a value that a release gives is not known."""
+    for layer in layers:
+        nothing = Node(layer.given, 0, 0, "mapping", "flow")
+        if any(node.value is UNKNOWN for node in layer.apply(nothing).walk()):
+            return True
+    return False
+
+
+def names_chart(text: str, chart: str) -> bool:
     """Whether a text holds the path of a chart, or its end."""
     folder, name = os.path.split(chart)
     for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}/?(?![\w./-])", text):
@@ -84,28 +94,7 @@ def _names_chart(text: str, chart: str) -> bool:
     return False
 
 
-def _list_texts(file: TerraformFile, block: TerraformBlock, chart: str, modules: Modules) -> Iterator[str]:
-    """What a block gives to a chart, the locals and variables that it refers to, and the files that it reads."""
-    folder = os.path.dirname(os.path.abspath(file.source.path))
-    parts = _list_parts(folder, modules)
-    pending, seen = [_written_values(file, block, chart)], set()
-    while pending:
-        text = pending.pop()
-        yield " ".join(text.split())
-        for reference in re.findall(_REFERENCE, text):
-            if reference in parts and reference not in seen:
-                seen.add(reference)
-                pending.append(parts[reference])
-        for path in re.findall(_FILE, text):
-            if path not in seen:
-                seen.add(path)
-                try:
-                    yield gate.read(os.path.join(folder, path), _LARGEST).decode(errors="replace")
-                except OSError:
-                    continue
-
-
-def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> str:
+def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> list[HclExpression]:
     """What a block says of a chart: the innermost object that names it, else all that the block sets."""
     text = file.source.text
     for value in file.attributes(block).values():
@@ -114,22 +103,8 @@ def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> s
         while named is not None and named.kind == "object":
             around = named
             named = next(
-                (part for part in named.parts[1::2] if _names_chart(text[part.start : part.end], chart)), None
+                (part for part in named.parts[1::2] if names_chart(text[part.start : part.end], chart)), None
             )
         if around is not None and named is not None:
-            return text[around.start : around.end]
-    given = [part for part in attributes_of(file.words, block) if part.depth or part.name not in _NO_VALUES]
-    return "\n".join(f"{part.name} = {text[part.value.start : part.value.end]}" for part in given)
-
-
-def _list_parts(folder: str, modules: Modules) -> dict[tuple[str, str], str]:
-    """The texts of a module's locals and variables."""
-    found = {}
-    for file in modules.files(folder):
-        for block in file.blocks:
-            if block.kind == "locals":
-                for name, value in file.attributes(block).items():
-                    found["local", name] = file.source.text[value.start : value.end]
-            elif block.kind == "variable" and block.names:
-                found["var", block.names[0]] = file.source.text[block.start : block.end]
-    return found
+            return [around]
+    return [part.value for part in attributes_of(file.words, block) if part.depth or part.name not in _NO_VALUES]

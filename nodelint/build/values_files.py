@@ -11,13 +11,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.build.roots import own_roots
+from nodelint.build.values import values_root
 from nodelint.source import Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.links import CHART
 from nodelint.source.files.safe_read import repository
 from nodelint.source.limits import note_more
-from nodelint.source.nodes import MappingEntry
 from nodelint.source.templates.charts import OTHER_VALUES
 
 _FOLDERS = ("values", "env", "envs", "environment", "environments")
@@ -85,31 +84,6 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
             beyond.setdefault(fitting[0], source.path)
     for chart, path in beyond.items():
         note_more(path, counts[chart], MOST, "files of values of one chart")
-
-
-def merged(base: Node, over: Node) -> Node:
-    """Values with others in their place, as helm merges them: maps key by key, and a null takes a key away."""
-    if base.kind != "mapping" or over.kind != "mapping":
-        return over
-    made = Node(over.source, over.start, over.end, "mapping", over.style)
-    ours = {entry.name: entry for entry in over.entries}
-    for entry in base.entries:
-        own = ours.pop(entry.name, None) if entry.name is not None else None
-        if own is None:
-            made.entries.append(entry)
-        elif own.value.kind != "scalar" or own.value.value is not None:
-            made.entries.append(MappingEntry(own.key, merged(entry.value, own.value), own.name))
-    made.entries += [entry for entry in over.entries if entry.name in ours]
-    return made
-
-
-def values_root(values: Source) -> Node | None:
-    """The one document of a file of values; None where it is another kind of file."""
-    if values.problems or values.code_masked:
-        return None
-    found = own_roots(values)
-    root = found[0] if len(found) == 1 and found[0].kind == "mapping" else None
-    return None if root is None or root.get("apiVersion") is not None else root
 
 
 def _fits(source: Source, defaults: Node) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from nodelint.build.roots import read
-from nodelint.build.values_files import beside, merged, values_root
+from nodelint.build.values import merged, read, values_root
+from nodelint.build.values_files import beside
 from nodelint.source import Node, Source
 from nodelint.source.nodes import MappingEntry
 from nodelint.source.templates.charts import vendored_chart
@@ -67,10 +67,11 @@ def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Nod
     None where the chart around has none for it: its own are then for whoever makes that chart.
     """
     over = around.get(name) if around is not None else None
-    if over is None or over.kind != "mapping":
-        return None
-    root = over if own is None else merged(own, over)
     entry = around.entry("global") if around is not None else None
+    is_given = over is not None and over.kind == "mapping"
+    root = (over if own is None else merged(own, over)) if over is not None and is_given else own
+    if root is None or (entry is None and not is_given):
+        return None
     if entry is None:
         return root
     made = Node(root.source, root.start, root.end, "mapping", root.style)

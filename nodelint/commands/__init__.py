@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from nodelint.budget import RUN
 from nodelint.caching import cache
 from nodelint.printable import escaped_json, printable, screened, without_commands
 
@@ -105,7 +106,7 @@ class ending:
     """
 
     def __enter__(self) -> None:
-        pass
+        RUN.begin()
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KeyboardInterrupt):
@@ -114,6 +115,10 @@ class ending:
             # What is still to be flushed goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(UNHEARD)
+        if RUN.has_left_out and (error is None or isinstance(error, SystemExit)):
+            say(f"not all is judged: {RUN.late_reason}")
+            if error is None or error.code in (None, CLEAN):
+                sys.exit(FOUND)
 
 
 def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Settings:

@@ -22,7 +22,7 @@ from nodelint.commands import (
     unreadable,
 )
 from nodelint.commands._flags import FactFlags
-from nodelint.commands._lint_setup import judge_of, judging, known, rendered
+from nodelint.commands._lint_setup import judge_of, judging, known, prover_of, rendered
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
 from nodelint.model.messages import counted
@@ -173,10 +173,8 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
 def _judged(run: _Run, ready: Judging, built: Rendering | None) -> tuple[Report, _Run]:
     """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
     report = judge_of(built, run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
-    if any(result.fixable for result in report.results):
-        from nodelint.lint.autofix import applicable
-
-        report = applicable(run.found.sources, report)
+    if any(result.fixable or result.finding.suggestions for result in report.results):
+        report = prover_of(ready, built).offered(run.found.sources, report)
     if built is None and not run.settings.karpenter_named:
         from nodelint.lint.older_release import older
 
@@ -201,6 +199,7 @@ def _fixed(run: _Run, ready: Judging, built: Rendering | None, unsafe: bool, rep
         unsafe=unsafe,
         judge=judge_of(built, run.settings.jobs, ready.inventory),
         report=report,
+        prove=prover_of(ready, built),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from nodelint.budget import RUN
 from nodelint.commands import (
     CLEAN,
     FOUND,
@@ -49,7 +50,7 @@ def fit_workloads(paths: Sequence[str], workload: str | None, form: str, **flags
     chosen = _chosen(tree, workload)
     from nodelint.report import fit as report
 
-    fits = [tree.fit(style) for style in chosen]
+    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
     if form == "json":
         echo_json(report.fit_json(fits))
     elif not fits:

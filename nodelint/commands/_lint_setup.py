@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodelint.lint.config import Settings
     from nodelint.lint.engine import LintRequest, Report, Target
     from nodelint.lint.incremental import ResultCaches
+    from nodelint.lint.proven_fixes import Prover
     from nodelint.lint.results import Skipped
     from nodelint.model.gap import Gap
     from nodelint.session import Session
@@ -219,6 +220,19 @@ def judge_of(
         return report._replace(skipped=(*report.skipped, *more), gaps=(*report.gaps, *made.gaps))
 
     return judge
+
+
+def prover_of(ready: Judging, rendering: Rendering | None) -> Prover:
+    """What proves the fixes of the files that were read: rules and `plan` judge what each comes to."""
+    from nodelint.lint.proven_fixes import Prover
+    from nodelint.plan.fix_drift import find_moved
+
+    def build_again(sources: Sequence[Source]) -> Inventory:
+        from nodelint.build import build
+
+        return build(sources, rendering, ready.inventory.kustomizations)
+
+    return Prover(ready.request, build_again, find_moved).begin(ready.inventory)
 
 
 def skip_unbuilt(overlays: Sequence[UnbuiltOverlay]) -> Iterator[Skipped]:

@@ -7,7 +7,7 @@ import tempfile
 from contextlib import contextmanager
 
 from nodelint.commands import stop
-from nodelint.source.files.safe_read import error_reason
+from nodelint.source.files.safe_read import error_reason, read_in_place
 
 TYPE_CHECKING = False
 
@@ -23,9 +23,9 @@ def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iter
 
     None stands for the place at which the branch left the default branch. Ends the run where git cannot tell.
     """
-    from nodelint.source.files.discover import may_hold_objects
+    from nodelint.source.files.discover import is_text_of_others, may_hold_objects
     from nodelint.source.files.globs import Globs
-    from nodelint.source.git.git_revision import base, commit, write_files
+    from nodelint.source.git.git_revision import base, commit, list_changed, write_files
     from nodelint.source.git.repository import GitError, repository
 
     first = next((path for path in paths if os.path.exists(path)), os.curdir)
@@ -38,10 +38,28 @@ def revision(name: str | None, paths: Sequence[str], settings: Settings) -> Iter
             at = base(where) if name is None else commit(where, name)
             os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
             include = Globs(settings.include, settings.include_root)
-            write_files(where, at, into, lambda path: may_hold_objects(os.path.join(where.top, path), include))
+            changed = list_changed(where, at)
+            write_files(
+                where,
+                at,
+                into,
+                lambda path: may_hold_objects(os.path.join(where.top, path), include),
+                lambda path: is_text_of_others(path) and (path in changed or _names_karpenter(where.top, path)),
+            )
         except GitError as error:
             stop(f"--against {name}: {error}" if name is not None else f"{error}")
         except OSError as error:
             stop(f"{into}: {error_reason(error)}")
         moved = [os.path.join(into, os.path.relpath(os.path.realpath(path), above)) for path in paths]
         yield into, [os.path.normpath(path) for path in moved if os.path.exists(path)], above
+
+
+def _names_karpenter(top: str, path: str) -> bool:
+    """Whether a file of the work tree names Karpenter: what it was before is compared with it."""
+    try:
+        return b"karpenter." in read_in_place(os.path.join(top, path), _LARGEST)
+    except OSError:
+        return False
+
+
+_LARGEST = 4 << 20

@@ -23,12 +23,12 @@ from nodelint.commands._lint_setup import judge_of, judging
 from nodelint.commands._output import Output, outputs_of
 from nodelint.commands._revisions import Read, applied, read_side, renamed
 from nodelint.commands._terminal import look
-from nodelint.source.files.safe_read import error_reason
+from nodelint.source.files.safe_read import count_as_repositories, error_reason
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Unpack
 
     from nodelint.build.switched_off import Address
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from nodelint.lint.release_selection import Choose
     from nodelint.model.manifest import Object
     from nodelint.plan import Absorbed, Plan, PlanOptions, ReleaseMove, Side, UnreadFiles
+    from nodelint.plan.uncompared import Uncompared
     from nodelint.release_evidence.release_choice import Chosen
-    from nodelint.report.plan_json import Findings
+    from nodelint.report.plan_blocks import Findings
     from nodelint.session import Session
 
 GATES = ("drift", "launch", "error", "never")
@@ -68,8 +69,12 @@ def plan_change(
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
     if old is not None:
-        was = read_side([old], settings, _root([old]), whole=True)
-        new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
+        count_as_repositories([_root([old]), _root(requested)])
+        try:
+            was = read_side([old], settings, _root([old]), whole=True)
+            new, plan, findings = _compare(was, requested, settings, cluster, whole=True)
+        finally:
+            count_as_repositories(())
     else:
         from nodelint.commands._old_revision import revision
 
@@ -152,7 +157,6 @@ def _planned(
     from nodelint.commands._not_compared import unread_places
     from nodelint.commands._planned_workloads import workload_changes
     from nodelint.commands._unread_files import find_unread_files
-    from nodelint.commands._values_elsewhere import find_changes_elsewhere
     from nodelint.commands._workloads import add_workloads
     from nodelint.plan import PlanOptions, make_each
 
@@ -177,7 +181,7 @@ def _planned(
         _side(was, new),
         _side(new, was),
         options,
-        lambda old, new: _own_options(options, (old, new), chosen, named[1]),
+        lambda old, new: _own_options(options, (old, new), chosen, named),
         unread,
     )
     say_unknown(pool.release for pool in plan.pools if pool.release is not None)
@@ -191,8 +195,19 @@ def _planned(
     then = ready.request._replace(target=ready.target._replace(choose=chosen[0]), context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, ready.request), settings)
     unread_now = unread_places((before, after), (was, new), plan.uncompared, unread)
-    places = (*unread_now, *find_changes_elsewhere(was, new))
-    return plan._replace(uncompared=(*plan.uncompared, *places)), _compared((before, after), (was, new), unread)
+    places = (*unread_now, *_find_gaps(was, new, settings, plan, unread))
+    return plan.with_places(places), _compared((before, after), (was, new), unread)
+
+
+def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Uncompared]:
+    """Yield what differs between the sides and may change pools and classes in a way that is not known."""
+    from nodelint.commands._changed_gaps import find_changed_gaps
+    from nodelint.commands._changed_inputs import find_changed_inputs
+    from nodelint.commands._values_elsewhere import find_changes_elsewhere
+
+    yield from find_changes_elsewhere(was, new)
+    yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_gaps(was, new, settings, plan, unread)
 
 
 def _judge_sides(
@@ -222,17 +237,27 @@ def _own_options(
     options: PlanOptions,
     pair: tuple[Object | None, Object | None],
     choose: tuple[Choose | None, Choose | None],
-    kubernetes_named: bool,
+    named: tuple[bool, bool],
 ) -> PlanOptions:
-    """The options with the releases that the files beside an object state; of several the newest."""
+    """The options with the releases that the files beside an object state; of several the newest.
+
+    `named` says whether a flag or the configuration names the releases of Karpenter and of Kubernetes.
+    """
     before, after = (_chosen(by, obj) for by, obj in zip(choose, pair, strict=True))
     chosen = after or before
     if chosen is None:
         return options
     from nodelint.plan.releases import kubernetes_move
 
-    moved = kubernetes_move(before, after) if before and after and not kubernetes_named else None
-    return options._replace(release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved)
+    moved = kubernetes_move(before, after) if before and after and not named[1] else None
+    upgraded = None
+    is_stated = not any(choice is None or choice.assumed or choice.not_known for choice in (before, after))
+    if before and after and is_stated and not named[0]:
+        releases = before.karpenter.last, after.karpenter.last
+        upgraded = releases if releases[0] < releases[1] else None
+    return options._replace(
+        release=chosen.karpenter.last, kubernetes=chosen.kubernetes, moved=moved, upgraded=upgraded
+    )
 
 
 def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
@@ -267,23 +292,16 @@ def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object
 
 def _absorbed(plan: Plan, old_of: Choose | None, new_of: Choose | None, session: Session) -> tuple[Absorbed, ...]:
     """The changed classes for which the files state releases before and after that hash in other ways."""
-    if session.settings.karpenter_named:
-        return ()
-    from nodelint.drift.hashes import version
     from nodelint.plan import Absorbed
+    from nodelint.plan.reasons import absorbs
 
     found = []
-    for pair in plan.classes:
-        if pair.change != "changed" or pair.old is None or pair.new is None or old_of is None or new_of is None:
+    for pair in plan.classes if not session.settings.karpenter_named else ():
+        if pair.change != "changed" or pair.old is None or pair.new is None:
             continue
-        before, after = old_of(pair.old), new_of(pair.new)
-        if isinstance(before, str) or isinstance(after, str):
-            continue
-        if any(choice.assumed or choice.not_known for choice in (before[-1], after[-1])):
-            continue
-        old, to = before[-1].karpenter.last, after[-1].karpenter.last
-        if old < to and version(pair.new.kind, old) != version(pair.new.kind, to):
-            found.append(Absorbed(str(pair.new.name), old, to))
+        upgraded = _own_options(plan.options, (pair.old, pair.new), (old_of, new_of), (False, True)).upgraded
+        if upgraded is not None and absorbs(pair.new.kind, upgraded):
+            found.append(Absorbed(str(pair.new.name), *upgraded))
     return tuple(found)
 
 
@@ -323,7 +341,7 @@ def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: 
     from nodelint.commands._not_compared import comparable_results
     from nodelint.lint.fingerprints import identities
     from nodelint.lint.results import once_in_a_run
-    from nodelint.report.plan_json import Findings
+    from nodelint.report.plan_blocks import Findings
 
     results = [comparable_results(report, side, unread) for report, side in zip(reports, sides, strict=True)]
     old, new = (

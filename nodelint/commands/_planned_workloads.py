@@ -29,10 +29,17 @@ def workload_changes(
     trees = [_tree(side, absent, options, settings) for side in sides]
     if any(tree is None for tree in trees):
         return ()
+    from nodelint.plan.sides import place_below
     from nodelint.plan.workloads import find_workload_changes
 
     old_tree, new_tree = trees
-    return tuple(find_workload_changes(old_tree, new_tree)) if old_tree and new_tree else ()
+    if old_tree is None or new_tree is None:
+        return ()
+    places: dict[int, str] = {}
+    for side, tree in zip(sides, (old_tree, new_tree), strict=True):
+        places |= {id(obj): place_below(obj, side.root) for obj in tree.workloads}
+        places |= {id(pool.pool): place_below(pool.pool, side.root) for pool in tree.pools}
+    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)]))
 
 
 def _tree(side: Read, absent: Set[int], options: PlanOptions, settings: Settings) -> Tree | None:

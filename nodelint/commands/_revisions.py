@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.build.rendered import Rendering
     from nodelint.lint.config import Settings
     from nodelint.plan import Plan
-    from nodelint.report.plan_json import Findings
+    from nodelint.report.plan_blocks import Findings
     from nodelint.source import Source
     from nodelint.source.files.discover import Discovery
 
@@ -55,7 +55,7 @@ def read_side(
         known = {source.text.encode(errors="replace"): source for source in other.found.sources}
     found = discovered(paths, settings, known=known) if paths else _nothing()
     built = rendered(paths, found, settings)
-    inventory = read_inventory(found, built)
+    inventory = read_inventory(found, built, each_release=True)
     objects = list(inventory.objects())
     sources = [] if whole else Session(settings).beside(objects, found.sources)
     for source in sources:

@@ -15,8 +15,9 @@ from nodelint.source.files.gate import gate
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
+    from nodelint.build.input_text import InputText
     from nodelint.build.unread_releases import UnreadRelease
     from nodelint.commands._revisions import Read
     from nodelint.model.manifest import Object
@@ -31,6 +32,7 @@ def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Uncompared]:
     yield from _changed_values(was, new)
     yield from _changed_chart_files(was, new)
     yield from _changed_releases(was, new)
+    yield from _changed_unread_values(was, new)
 
 
 def _changed_values(was: Read, new: Read) -> Iterator[Uncompared]:
@@ -57,7 +59,12 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
     before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
     for chart, obj in _list_charts(new).items():
         old = before.get(os.path.relpath(chart, new.root))
-        if old is not None and old != _read_files(chart):
+        from nodelint.source.git.git_revision import OF_OTHERS
+
+        now = _read_files(chart)
+        # Of a revision, such files are not there: they differ only where both sides have them.
+        alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}
+        if old is not None and (alone or any(old[path] != now[path] for path in old.keys() & now.keys())):
             reason = "a file of its chart changes that its template may take in with `.Files`"
             yield Uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
 
@@ -97,6 +104,44 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
         for chart in charts
         if chart is not None
     }
+
+
+def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
+    """What may give values to charts with objects in ways that are not worked out, where it differs."""
+    taken = {
+        path_below(part, side.root) for side in (was, new) for built in side.inventory.built for part in built.parts
+    }
+    before, after = (_list_unread_values(side, taken) for side in (was, new))
+    shown: set[str] = set()
+    for chart in sorted(before.keys() & after.keys()):
+        from nodelint.build.input_text import list_changed_inputs
+
+        for found in list_changed_inputs(before[chart], after[chart]):
+            if found.name not in shown:
+                shown.add(found.name)
+                reason = (
+                    f"it may give values to the chart {chart}, and is not read: pools and classes may change, too"
+                )
+                yield Uncompared(found.at, found.name, reason, True)
+
+
+def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[InputText]]:
+    """What may give values to the charts with objects, by where they stand below the side's root.
+
+    `taken` are the places of files with which a side builds something.
+    """
+    paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
+    if not paths:
+        return {}
+    from nodelint.build.unread_values import UnreadValues
+    from nodelint.source.templates.charts import chart_of
+
+    charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
+    if not charts:
+        return {}
+    built = {os.path.abspath(os.path.join(side.root, place)) for place in taken}
+    values = UnreadValues(side.found.sources, side.found.seen, side.root, built)
+    return {path_below(chart, side.root): values.list_inputs(chart) for chart in sorted(charts)}
 
 
 def _list_charts(side: Read) -> dict[str, Object]:

@@ -8,6 +8,7 @@ import click
 
 from nodelint.commands import versions
 from nodelint.commands._check_run import check
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judging_options
@@ -25,7 +26,7 @@ _EXIT = """
 Exit codes:
   0  nothing at or above --fail-on
   1  something at or above --fail-on; with --fail-on-unjudged: something could
-     not be judged
+     not be judged; with --timeout: something was not judged in time
   2  wrong usage or configuration, or a path that could not be read
   3  an error in nodelint itself
   4  with --require-facts: a fact is missing, and trying again may bring it
@@ -72,6 +73,7 @@ Exit codes:
 @click.option(
     "--fail-on-unjudged", is_flag=True, help="Fail if an object, or a value that decides, could not be judged."
 )
+@timeout_option
 @versions
 def command(**options: Unpack[CheckFlags]) -> None:
     """Find what is wrong in manifests, and fix it.

@@ -26,6 +26,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_for, facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
@@ -65,6 +66,7 @@ Exit codes:
 @exclude
 @facts_options
 @versions
+@timeout_option
 def command(
     paths: Sequence[str], nodepool: str | None, types: bool, form: str, **flags: Unpack[ExplainFlags]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import exclude, include, versions
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._fit_run import fit_workloads
 from nodelint.commands._help import GroupedCommand
@@ -41,6 +42,7 @@ Exit codes:
 @exclude
 @facts_options
 @versions
+@timeout_option
 def command(paths: Sequence[str], workload: str | None, form: str, **flags: Unpack[ExplainFlags]) -> None:
     """Show which NodePool takes the pods of each workload, from which instance type on, and why the others do not.
 

@@ -27,6 +27,7 @@ from nodelint.commands import (
     unreadable,
     versions,
 )
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._live import cluster_of, live_option
 from nodelint.commands._shell_completion import files
@@ -67,6 +68,7 @@ Exit codes:
 @include
 @exclude
 @versions
+@timeout_option
 def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[HashFlags]) -> None:
     """Print the drift hash of each NodePool and EC2NodeClass, as Karpenter writes it on the object.
 

@@ -196,7 +196,7 @@ def _hook(top: str, dry_run: bool) -> bool:
 
 def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
     """The same file with one more repository at the end of its list; None where it holds no such list."""
-    from nodelint.build.roots import nodes_of
+    from nodelint.build.values import nodes_of
     from nodelint.edits import NotEditable, add_item, apply
     from nodelint.source import Source
 

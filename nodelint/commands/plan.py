@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodelint.commands import versions
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judging_options
 from nodelint.commands._live import live_option
@@ -26,10 +27,10 @@ _EXIT = """
 \b
 Exit codes:
   0  nothing at or above --fail-on
-  1  something: for `drift` nodes are replaced, or may be, or something that
-     changes could not be compared; for `launch` a pool can launch nothing any
-     more; for `error` a new finding of `check`, or an update that the API
-     server refuses
+  1  something: for `drift` nodes are replaced or deleted, or may be, or
+     something that changes could not be compared; for `launch` a pool can
+     launch nothing any more; for `error` a new finding of `check`, or an
+     update that the API server refuses
   2  wrong usage, or a path, document or revision that could not be read, and
      nothing that ends with 1
   3  an error in nodelint itself
@@ -58,6 +59,7 @@ Exit codes:
 @click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one.")
 @colour_option
 @versions
+@timeout_option
 def command(
     paths: Sequence[str],
     against: str | None,

@@ -24,6 +24,7 @@ from nodelint.commands import (
     unread,
     unreadable,
 )
+from nodelint.commands._deadline import timeout_option
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
@@ -68,6 +69,7 @@ Exit codes:
 @exclude
 @include
 @facts_options
+@timeout_option
 @colour_option
 @click.option(
     "--config", metavar="FILE", shell_complete=files, help="Default: the nearest nodelint.yaml or pyproject.toml."

@@ -174,6 +174,8 @@ def remove(node: Node) -> list[Edit]:
 
 def remove_all(nodes: Sequence[Node]) -> list[Edit]:
     """Take out several items or keys of one document, none of which lies in another: what goes may touch."""
+    if len(nodes) > _MOST_AT_ONCE:
+        raise NotEditable(f"more than {_MOST_AT_ONCE:,} items would go")
     single = sorted([edit for node in nodes for edit in remove(node)], key=lambda edit: (edit.start, edit.end))
     around = {id(node.parent): node.parent for node in nodes if node.parent is not None}.values()
     emptied = any(sum(node.parent is parent for node in nodes) == len(members_of(parent)) for parent in around)
@@ -186,6 +188,9 @@ def remove_all(nodes: Sequence[Node]) -> list[Edit]:
         text = apply(text, remove(find_again(node, find_steps(node), text)))
     return [put_back(nodes[0], apart[0], text)]
 
+
+_MOST_AT_ONCE = 1000
+"""Of a longer list whose items go one by one, whoever writes it makes another."""
 
 _BEHIND = 1000
 """Characters behind a document that an edit's end is looked for in."""

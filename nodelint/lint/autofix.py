@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 
-from nodelint.edits import apply, reread_edited
-from nodelint.lint.context import Context
-from nodelint.lint.engine import LintRequest, Report, Target, lint
-from nodelint.lint.fix_bisection import find_breaking_fixes
-from nodelint.lint.results import OccupiedSpans, Result
-from nodelint.lint.suppressions import Suppression
-from nodelint.model.documents import objects
-from nodelint.model.finding import Edit
-from nodelint.model.manifest import Object, served
-from nodelint.model.releases import Version
-from nodelint.source import Source, SourceText, reread
+from nodelint.budget import RUN
+from nodelint.edits import apply
+from nodelint.lint.broken_fixes import choose_compatible, edits_by_source, find_broken, make_edits, mark_fix
+from nodelint.lint.engine import LintRequest, Report, lint
+from nodelint.lint.proven_fixes import Prover
+from nodelint.lint.results import Result
+from nodelint.source import Source, reread
 from nodelint.tuples import NamedTuple
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
 _ROUNDS = 25
 
 _UNSEEN = "it would stand inside the code of the template"
+_TOGETHER = "beside the others it would make another finding, or replace nodes"
 
 Judge = Callable[[Sequence[Source], LintRequest], Report]
 """What judges sources as `lint` does."""
@@ -47,115 +44,115 @@ def fix(
     unsafe: bool = False,
     judge: Judge | None = None,
     report: Report | None = None,
+    prove: Prover | None = None,
 ) -> Fixed:
     """Apply fixes until nothing changes: safe ones, with `unsafe` the others too.
 
     A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
     the schema where the old one did not. `judge` stands in for `lint`; `report` is what it said of `sources`,
-    where that has been asked already.
+    where that has been asked already. `prove` leaves of the fixes of a report those that hold.
     """
     judge = judge or lint
-    current = list(sources)
-    applied: list[Result] = []
-    refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-    report = report or judge(current, request)
-    again = False  # whether what was refused may pass, for the text is another now
+    report = report or judge(sources, request)
+    fixing = _Fixing(sources, prove(sources, report) if prove is not None else report, unsafe)
     for _ in range(_ROUNDS):
-        chosen = _compatible(report.results, current, unsafe, refused)
-        if not chosen and again:
-            again = False
-            refused.clear()
-            chosen = _compatible(report.results, current, unsafe, refused)
+        chosen = fixing.choose()
         if not chosen:
             break
-        tried = _tried(current, chosen)
-        harms = _broken(current, chosen, request.target, tried)
-        refused.update((_mark(chosen[n]), (chosen[n], why)) for n, why in harms.items())
-        chosen = [result for n, result in enumerate(chosen) if n not in harms]
-        if not chosen:
+        new = fixing.make(chosen, request)
+        if new is None:
             continue
-        new = _rewritten(current, chosen, current if harms else tried)
         then = judge(new, request)
-        idle = _without_effect(chosen, report, then)
-        if idle:
-            refused.update((_mark(result), (result, _UNSEEN)) for result in idle)
-            continue
-        applied += chosen
+        if RUN.is_over():
+            break  # what these fixes make was not judged
+        if prove is not None and not prove.hold_together(fixing.report, new, then, unsafe):
+            fixing.part()
+        elif not fixing.refuse_idle(then):
+            fixing.take(new, prove(new, then) if prove is not None else then)
+    return Fixed(tuple(fixing.sources), fixing.report, tuple(fixing.applied), tuple(fixing.refused.values()))
+
+
+_Refused = dict[tuple[str, str, str], tuple[Result, str]]
+
+
+class _Fixing:
+    """The files on their way, the fixes that are written, and those that are not."""
+
+    def __init__(self, sources: Sequence[Source], report: Report, unsafe: bool) -> None:
+        self.sources = list(sources)
+        self.report = report
+        self.applied: list[Result] = []
+        self.refused: _Refused = {}
+        self._unsafe = unsafe
+        self._again = False  # whether what was refused may pass, for the text is another now
+        self._undone: _Refused = {}
+        self._states: dict[tuple[str, ...], tuple[list[Source], Report, int]] = {}
+        self._most: int | None = None  # of fixes in a round: fewer, where all that hold do not do so together
+        self._chosen: list[Result] = []
+
+    def choose(self) -> list[Result]:
+        """The fixes of a round; none at the end."""
+        chosen = choose_compatible(self.report.results, self.sources, self._unsafe, self.refused)
+        if not chosen and self._again:
+            self._again = False
+            self.refused = dict(self._undone)
+            chosen = choose_compatible(self.report.results, self.sources, self._unsafe, self.refused)
+        return chosen
+
+    def make(self, chosen: Sequence[Result], request: LintRequest) -> list[Source] | None:
+        """The files with fixes, less those that would break one; None where they come to an earlier text, or none is.
+
+        Rules that answer each other would do so for ever: their fixes are taken back.
+        """
+        current = self.sources
+        self._states[_texts(current)] = current, self.report, len(self.applied)
+        tried = make_edits(current, chosen)
+        harms = find_broken(current, chosen, request.target, tried)
+        self.refused.update((mark_fix(chosen[n]), (chosen[n], why)) for n, why in harms.items())
+        self._chosen = [result for n, result in enumerate(chosen) if n not in harms][: self._most]
+        if not self._chosen:
+            return None
+        new = _rewritten(current, self._chosen, current if harms or self._most else tried)
+        if _texts(new) not in self._states:
+            return new
+        self.sources, self.report, count = self._states[_texts(new)]
+        self._undone.update(_find_undone([*self.applied[count:], *self._chosen]))
+        self.refused.update(self._undone)
+        del self.applied[count:]
+        return None
+
+    def part(self) -> None:
+        """Take fewer fixes in the next round; a single one that does not hold is refused."""
+        if len(self._chosen) == 1:
+            self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER
+        self._most = max(1, len(self._chosen) // 2)
+
+    def refuse_idle(self, then: Report) -> bool:
+        """Refuse the fixes after which the same is found as before; whether there is any."""
+        idle = _without_effect(self._chosen, self.report, then)
+        self.refused.update((mark_fix(result), (result, _UNSEEN)) for result in idle)
+        return bool(idle)
+
+    def take(self, new: list[Source], report: Report) -> None:
+        """The fixes of the round are written."""
+        self.applied += self._chosen
         # Objects that change together carry the same edits: what mends one mends the other.
-        done = {tuple(r.finding.edits) for r in chosen}
-        taken = {id(r) for r in chosen}
-        applied += [r for r in report.results if id(r) not in taken and tuple(r.finding.edits) in done]
-        current, report, again = new, then, bool(refused)
-    return Fixed(tuple(current), report, tuple(applied), tuple(refused.values()))
+        done = {tuple(r.finding.edits) for r in self._chosen}
+        taken = {id(r) for r in self._chosen}
+        self.applied += [r for r in self.report.results if id(r) not in taken and tuple(r.finding.edits) in done]
+        self.sources, self.report, self._again, self._most = new, report, bool(self.refused), None
 
 
-def applicable(sources: Sequence[Source], report: Report) -> Report:
-    """The report with those fixes alone that `fix` would apply; the other findings say why not.
-
-    A fix that breaks the file only beside others comes in a later round, when these have been made. Safe fixes are
-    tried without the unsafe ones and then with them, as the user may ask for both.
-    """
-    why: dict[int, str] = {}
-    # Without a block scalar no line below a comment can become a line of a text once the comment is gone.
-    plain = {id(source) for source in sources if not (source.masked or "|" in source.text or ">" in source.text)}
-    known = {id(source): source for source in sources}
-    for safety in {result.safety for result in report.results if result.fixable}:
-        refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
-        chosen = _compatible(report.results, sources, safety == "unsafe", refused)
-        chosen = [result for result in chosen if id(result.span.source) not in plain or not _edits_comment(result)]
-        why.update((id(result), reason) for result, reason in refused.values())
-        for n, reason in _broken(sources, chosen, report.target, _tried(sources, chosen)).items():
-            alone = [known[source_id] for source_id in {id(edit.source): None for edit in chosen[n].finding.edits}]
-            if why_broken(alone, _tried(alone, [chosen[n]]), report.target, sources) is not None:
-                why[id(chosen[n])] = reason
-    if not why:
-        return report
-    return report._replace(results=tuple(_drop_refused_fix(result, why.get(id(result))) for result in report.results))
+def _texts(sources: Sequence[Source]) -> tuple[str, ...]:
+    return tuple(source.text for source in sources)
 
 
-def _edits_comment(result: Result) -> bool:
-    """Whether a fix changes a comment that silences a rule, and nothing else: no reader of the file sees that."""
-    if result.rule.on is not Suppression:
-        return False
-    source, comment, text = result.span.source, result.span, result.span.source.text
-    for edit in result.finding.edits:
-        if edit.source is not source or edit.end < edit.start or "\n" in edit.text:
-            return False
-        within = comment.start < edit.start and edit.end <= comment.end
-        before, behind = text[edit.start : comment.start], text[comment.end : edit.end]
-        whole_line = behind in ("\n", "\r\n") and text[edit.start - 1 : edit.start] in ("", "\n")
-        gone = edit.text == "" and before.strip(" \t") == "" and (behind == "" or whole_line)
-        if not (within or (gone and edit.start <= comment.start and comment.end <= edit.end)):
-            return False
-    return True
-
-
-def _drop_refused_fix(result: Result, why: str | None) -> Result:
-    """The finding; without its fix where there is a reason against it."""
-    if why is None:
-        return result
-    advice = "; ".join(filter(None, [result.finding.help, f"its fix is left out: {why}"]))
-    return result._replace(finding=result.finding._replace(edits=(), safety=None, help=advice))
-
-
-def _broken(
-    sources: Sequence[Source], chosen: Sequence[Result], target: Target, tried: Sequence[Source]
-) -> dict[int, str]:
-    """Which of some fixes would break a file, by their number, and how; `tried` are the sources with all of them."""
-    if not chosen or not why_broken(sources, tried, target):
-        return {}
-    found = find_breaking_fixes(
-        sources, chosen, lambda old, results: why_broken(old, _tried(old, results), target, sources)
-    )
-    # What each leaves whole may break what others change: two files that come to hold objects of one name.
-    rest = [n for n in range(len(chosen)) if n not in found]
-    while rest and (why := why_broken(sources, _tried(sources, [chosen[n] for n in rest]), target)):
-        whole, broken = 0, len(rest)
-        while broken - whole > 1:
-            half = (whole + broken) // 2
-            bad = why_broken(sources, _tried(sources, [chosen[n] for n in rest[:half]]), target)
-            whole, broken = (whole, half) if bad else (half, broken)
-        found[rest.pop(broken - 1)] = why
+def _find_undone(results: Sequence[Result]) -> dict[tuple[str, str, str], tuple[Result, str]]:
+    """Fixes that lead back to the text that they began with, each with the rules whose fixes take it back."""
+    found = {}
+    for result in results:
+        others = sorted({other.rule.name for other in results} - {result.rule.name}) or [result.rule.name]
+        found[mark_fix(result)] = result, f"the fix of {' and '.join(others)} takes it back"
     return found
 
 
@@ -164,47 +161,13 @@ def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> 
     in_templates = [result for result in chosen if result.span.source.masked]
     if not in_templates:
         return []
-    then, now = (Counter(_mark(r) for r in report.results if r.fixable) for report in (before, after))
-    return [result for result in in_templates if now[_mark(result)] >= then[_mark(result)]]
-
-
-def _mark(result: Result) -> tuple[str, str, str]:
-    return result.rule.name, result.span.source.path, result.finding.message
-
-
-def _compatible(
-    results: Sequence[Result],
-    sources: Sequence[Source],
-    unsafe: bool,
-    refused: dict[tuple[str, str, str], tuple[Result, str]],
-) -> list[Result]:
-    """The fixes of one round, in the order of place, leaving out what touches an accepted one.
-
-    A fix that reaches into a file that the user did not name joins the refused.
-    """
-    chosen: list[Result] = []
-    taken = OccupiedSpans()
-    requested = {id(source) for source in sources}
-    for result in results:
-        spans = [edit.span for edit in result.finding.edits]
-        if not spans or (result.safety == "unsafe" and not unsafe) or (refused and _mark(result) in refused):
-            continue
-        beyond = [span.source.path for span in spans if id(span.source) not in requested]
-        if beyond:
-            refused[_mark(result)] = (result, f"it changes {beyond[0]} too, which was not named")
-            continue
-        if [span for span in spans if not span.source.whole]:
-            refused[_mark(result)] = (result, "the file is too long to be written anew")
-            continue
-        if not any(map(taken.touches, spans)):
-            chosen.append(result)
-            taken.add(spans)
-    return chosen
+    then, now = (Counter(mark_fix(r) for r in report.results if r.fixable) for report in (before, after))
+    return [result for result in in_templates if now[mark_fix(result)] >= then[mark_fix(result)]]
 
 
 def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequence[Source]) -> list[Source]:
     """The sources with edits; those of `tried` have them already where they are not the same."""
-    edits = _by_source(results)
+    edits = edits_by_source(results)
 
     def with_edits(old: Source, new: Source) -> Source:
         if id(old) not in edits:
@@ -217,80 +180,3 @@ def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequ
 def _is_read_whole(old: Source, new: Source) -> bool:
     """Whether no document of the old text stands for one of the new: its places would be those in the old text."""
     return set(map(id, old.documents)).isdisjoint(map(id, new.documents))
-
-
-def _tried(sources: Sequence[Source], results: Sequence[Result]) -> list[Source]:
-    """The sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
-    edits = _by_source(results)
-    return [reread_edited(s, edits[id(s)]) if id(s) in edits else s for s in sources]
-
-
-def _by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
-    edits: dict[int, list[Edit]] = {}
-    for result in results:
-        for edit in result.finding.edits:
-            edits.setdefault(id(edit.source), []).append(edit)
-    return edits
-
-
-def why_broken(
-    before: Sequence[SourceText], after: Sequence[SourceText], target: Target, texts: Sequence[SourceText] = ()
-) -> str | None:
-    """Why the new texts are worse than the old ones, also next to the other `texts`; None when they are not."""
-    for old, new in zip(before, after, strict=True):
-        if new is old:
-            continue
-        if len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside):
-            return "the file would no longer parse"
-        # What both texts share is as faulty in the one as in the other.
-        same = {id(document) for document in old.documents}.intersection(map(id, new.documents))
-        rewritten = [obj for obj in objects(new) if id(obj.document) not in same]
-        targets = _release_targets([*objects(old), *rewritten], target)
-        fresh = _schema_faults(new, targets, same) - _schema_faults(old, targets, same)
-        gone = [o for o in objects(old) if any(not served(o, release) for release in targets)]
-        if fresh and not gone:
-            return f"the API server would refuse the file: {next(iter(fresh))}"
-    return _why_twins(before, after, texts)
-
-
-def _why_twins(
-    before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
-) -> str | None:
-    """That the new texts, and they alone, hold two objects of one kind and name that are applied together."""
-    gained: set[tuple[str, object]] = set()
-    for old, new in zip(before, after, strict=True):
-        if new is not old:
-            gained |= (_names(new) - _names(old)).keys()
-    if not gained:
-        return None
-    from nodelint.lint.clusters import namesakes
-
-    known = set(map(id, before))
-    texts = (*after, *(text for text in other_texts if id(text) not in known))
-    for same in namesakes([obj for text in texts for obj in objects(text)]).values():
-        if (same[0].kind, same[0].name) in gained:
-            return f"there would be two objects {same[0].label}"
-    return None
-
-
-def _names(source: SourceText) -> Counter[tuple[str, object]]:
-    """The kinds and names of the objects of v1 in a text."""
-    return Counter((obj.kind, obj.name) for obj in objects(source) if obj.version == "v1")
-
-
-def _release_targets(objs: Sequence[Object], target: Target) -> dict[Version, Target]:
-    """The releases that some objects are judged for: the text before a fix and after it are held to the same ones."""
-    return {chosen.karpenter: chosen for obj in objs for chosen in target.for_object(obj)}
-
-
-def _schema_faults(source: SourceText, targets: Mapping[Version, Target], but: Set[int]) -> Counter[str]:
-    """What the API server would say of the objects, but for those of some documents (by `id`), and how often."""
-    found: Counter[str] = Counter()
-    for obj in objects(source):
-        if id(obj.document) in but:
-            continue
-        for release, release_target in targets.items():
-            if served(obj, release):
-                context = Context([obj], release_target)
-                found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")
-    return found

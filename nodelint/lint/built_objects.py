@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result, Skipped
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also, Edit, Finding, Span, Suggestion, span_of
+from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, label_of, span_of
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
@@ -132,9 +132,11 @@ class Replacement:
             return result
         own = {id(built) for built in holding}
         others = (b for b in self._built if id(b) not in own and not b.by_default and changed.intersection(b.parts))
-        if all(built.stays(edits) for built in others):
+        other = next((built for built in others if not built.stays(edits)), None)
+        if other is None:
             return result
-        return result._replace(finding=result.finding._replace(edits=()))
+        withheld = _withhold_shared(other)
+        return result._replace(finding=result.finding._replace(edits=(), safety=None, withheld=withheld))
 
     def _settled_worlds(self, setup: RuleSetup) -> list[list[Built]]:
         """What is built without replaceable defaults, for the rules that judge nothing else; nothing without such."""
@@ -242,10 +244,11 @@ class _World:
         texts = [built.texts[min(number, len(built.readings))] for built in self._built]
         built_of = {id(text): built for text, built in zip(texts, self._built, strict=True)}
         built_objects = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
-        outcome = judge_objects(self._setup, built_objects, self._around, texts, lambda _: self._each)
+        judged, context_objects = self._setup.part(built_objects, self._around)
+        outcome = judge_objects(self._setup, judged, context_objects, texts, lambda _: self._each)
         made.faults.extend(outcome.faults)
         if not self._by_default:
-            self._add_objects(built_objects, outcome, built_of, made)
+            self._add_objects(judged, outcome, built_of, made)
         elif number == 0 and not self._settled:
             written = {id(obj): built_of[id(obj.source)].written_object(obj) for obj in built_objects}
             have = {(obj.kind, str(obj.name), obj.source.path) for obj in made.objects}
@@ -271,7 +274,7 @@ class _World:
             mark = led.rule.name, led.span, led.finding.message
             if mark not in found:
                 found[mark] = led
-                has_lost = bool(result.finding.edits) and not led.finding.edits
+                has_lost = led.finding.withheld is not None and bool(result.finding.edits)
                 if has_lost and built is not None and not self._by_default:
                     unfixed.append((mark, led, built, result.finding.edits))
         found.update(self._with_fixes(unfixed))
@@ -297,32 +300,43 @@ class _World:
             return None
         also = [*steps, *also] if built.by_default else [*also, *steps]
         also += _list_given_parts(result, [at, *(place.at for place in also)], built)
-        edits = self._lead_edits(finding, at, built) if fixing and finding.edits else None
-        safety = "unsafe" if edits is not None and edits.shared else finding.safety
-        led = finding._replace(
-            at=at,
-            also=also,
-            covers=(),
-            edits=edits.edits if edits is not None else (),
-            safety=safety,
-            suggestions=tuple(self._lead_suggestions(finding, at, built)) if fixing else (),
-        )
+        led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=())
+        if fixing:
+            led = self._lead_fixes(led, finding, built)
         through = tuple(span_of(step.at) for step in origin.through)
-        return result._replace(finding=led, object=_find_written_object(result.object, built, at), through=through)
+        written = _find_written_object(result.object, built, at)
+        return result._replace(finding=led, object=written, through=through, built=result.object)
 
-    def _lead_edits(self, finding: Finding, at: Node | Span, built: Built) -> LedEdits | None:
-        """The edits of a finding as edits of files; None where they change what another cluster has, too."""
-        edits = built.lead_edits(finding.edits)
-        if edits is None or built.by_default:
+    def _lead_fixes(self, led: Finding, finding: Finding, built: Built) -> Finding:
+        """The fix and the suggestions of a finding as edits of files; of the first that is none, why."""
+        withheld: Withheld | None = None
+        if finding.edits:
+            edits = self._lead_edits(finding.edits, led.at, built)
+            if isinstance(edits, Withheld):
+                withheld = edits
+            else:
+                led = led._replace(edits=edits.edits, safety="unsafe" if edits.shared else finding.safety)
+        suggestions = []
+        for suggestion in finding.suggestions:
+            edits = self._lead_edits(suggestion.edits, led.at, built)
+            if isinstance(edits, Withheld):
+                withheld = withheld or edits
+            else:
+                suggestions.append(suggestion._replace(edits=edits.edits))
+        if led.edits or suggestions:
+            withheld = withheld if finding.edits and not led.edits else None
+        return led._replace(suggestions=tuple(suggestions), withheld=withheld)
+
+    def _lead_edits(self, wanted: Sequence[Edit], at: Node | Span, built: Built) -> LedEdits | Withheld:
+        """Edits of what is built as edits of files, or why not: they change what another cluster has, too."""
+        edits = built.lead_edits(wanted)
+        if isinstance(edits, Withheld) or built.by_default:
             return edits
         changed = {_path(edit.source) for edit in edits.edits} - {_path(at.source)}
-        return None if changed & self._shared else edits
-
-    def _lead_suggestions(self, finding: Finding, at: Node | Span, built: Built) -> Iterator[Suggestion]:
-        for suggestion in finding.suggestions:
-            edits = self._lead_edits(finding._replace(edits=suggestion.edits), at, built)
-            if edits is not None:
-                yield suggestion._replace(edits=edits.edits)
+        if not changed & self._shared:
+            return edits
+        place = next(edit.span for edit in edits.edits if _path(edit.source) in self._shared)
+        return Withheld("shared", place, "other clusters take the file of the value too")
 
     def _choose_place(self, origin: ValueOrigin, built: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
         """The place that a finding is said of, and the others that have a part in it.
@@ -375,7 +389,8 @@ class _World:
         for mark, result, built, edits in unfixed:
             same = fixes.get((result.rule.name, result.span, result.finding.message))
             if same is not None and built.confirms(edits, same.edits):
-                yield mark, result._replace(finding=result.finding._replace(edits=same.edits, safety=same.safety))
+                finding = result.finding._replace(edits=same.edits, safety=same.safety, withheld=None)
+                yield mark, result._replace(finding=finding)
 
 
 _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
@@ -424,6 +439,12 @@ def _list_given_parts(result: Result, places: Sequence[Node | Span], built: Buil
             yield Also(own, "a value of this file")
     if not shown and result.severity == "error":
         yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+
+
+def _withhold_shared(other: Built) -> Withheld:
+    """That a fix changes what is built elsewhere of the same file, where nothing is wrong with it."""
+    place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
+    return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")
 
 
 def _fix_mark(result: Result) -> object:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from nodelint.ec2.facts import Missing
 from nodelint.lint.context import Context
-from nodelint.lint.results import SpanIndex
 from nodelint.model.finding import SEVERITIES, Finding, Findings, Safety, Severity, span_of
 from nodelint.model.releases import releases_match
+from nodelint.model.span_index import SpanIndex
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False

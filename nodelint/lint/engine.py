@@ -118,13 +118,15 @@ class Report(NamedTuple):
 class LintRequest(NamedTuple):
     """What a run asks: for what the manifests are judged, by which rules, and which of these report.
 
-    `context_sources` are not judged: what is may refer to their objects.
+    `context_sources` are not judged: what is may refer to their objects. `only` are the ids of the objects and files
+    that are judged where not all are.
     """
 
     target: Target
     rules: Mapping[str, Rule]
     selection: Selection = DEFAULTS
     context_sources: Sequence[Source] = ()
+    only: Set[int] | None = None
 
 
 def lint(
@@ -144,7 +146,7 @@ def lint(
     depend on it. `memory` holds what was said in the run before, and is left what is said in this one; one process
     then judges all.
     """
-    target, rules, selection, context_sources = request
+    target, rules, selection, context_sources, only = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.built_objects import Replacement
@@ -153,13 +155,14 @@ def lint(
         requested = replacement.left(requested)
     context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
-    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources))
+    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources), only)
+    requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
     def share(objects: Sequence[Object]) -> ObjectMap:
         return (share_objects(jobs, objects, shared) if memory is None else None) or judge_in_turn(pause)
 
-    made = judge_objects(setup, requested, context_objects, sources, share, memory)
+    made = judge_objects(setup, requested, context_objects, setup.files(sources), share, memory)
     raw, skipped, chosen, faults = made.results, made.skipped, made.chosen, made.faults
     unread = [s for source in sources for s in _not_read(source) if not built or not replacement.is_judged(s, rules)]
     skipped += [*_not_looked_at(requested), *unread]
@@ -174,9 +177,8 @@ def lint(
     seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for built_text in built for problem in built_text.problems))
-    return Report(
-        *things, target, tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources), seen, unbuilt
-    )
+    unjudged = len(unread) + _count_broken(sources)
+    return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
 
 
 def _count_broken(sources: Sequence[Source]) -> int:

@@ -56,12 +56,12 @@ def _in_the_same_files(chosen: Sequence[Result]) -> Iterable[list[int]]:
 
 def _parts(chosen: Sequence[Result]) -> list[set[_Part]]:
     """What each fix changes: documents by their number, or whole files where an edit is not within one document."""
-    found = [{(id(e.source), _document_of(e)) for e in result.finding.edits} for result in chosen]
+    found = [{(id(e.source), document_number(e)) for e in result.finding.edits} for result in chosen]
     whole = {source for parts in found for source, number in parts if number < 0}
     return [{(source, -1 if source in whole else number) for source, number in parts} for parts in found]
 
 
-def _document_of(edit: Edit) -> int:
+def document_number(edit: Edit) -> int:
     """The number of the document that an edit lies within, where each is read by itself; -1 for none."""
     source = edit.source
     if source.masked or source.tabbed or not source.path.endswith(YAML_NAMES):

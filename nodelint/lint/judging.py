@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
+from nodelint.budget import RUN
 from nodelint.caching import cache
 from nodelint.ec2.facts import Missing
 from nodelint.ec2.snapshot import Question
@@ -49,7 +50,8 @@ _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object a
 class RuleSetup(NamedTuple):
     """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are told.
 
-    `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one.
+    `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one. `only`
+    are the ids of the objects that are judged where not all are: the others are there to be referred to.
     """
 
     target: Target
@@ -57,6 +59,18 @@ class RuleSetup(NamedTuple):
     reporting: Set[str]
     running: Sequence[Rule]
     strict: bool = True
+    only: Set[int] | None = None
+
+    def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
+        """The objects that are judged, and all others."""
+        if self.only is None:
+            return list(objects), list(context_objects)
+        judged = [obj for obj in objects if id(obj) in self.only]
+        return judged, [*(obj for obj in objects if id(obj) not in self.only), *context_objects]
+
+    def files(self, sources: Sequence[Source]) -> Sequence[Source]:
+        """The files that are judged as a whole."""
+        return sources if self.only is None else [source for source in sources if id(source) in self.only]
 
 
 class Outcome(NamedTuple):
@@ -105,6 +119,7 @@ def judge_objects(
         results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
         results = point_to_statements(results, chosen, files)
     skipped += [skip for made in runs for skip in made.skipped]
+    RUN.note_reasons(skip.reason for skip in skipped)
     return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)
 
 
@@ -225,7 +240,7 @@ class ReleaseRun:
             if self._cache is not None:
                 return self._cache.judge(obj, rules_for, self.context, self._run_on_object)
             output = RuleOutput([], [], [])
-            for rule in rules_for(obj):
+            for rule in _in_time(rules_for(obj), obj, output):
                 self._run_rule(rule, obj, obj, obj.source.path, output)
             return output._replace(raw=drop_superseded(output.raw))
 
@@ -318,6 +333,15 @@ class ReleaseRun:
             place = _own_place(rule, error)
             into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
             into.skipped.append(Skipped(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN, False))
+
+
+def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rule]:
+    """The rules that look at an object before the deadline."""
+    for rule in rules:
+        if RUN.is_over():
+            into.skipped.append(Skipped(None, obj.source.path, obj, RUN.late_reason, False))
+            return
+        yield rule
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:

@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from nodelint.budget import RUN
 from nodelint.edits import add_key, add_keys, apply, if_editable, remove, replace, set_key, set_value
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Suggestion
 from nodelint.model.manifest import EC2NodeClass, Object
 from nodelint.model.messages import short
-from nodelint.source import UNKNOWN, Node, reread
+from nodelint.source import UNKNOWN, Node, reread, reread_document
 from nodelint.source.yaml.scalars import resolve
 
 TYPE_CHECKING = False
@@ -113,9 +114,12 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
     A comparison whose list of values goes still lacks its one value, though nothing in the list is wrong any more.
     """
     source = obj.source
-    if any(edit.source is not source for edit in changes):
+    if any(edit.source is not source for edit in changes) or RUN.is_over():
         return False
-    new = list(objects(reread(source, apply(source.text, changes)), foreign=True, more=True))
+    document, text = obj.document, apply(source.text, changes)
+    inside = all(document.start <= edit.start and edit.end <= document.end for edit in changes)
+    changed = reread_document(source, document.index, text) if inside else reread(source, text)
+    new = list(objects(changed, foreign=True, more=True))
     old = list(objects(source, foreign=True, more=True))
     at = next((n for n, other in enumerate(old) if other.node is obj.node), None)
     if at is None or len(new) != len(old) or new[at].document.index != obj.document.index:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, product
-from operator import itemgetter
+from itertools import product
 
 from nodelint.lint.rule import Rule
 from nodelint.model import messages
@@ -14,14 +13,13 @@ from nodelint.model.fact_kinds import FactKind
 from nodelint.model.finding import SEVERITIES, Also, Finding, Safety, Severity, Span, Suggestion, join_edits, span_of
 from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version, is_newer
+from nodelint.model.span_index import SpanIndex
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from nodelint.release_evidence.release_choice import Chosen
 
 
@@ -30,7 +28,8 @@ class Result(NamedTuple):
 
     Where its object was judged for several releases, `holds` are those that it holds for; `on` names them where
     they are not all. `through` are further places at which a comment silences it: those that take its value in.
-    `alike` is what was said of each place, its own first, where one line stands for several.
+    `alike` is what was said of each place, its own first, where one line stands for several. `built` is the object
+    that it was found in, where that is built of files; `object` is then the written one.
     """
 
     rule: Rule
@@ -40,6 +39,7 @@ class Result(NamedTuple):
     on: str = ""
     through: tuple[Span, ...] = ()
     alike: tuple[Result, ...] = ()
+    built: Object | None = None
 
     @property
     def message(self) -> str:
@@ -249,29 +249,6 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
         if mark not in seen:
             seen.add(mark)
             yield r
-
-
-class SpanIndex:
-    """Things by their places, so that few have to be asked about a place."""
-
-    def __init__(self, things: Iterable[tuple[Node | Span, Any]]) -> None:
-        by_source: dict[int, list[tuple[int, int, Any]]] = {}
-        for place, thing in things:
-            by_source.setdefault(id(place.source), []).append((place.start, place.end, thing))
-        self._by_source: dict[int, tuple[list[int], list[int], list[Any]]] = {}
-        """Of each text the beginnings in their order, the furthest end up to each, and the things."""
-        for source, triples in by_source.items():
-            triples.sort(key=itemgetter(0))
-            furthest = list(accumulate([end for _, end, _ in triples], max))
-            self._by_source[source] = [start for start, _, _ in triples], furthest, [thing for _, _, thing in triples]
-
-    def near(self, place: Span) -> Iterator[Any]:
-        """What may share a character or a border with the place, the last first."""
-        starts, furthest, things = self._by_source.get(id(place.source), ((), (), ()))
-        at = bisect_right(starts, place.end) - 1
-        while at >= 0 and furthest[at] >= place.start:
-            yield things[at]
-            at -= 1
 
 
 class OccupiedSpans:

@@ -162,11 +162,12 @@ def _loop_names(text: str) -> frozenset[str]:
 
 
 def _stops(text: str, values: Node) -> list[tuple[int, int, str]]:
+    from nodelint.budget import BudgetSpent
     from nodelint.source.templates.gotemplate import BadTemplate, parse
-    from nodelint.source.templates.template_eval import TooLong, fill
+    from nodelint.source.templates.template_eval import fill
 
     try:
         broken = fill(text, parse(text), values, "nothing").broken
-    except (BadTemplate, TooLong):
+    except (BadTemplate, BudgetSpent):
         return []
     return [(code.start, code.end, ".".join(names)) for code, names in broken]

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from nodelint.edits import apply
 from nodelint.edits.line_diff import opcodes
-from nodelint.lint.autofix import why_broken
+from nodelint.lint.broken_fixes import why_broken
 from nodelint.lint.engine import Result
 from nodelint.lint.suppressions import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
@@ -34,7 +34,7 @@ def actions(
     `versioned` says that the client takes edits that name the version of the text they are for.
     """
     if _is_requested_kind(types.CodeActionKind.QuickFix, only):
-        met = list(placed(view, buffer, start, end))
+        met = [(view.offered(result), diagnostic) for result, diagnostic in placed(view, buffer, start, end)]
         fixes: dict[tuple[Edit, ...], list[tuple[Result, types.Diagnostic]]] = {}
         for result, diagnostic in met:
             if result.fixable:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
-from nodelint.build import Inventory, kustomizations_of, may_fill
+from nodelint.build import Inventory, build, kustomizations_of, may_fill
 from nodelint.ec2 import cache
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.lint import autofix, baseline, config, engine
@@ -24,12 +24,14 @@ from nodelint.lint.config_file import ConfigError
 from nodelint.lint.context import Context
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
+from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.release_selection import Choose
 from nodelint.lint.rule import Rule
 from nodelint.lsp.around import build_around
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
 from nodelint.model.manifest import Object
+from nodelint.plan.fix_drift import find_moved
 from nodelint.session import Session
 from nodelint.source import Source, SourceText
 from nodelint.source.files.discover import discover
@@ -206,10 +208,23 @@ class View:
         """What `nodelint check --fix` makes of one text."""
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
-            self._fixed[buffer.uri] = autofix.fix(
-                [buffer.source], self.request._replace(context_sources=[*others, *self.beside])
-            )
+            request = self.request._replace(context_sources=[*others, *self.beside])
+            prover = Prover(request, build, find_moved)
+            self._fixed[buffer.uri] = autofix.fix([buffer.source], request, prove=prover)
         return self._fixed[buffer.uri]
+
+    def offered(self, result: engine.Result) -> engine.Result:
+        """A finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
+        return self._offered.get(_offer_key(result), result)
+
+    @cached_property
+    def _offered(self) -> dict[tuple[object, ...], engine.Result]:
+        def build_again(sources: Sequence[Source]) -> Inventory:
+            return build_around(sources, self.beside, self.kustomizations)
+
+        sources = [buffer.source for buffer in self.buffers]
+        prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)
+        return {_offer_key(result): result for result in prover(sources, self.report).places}
 
     @cached_property
     def _objects(self) -> dict[int, list[Object]]:
@@ -244,6 +259,10 @@ class View:
     def buffer_of(self, source: SourceText) -> Buffer | None:
         """The open text that a source is of."""
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
+
+
+def _offer_key(result: engine.Result) -> tuple[object, ...]:
+    return result.rule.name, result.span, result.finding.message
 
 
 class Project:

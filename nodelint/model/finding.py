@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
     Severity = Literal["error", "warning", "info"]
     Safety = Literal["safe", "unsafe"]
+    WithheldReason = Literal[
+        "shared",
+        "not-written-as-such",
+        "computed",
+        "two-edits-overlap",
+        "other-result",
+        "not-editable",
+        "new-finding",
+        "finding-stays",
+        "undone",
+    ]
 else:
     Severity = Safety = str
 
@@ -123,6 +134,36 @@ class Suggestion(NamedTuple):
     edits: Sequence[Edit]
 
 
+_WITHHELD_TEXTS = {
+    "shared": "another object has the value too",
+    "not-written-as-such": "no file holds the value as it is",
+    "computed": "the value is made by an expression",
+    "two-edits-overlap": "two of its edits change the same text",
+    "other-result": "the files would not come to what is wanted",
+    "not-editable": "the place cannot be edited",
+    "new-finding": "it would make another finding",
+    "finding-stays": "the finding would stay",
+    "undone": "the fix of another rule takes it back",
+}
+
+
+class Withheld(NamedTuple):
+    """Why a fix is not offered, in place of it.
+
+    `at` is the place that keeps it from being made: the other reader, the expression. `detail` says more than the
+    reason does by itself; it starts in lower case and has no full stop.
+    """
+
+    reason: WithheldReason
+    at: Node | Span | None = None
+    detail: str = ""
+
+    @property
+    def text(self) -> str:
+        """The reason as a part of a sentence."""
+        return self.detail or _WITHHELD_TEXTS[self.reason]
+
+
 class Finding(NamedTuple):
     """One thing that is wrong.
 
@@ -135,7 +176,7 @@ class Finding(NamedTuple):
     `suggestions` are offered by name; none is applied by itself. `strict` says that it is information which the
     strict profile shows, and no other, although the rule runs in others. `once` says that one line of a run is enough
     for all findings of the rule that say the same of other values, or that bear the same name: the first one counts
-    the others and names their places.
+    the others and names their places. `withheld` is why there is no fix where the rule has one.
     """
 
     at: Node | Span
@@ -150,11 +191,13 @@ class Finding(NamedTuple):
     suggestions: Sequence[Suggestion] = ()
     strict: bool = False
     once: bool | str = False
+    withheld: Withheld | None = None
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """The lines that follow the message wherever it is shown: `note: …` and `help: …`."""
-        notes = (("note", self.note), ("help", self.help))
+        """The lines that follow the message wherever it is shown: `note: …`, `help: …`, `fix withheld: …`."""
+        withheld = self.withheld.text if self.withheld is not None else None
+        notes = (("note", self.note), ("help", self.help), ("fix withheld", withheld))
         return tuple(f"{word}: {text}" for word, text in notes if text)
 
     @property

@@ -228,9 +228,10 @@ class NodePool(Object):
 
     @cached_property
     def provider(self) -> Provider:
-        """Whose it is; `aws` where that is left open."""
+        """Whose it is; `aws` where that is left open. Where the reference cannot be read, its labels say so."""
         ref = self.class_ref
-        if (ref is None and self.partial) or (ref is not None and ref.group is None and ref.kind is None):
+        is_open = ref is not None and ref.group in (None, UNKNOWN) and ref.kind in (None, UNKNOWN)
+        if (ref is None and self.partial) or is_open:
             return by_labels([line.key for line in self.requirements if isinstance(line.key, str)])
         return "aws" if ref is None else by_class(ref.group, ref.kind)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, ClassPlan, Plan, PlanOptions, PoolPlan, ReleaseMove
 from nodelint.plan.planner import make
+from nodelint.plan.reasons import Verdict
 from nodelint.plan.refusals import Refusal
 from nodelint.plan.sides import Side
 from nodelint.plan.unread import UnreadFile, UnreadFiles
-from nodelint.plan.verdict import Verdict
 
 __all__ = [
     "Absorbed",

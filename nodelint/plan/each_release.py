@@ -75,7 +75,7 @@ class _EachRelease:
 
     def plan_for(self, options: PlanOptions) -> _Key:
         """Compare the sides for some releases, once; the key of what comes of it."""
-        key = (options.release, options.kubernetes, options.moved)
+        key = (options.release, options.kubernetes, options.moved, options.upgraded)
         if key not in self.plans:
             planner = self.planners[key] = Planner(*self.sides, options, self.unread)
             plan = self.plans[key] = planner.run()

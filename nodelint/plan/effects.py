@@ -9,11 +9,12 @@ disruption/consolidation.go, provisioning/provisioner.go (`Create`: limits), sta
 from __future__ import annotations
 
 from nodelint.drift import go_values
-from nodelint.drift.budgets import inside
+from nodelint.drift.budgets import describe_budget, inside, typical_week
+from nodelint.drift.stored_form import Placeholder, placeholder_text
 from nodelint.drift.struct_diff import ValueDifference
 from nodelint.model.messages import counted
 from nodelint.model.quantities import billionths
-from nodelint.plan.values import ValueChange, change_of, text_of
+from nodelint.plan.values import ValueChange, change_between, change_of, text_of
 from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
 
@@ -37,7 +38,7 @@ _EMPTY = "WhenEmpty"
 class Effect(NamedTuple):
     """A field that acts at once: its place, its value before and after, and what follows.
 
-    `removes` says that nodes that run may be removed or moved by it.
+    `removes` says that nodes that run may be removed or moved by it, `deleted` how many are deleted whatever happens.
     """
 
     field: str
@@ -45,10 +46,14 @@ class Effect(NamedTuple):
     change: ValueChange | None
     what: str
     removes: bool = False
+    deleted: int = 0
 
 
 class Stored(NamedTuple):
-    """A pool on both sides as the API server stores it, and what both sides can launch."""
+    """A pool on both sides as the API server stores it, and what both sides can launch.
+
+    `whole` says that both sides are known as a whole: else what is written on one side alone may be on the other too.
+    """
 
     old: NodePool
     new: NodePool
@@ -56,8 +61,28 @@ class Stored(NamedTuple):
     after: dict[str, Any]
     could: Resolution | None = None
     can: Resolution | None = None
+    whole: bool = True
     usage: dict[str, str] | None = None
     """What the nodes of the pool hold today, by resource (`status.resources`); None where no cluster is known."""
+
+
+def read_settings(pool: NodePool) -> dict[str, Any]:
+    """Return what acts at once of a pool whose stored form is not known: the fields as they are written."""
+    spec = pool.node.get("spec")
+    if spec is None or spec.kind != "mapping":
+        return {}
+    return {"spec": {field: _plain(node) for field in _ACTING if (node := spec.get(field)) is not None}}
+
+
+_ACTING = ("disruption", "limits", "replicas", "weight")
+
+
+def _plain(node: Node) -> Any:
+    if node.kind == "mapping":
+        return {entry.name: _plain(entry.value) for entry in node.entries if entry.name is not None}
+    if node.kind == "sequence":
+        return [_plain(item) for item in node.items]
+    return Placeholder(placeholder_text(node)) if isinstance(node.value, UnknownValue) else node.plain()
 
 
 def effects_of(pools: Stored, drifted: Sequence[Node | Span] = ()) -> list[Effect]:
@@ -70,12 +95,11 @@ def effects_of(pools: Stored, drifted: Sequence[Node | Span] = ()) -> list[Effec
         *_budgets(pools),
         *_weight(pools),
     ]
-    return sorted(found, key=lambda effect: not effect.removes)
+    return sorted(found, key=lambda effect: (not effect.deleted, not effect.removes))
 
 
 def _consolidation(pools: Stored) -> Iterator[Effect]:
-    old, new = (inside(side, *_DISRUPTION) for side in (pools.before, pools.after))
-    policy = _both(old, new, "consolidationPolicy")
+    policy = _both(pools, *_DISRUPTION, "consolidationPolicy")
     if policy is not None:
         was, now = policy
         if was == _EMPTY:
@@ -86,7 +110,7 @@ def _consolidation(pools: Stored) -> Iterator[Effect]:
             yield _effect(pools, (*_DISRUPTION, "consolidationPolicy"), "only empty nodes are removed from now on")
         else:
             yield _effect(pools, (*_DISRUPTION, "consolidationPolicy"), "decides which nodes are consolidated", True)
-    after = _both(old, new, "consolidateAfter")
+    after = _both(pools, *_DISRUPTION, "consolidateAfter")
     if after is not None:
         path = (*_DISRUPTION, "consolidateAfter")
         if after[1] == _NEVER:
@@ -99,12 +123,13 @@ def _consolidation(pools: Stored) -> Iterator[Effect]:
 
 
 def _replicas(pools: Stored) -> Iterator[Effect]:
-    both = _both(inside(pools.before, "spec"), inside(pools.after, "spec"), "replicas")
-    if both is None or not all(isinstance(value, int) for value in both):
+    both = _both(pools, "spec", "replicas")
+    if both is None or not all(map(_is_number, both)):
         return
     more = both[1] - both[0]
-    what = f"{counted(abs(more), 'node')} {'launched' if more > 0 else 'removed'} at once"
-    yield _effect(pools, ("spec", "replicas"), what, more < 0)
+    are = "is" if abs(more) == 1 else "are"
+    what = f"{counted(abs(more), 'node')} {are} {'launched' if more > 0 else 'deleted'} at once"
+    yield _effect(pools, ("spec", "replicas"), what, more < 0)._replace(deleted=max(-more, 0))
 
 
 def _requirements(pools: Stored, drifted: Sequence[Node | Span]) -> Iterator[Effect]:
@@ -118,7 +143,7 @@ def _requirements(pools: Stored, drifted: Sequence[Node | Span]) -> Iterator[Eff
         spot = _comes_to_allow(pools, "spot")
         moves = spot and line.key == "karpenter.sh/capacity-type" and _consolidates(pools.after)
         what = "consolidation moves nodes to spot where that is cheaper" if moves else "new nodes may differ"
-        change = ValueChange(text_of(old.node) if old is not None else None, text_of(line.node))
+        change = change_between(old.node if old is not None else None, line.node)
         yield Effect(line.node.path, line.values_node, change, what, moves)
     still = {line.key for line in pools.new.requirements}
     for key, line in before.items():
@@ -142,15 +167,17 @@ def _consolidates(stored: dict[str, Any]) -> bool:
 def _limits(pools: Stored) -> Iterator[Effect]:
     old, new = (inside(side, "spec", "limits") for side in (pools.before, pools.after))
     for resource in dict.fromkeys((*new, *old)):
-        was, now = old.get(resource), new.get(resource)
-        if was == now or isinstance(was, UnknownValue) or isinstance(now, UnknownValue):
+        both = _both(pools, "spec", "limits", resource)
+        if both is None:
             continue
+        was, now = both
         lowered = _amount(now) < _amount(was)
         if _amount(now) == _amount(was):
             continue
         what = "more can be launched"
         if lowered:
-            what = "nothing is launched above it, not even to replace a node; running nodes stay"
+            above = "" if _amount(now) == 0 else " above it"
+            what = f"nothing is launched{above}, not even to replace a node; running nodes stay"
             used = (pools.usage or {}).get(resource)
             if used is not None and _amount(used) > _amount(now):
                 what = f"the nodes hold {used} already: nothing is launched, not even to replace one of them"
@@ -158,25 +185,54 @@ def _limits(pools: Stored) -> Iterator[Effect]:
 
 
 def _budgets(pools: Stored) -> Iterator[Effect]:
-    if _both(inside(pools.before, *_DISRUPTION), inside(pools.after, *_DISRUPTION), "budgets") is not None:
-        yield _effect(pools, (*_DISRUPTION, "budgets"), "decides how many nodes may go at a time, from now on")
+    if _both(pools, *_DISRUPTION, "budgets") is None:
+        return
+    was, now = typical_week(pools.old), typical_week(pools.new)
+    closed = [bool(week) and all(stretch.closed for stretch in week or ()) for week in (was, now)]
+    what = "decides how many nodes may go at a time, from now on"
+    if closed[0] and now and not closed[1]:
+        what = f"nodes that have drifted before begin to go, at most {describe_budget(now)} at a time"
+    elif closed[1]:
+        what = "no drifted node goes any more"
+    yield _effect(pools, (*_DISRUPTION, "budgets"), what)
 
 
 def _weight(pools: Stored) -> Iterator[Effect]:
-    both = _both(inside(pools.before, "spec"), inside(pools.after, "spec"), "weight")
-    if both is not None and all(weight is None or type(weight) is int for weight in both):  # else it is refused
+    both = _both(pools, "spec", "weight")
+    if both is not None and all(weight is None or _is_number(weight) for weight in both):
         earlier = (both[1] or 0) > (both[0] or 0)
         yield _effect(
             pools, ("spec", "weight"), f"the pool is tried {'earlier' if earlier else 'later'} for new pods"
         )
 
 
-def _both(old: dict[str, Any], new: dict[str, Any], field: str) -> tuple[Any, Any] | None:
+def _both(pools: Stored, *path: str) -> tuple[Any, Any] | None:
     """A field before and after, where it changes and both are known."""
-    was, now = old.get(field), new.get(field)
-    if was == now or isinstance(was, UnknownValue) or isinstance(now, UnknownValue):
+    both = [_find(side, path) for side in (pools.before, pools.after)]
+    if any(isinstance(value, UnknownValue) for value in both) or both[0] == both[1]:
         return None
+    if not pools.whole and _ABSENT in both:
+        return None
+    was, now = (None if value is _ABSENT else value for value in both)
     return was, now
+
+
+_ABSENT = object()
+
+
+def _find(stored: dict[str, Any], path: Sequence[str]) -> Any:
+    """The value at the end of a path; a placeholder on the way stands for it."""
+    value: Any = stored
+    for step in path:
+        if isinstance(value, UnknownValue):
+            return value
+        value = value.get(step, _ABSENT) if isinstance(value, dict) else _ABSENT
+    return value
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is an integer, which a boolean is not for the API server."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _effect(pools: Stored, path: Path, what: str, removes: bool = False) -> Effect:

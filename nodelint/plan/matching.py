@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nodelint.model.manifest import Object
 
-    Change = Literal["added", "removed", "changed", "unchanged", "renamed"]
+    Change = Literal["added", "removed", "changed", "unchanged"]
     _O = TypeVar("_O", bound=Object)
 
 
@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 
 
 def match_objects(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object], str]) -> list[Pair]:
-    """Pair the objects of one kind by name; what is left by what it holds, which is a renaming.
+    """Pair the objects of one kind by name. An object under another name is another object for Karpenter.
 
     Where several files define an object of one name (an overlay for each environment), those whose files have the
     same `place` belong together. A name with a placeholder is compared as it is written; an object without a name is
@@ -49,13 +49,10 @@ def match_objects(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object]
     found: list[Pair] = []
     for _, now in named:
         paired = match.get(id(now))
-        if paired is not None:
+        if paired is None:
+            found.append(Pair("added", None, now))
+        else:
             found.append(Pair("unchanged" if is_same(paired, now) else "changed", paired, now))
-            continue
-        renamed = next((obj for obj in gone if _same_spec(obj, now)), None)
-        if renamed is not None:
-            gone.remove(renamed)
-        found.append(Pair("added" if renamed is None else "renamed", renamed, now))
     return found + [Pair("removed", obj, None) for obj in gone]
 
 
@@ -88,15 +85,3 @@ def is_same(old: Object, new: Object) -> bool:
     # In what is built, one text may stand for two values that are not known; an alias may stand for another value.
     plain = old.source.built is None and new.source.built is None and "*" not in old.node.text
     return (plain and old.node.text == new.node.text) or json_value(old.node) == json_value(new.node)
-
-
-def _same_spec(old: Object, new: Object) -> bool:
-    if not (isinstance(old.name, str) and isinstance(new.name, str)):
-        return False
-    was, now = old.node.get("spec"), new.node.get("spec")
-    return (
-        was is not None
-        and now is not None
-        and old.api_version == new.api_version
-        and json_value(was) == json_value(now)
-    )

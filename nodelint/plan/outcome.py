@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.ec2.facts import NOTHING
+from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion
 from nodelint.tuples import NamedTuple
@@ -10,6 +11,7 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from nodelint.apiserver import Schemas
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
     from nodelint.plan.launch import Launch
     from nodelint.plan.matching import Change, Pair
     from nodelint.plan.nodes import NodeFate
+    from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.roll import Roll
+    from nodelint.plan.stops import LaunchStop
     from nodelint.plan.uncompared import Uncompared
-    from nodelint.plan.verdict import Verdict
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.source import Node
 
@@ -36,7 +39,8 @@ class PlanOptions(NamedTuple):
     """What a plan is made for. Facts are those of each side; `region` is the one whose prices are shown.
 
     `now` is when the week of budgets begins; without it the plan has no pace. `cluster` is what is running.
-    `moved` is another version of Kubernetes that the old side states.
+    `moved` is another version of Kubernetes that the old side states. `upgraded` are the releases of Karpenter that
+    both sides state, if they differ.
     """
 
     release: Version
@@ -48,6 +52,12 @@ class PlanOptions(NamedTuple):
     now: datetime | None = None
     cluster: Cluster | None = None
     moved: ReleaseMove | None = None
+    upgraded: tuple[Version, Version] | None = None
+
+    @property
+    def old_release(self) -> Version:
+        """The release of Karpenter before the change."""
+        return self.upgraded[0] if self.upgraded is not None else self.release
 
     @property
     def old_kubernetes(self) -> KubernetesVersion | None:
@@ -78,8 +88,9 @@ class PoolPlan(NamedTuple):
     """What becomes of one pool: the pool itself, its nodes, and what it can launch. `at` is where it is written.
 
     `pace` is there where budgets decide how fast nodes go, `nodes` where the cluster is available. `effects` act at
-    once, without drift. `never_stored` is why the API server refuses the pool, or its class, as it was: then the
-    cluster holds something else.
+    once, without drift. `never_stored` is why the API server refuses the pool, or its class, as it was: then no node
+    of it runs. `stopped_before` and `stopped` are why it could and can launch nothing; None if it can. `no_room` is
+    why no drifted node is replaced although the pool can launch nodes.
     """
 
     pair: Pair
@@ -96,6 +107,9 @@ class PoolPlan(NamedTuple):
     uncompared: Uncompared | None = None
     roll: Roll | None = None
     never_stored: str | None = None
+    stopped_before: LaunchStop | None = None
+    stopped: LaunchStop | None = None
+    no_room: str | None = None
 
     @property
     def pool(self) -> NodePool:
@@ -110,28 +124,45 @@ class PoolPlan(NamedTuple):
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
+    def labels(self) -> list[tuple[str, str]]:
+        """The pool and its class as reports name them, each with its file."""
+        found = [(f"NodePool {self.name}", span_of(self.at).source.path)]
+        for side in (self.after, self.before):
+            if side is not None and side.node_class is not None:
+                at = span_of(written_place(side.node_class.name_node))
+                found.append((f"EC2NodeClass {side.node_class.name}", at.source.path))
+        return found
+
+    @property
     def change(self) -> Change:
         return self.pair.change
 
     @property
-    def renamed_from(self) -> str | None:
-        """The pool's old name, where it has another one now."""
-        return str(self.pair.old.name) if self.change == "renamed" and self.pair.old is not None else None
-
-    @property
     def deleted(self) -> bool:
-        """Whether it is deleted, under its old name too, and all its nodes with it."""
-        return self.change in ("removed", "renamed")
+        """Whether it is deleted, and all its nodes with it."""
+        return self.change == "removed"
 
     @property
-    def is_blocked(self) -> bool:
-        """Whether its nodes drift and no budget ever lets one of them go."""
-        return self.pace is not None and all(stretch.closed for stretch in self.pace.stretches)
+    def hold_reason(self) -> str | None:
+        """Why none of the nodes that drift is replaced; None where they are, and where none drifts."""
+        if self.replaced not in ("all", "some") or self.deleted:
+            return None
+        if self.stopped is not None:
+            return "none can be launched in their place"
+        if self.no_room is not None:
+            return self.no_room
+        closed = self.pace is not None and all(stretch.closed for stretch in self.pace.stretches)
+        return "a budget lets none of them go" if closed else None
 
     @property
     def launches_nothing(self) -> bool:
         """Whether it could launch something before, and cannot any more."""
-        return bool(self.launch.before) and not self.launch.after and self.change not in ("added", "removed")
+        return self.stopped is not None and self.stopped_before is None and self.change not in ("added", "removed")
+
+    @property
+    def deleted_nodes(self) -> int:
+        """How many nodes are deleted at once although the pool stays."""
+        return sum(effect.deleted for effect in self.effects)
 
     @property
     def replaced(self) -> Covered:
@@ -143,34 +174,42 @@ class PoolPlan(NamedTuple):
     @property
     def why_unknown(self) -> str | None:
         """Why it is not known whether its nodes go; None where it is."""
-        if self.verdict.replaced == "none" and self.replaced == "unknown" and self.uncompared is not None:
-            return self.uncompared.reason
-        return self.verdict.unknown
+        is_open = self.verdict.replaced == "none" and self.replaced == "unknown"
+        return self.why_uncompared if is_open else self.verdict.unknown
+
+    @property
+    def why_uncompared(self) -> str | None:
+        """Why a part of it, or its class, was not compared; None where all was."""
+        place = self.uncompared
+        if place is None:
+            return None
+        return place.reason if place.what == f"NodePool {self.name}" else f"{place.what}: {place.reason}"
 
     @property
     def grade(self) -> Covered:
         """How grave it is for nodes, by the scale of drift: a pool that is lost, or launches nothing, is gravest."""
         if self.deleted or self.launches_nothing:
             return "all"
-        if self.replaced == "none" and any(effect.removes for effect in self.effects):
-            return "some"
-        return self.replaced
+        return "some" if self.replaced == "none" and self.deleted_nodes else self.replaced
 
     @property
     def rank(self) -> int:
-        """Its place by danger: what is lost first, what stays as it is last."""
+        """Its place in the report: what stops first, then what is replaced, what acts at once, what is not known."""
         if self.deleted:
             return 0
-        if self.refused:
+        if self.refused and self.replaced not in ("all", "some"):
             return 1
-        order = {"all": 2, "some": 3, "unknown": 4}
-        if self.replaced in order:
-            return order[self.replaced]
-        if self.launches_nothing or (self.change == "added" and not self.launch.after):
-            return 5
+        if self.launches_nothing or (self.change == "added" and self.stopped is not None):
+            return 2
+        if self.deleted_nodes:
+            return 3
+        if self.replaced in ("all", "some"):
+            return (4 if self.replaced == "all" else 5) if self.hold_reason is None else 6
+        if self.replaced == "unknown":
+            return 9
         if any(effect.removes for effect in self.effects):
-            return 6
-        return 7 if self.effects else 8
+            return 7
+        return 8 if self.effects else 10
 
 
 class ClassPlan(NamedTuple):
@@ -217,11 +256,24 @@ class Plan(NamedTuple):
     moves: tuple[ReleaseMove, ...] = ()
     workloads: tuple[WorkloadChange, ...] = ()
 
+    def with_places(self, places: Sequence[Uncompared]) -> Plan:
+        """Return the plan with more places that were not compared: a pool that changes at one is not known."""
+        changed = {(place.what, span_of(place.at).source.path): place for place in places if place.changed}
+
+        def attach(pool: PoolPlan) -> PoolPlan:
+            if pool.uncompared is not None or pool.replaced != "none":
+                return pool
+            place = next((changed[label] for label in pool.labels if label in changed), None)
+            return pool._replace(uncompared=place) if place is not None else pool
+
+        pools = sorted(map(attach, self.pools), key=lambda pool: pool.rank)
+        return self._replace(pools=tuple(pools), uncompared=(*self.uncompared, *places))
+
     @property
     def endangers_nodes(self) -> bool:
-        """Whether a node is replaced, or may be: what was not compared and changes counts."""
+        """Whether a node goes, or may go, or none can come: what was not compared and changes counts."""
         return (
-            any(pool.replaced != "none" for pool in self.pools)
+            any(pool.grade != "none" for pool in self.pools)
             or any(plan.verdict.replaced != "none" for plan in self.class_plans)
             or any(place.changed for place in self.uncompared)
         )

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from nodelint.drift import Unhashable, hash_object, stored_object
-from nodelint.drift.claim_status import ca_of
 from nodelint.karpenter.resolve import resolve
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool, served
 from nodelint.model.placeholder_names import canonical_code
-from nodelint.plan.disruption_rate import pace
-from nodelint.plan.effects import Stored, effects_of
 from nodelint.plan.launch import launch
 from nodelint.plan.matching import match_objects, written_name
-from nodelint.plan.nodes import Wanted, fates, requirements_of
+from nodelint.plan.nodes import fates
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
-from nodelint.plan.refusals import refusals, why_never_stored
+from nodelint.plan.pool_details import add_roll, find_effects, find_never_stored, find_nodes, find_pace
+from nodelint.plan.reasons import NOTHING as UNTOUCHED
+from nodelint.plan.reasons import Verdict, keep_static
+from nodelint.plan.refusals import find_refusal, refusals
+from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored
+from nodelint.plan.stops import LaunchStop, find_lacking_room, find_stop
 from nodelint.plan.uncompared import (
+    built_on_one_side,
     foreign_pools,
+    is_known,
     is_unserved,
     name_of,
     nameless,
@@ -30,25 +33,22 @@ from nodelint.plan.uncompared import (
     unserved,
 )
 from nodelint.plan.unread import UnreadFiles
-from nodelint.plan.verdict import NOTHING as UNTOUCHED
-from nodelint.plan.verdict import Sides, Verdict, class_verdict, verdict
+from nodelint.plan.verdict import Sides, class_verdict, verdict
 from nodelint.plan.written_places import WrittenPlaces
+from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
-    from nodelint.drift import Hash
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import Object
     from nodelint.model.releases import KubernetesVersion, Version
-    from nodelint.plan.disruption_rate import Pace
     from nodelint.plan.effects import Effect
     from nodelint.plan.matching import Pair
-    from nodelint.plan.nodes import NodeFate
     from nodelint.plan.outcome import PlanOptions
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.sides import Side
@@ -66,8 +66,15 @@ def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = ALL_R
     return Planner(old, new, options, unread).run()
 
 
-_STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
-"""Reasons that a NodeClaim itself shows, by its hashes and labels."""
+class _Comparison(NamedTuple):
+    """What becomes of a pool and its nodes, and what it can launch after the change; see `PoolPlan`."""
+
+    found: Verdict
+    after: Resolution | None
+    effects: Sequence[Effect] = ()
+    stopped_before: LaunchStop | None = None
+    stopped: LaunchStop | None = None
+    never_stored: str | None = None
 
 
 class Planner:
@@ -89,17 +96,22 @@ class Planner:
         same = [pair for pair in self.classes if pair.change in ("changed", "unchanged")]
         self.now = {id(pair.old): pair for pair in same}
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
+        here = {pair.new.name for pair in self.classes if pair.new is not None}
+        self.gone = {pair.old.name for pair in self.classes if pair.old is not None} - here
+        self.faults: dict[int, str | None] = {}
         self.refused: dict[int, list[Refusal]] = {}
         self.used: set[int] = set()
-        self.places = {
-            id(obj): index for context in (self.old, self.new) for index, obj in enumerate(context.objects)
-        }
+        # An object may be the very same on both sides, in another place.
+        self.places = [
+            {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
+        ]
         self.gaps: dict[int, UnreadFile] = {}
         self._note_gaps(self.classes)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Which object of each side, counted from 0, a pair is about; None where a side has none."""
-        old, new = (self.places[id(obj)] if obj is not None else None for obj in (pair.old, pair.new))
+        both = zip((pair.old, pair.new), self.places, strict=True)
+        old, new = (places[id(obj)] if obj is not None else None for obj, places in both)
         return old, new
 
     def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Uncompared]:
@@ -154,14 +166,17 @@ class Planner:
         there = {(obj.kind, written_name(obj)) for objs in self.unserved for _, obj in objs}
         alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
-        pools = [self.written.lead_pool(self._pool(pair)) for pair in ours if id(_name_node(pair)) not in skipped]
+        began = [gap for pair in (*ours, *classes) if (gap := self._find_new_values(pair)) is not None]
+        skipped |= {id(gap.at) for gap in began}
+        changed = {id(place.at): self.written.lead_gap(place) for place in of_templates([*ours, *classes])}
+        pools = [self._pool_or_gap(pair, changed) for pair in ours if id(_name_node(pair)) not in skipped]
         uncompared = [
             *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
+            *began,
             *foreign_pools(pair for pair in both if id(pair) not in compared),
-            *of_templates([*ours, *classes]),
-            *(pool.uncompared for pool in pools if pool.uncompared is not None),
         ]
+        gaps = [*changed.values(), *(pool.uncompared for pool in pools if pool.uncompared is not None)]
         elsewhere = [self._class(pair) for pair in classes if id(pair.new or pair.old) not in self.used]
         plans = [plan for plan in elsewhere if plan is not None and id(plan.at) not in skipped]
         pools.sort(key=lambda pool: pool.rank)
@@ -171,10 +186,29 @@ class Planner:
             tuple(classes),
             (),
             tuple(plans),
-            (*map(self.written.lead_gap, uncompared), *self.list_unserved()),
+            (*map(self.written.lead_gap, uncompared), *_each_once(gaps), *self.list_unserved()),
         )
 
+    def _find_new_values(self, pair: Pair) -> Uncompared | None:
+        """Say of an object of one side that the other side has its values file and does not build with it."""
+        obj, number = (pair.new, 1) if pair.new is not None else (pair.old, 0)
+        if pair.change not in ("added", "removed") or obj is None:
+            return None
+        values = self.sides[number].values_file(obj)
+        other = self.sides[1 - number]
+        is_there = values and all(map(other.has_file, (values, self.sides[number].below(obj.source.path))))
+        return built_on_one_side(obj, values, number) if is_there and not other.builds_with(values) else None
+
     # -- pools
+
+    def _pool_or_gap(self, pair: Pair, changed: dict[int, Uncompared]) -> PoolPlan:
+        """Return the plan of a pool; `changed` are objects whose template code changes, by the ids of their names."""
+        plan = self.written.lead_pool(self._pool(pair))
+        if plan.uncompared is not None or not changed or not isinstance(pair.new, NodePool) or pair.old is None:
+            return plan
+        node_class = self.new.node_class(pair.new)
+        names = [pair.new.name_node, *([node_class.name_node] if node_class is not None else ())]
+        return plan._replace(uncompared=next((changed[id(at)] for at in names if id(at) in changed), None))
 
     def _note_used(self, pair: Pair) -> None:
         for context, obj in ((self.old, pair.old), (self.new, pair.new)):
@@ -183,7 +217,7 @@ class Planner:
 
     def _pool(self, pair: Pair) -> PoolPlan:
         self._note_used(pair)
-        if pair.old is None or pair.new is None or pair.change == "renamed":
+        if pair.old is None or pair.new is None:
             return self._come_or_gone(pair)
         assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
         refused = self._refusals(pair) if pair.change == "changed" else []
@@ -194,40 +228,94 @@ class Planner:
             old_class = written_class = None
         new_class, class_refused = self._class_now(pair.old, pair.new, old_class, new_pool, gap)
         sides = Sides(
-            pair.old, new_pool, old_class, new_class, self.options.facts, self.options.versions, written_class
+            pair.old,
+            new_pool,
+            old_class,
+            new_class,
+            self.options.facts,
+            self.options.versions,
+            written_class,
+            self.options.upgraded,
         )
-        same_class = new_class is old_class or new_class is None
         moved = self.options.moved is not None or self.options.facts is not self.options.old_facts
         if not moved and self._is_unchanged(pair, old_class, written_class):
             before = self.new.resolution(pair.new)  # which the rules ask for, too
         else:
             before = self.old.resolution(pair.old) if gap is None else self._resolve(pair.old, None)
-        after: Resolution | None = before
-        found = UNTOUCHED
-        if new_pool is not pair.old or not same_class or moved:
-            after = self._after(pair.new, pair.old if refused else pair.new, new_class)
-            running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(pair.old.name)))
-            found = verdict(sides, before, after if not same_class else None, self.options.schemas, running)
-        if old_class is not None and new_class is None and _class_name(new_pool) == _class_name(pair.old):
-            after = None  # a pool whose class is gone launches nothing
+        done = self._compare(sides, before, pair.new, bool(refused), moved)
+        no_room = find_lacking_room(new_pool, self.options.release)
         plan = PoolPlan(
             pair,
             _name_node(pair),
-            found,
+            done.found,
             (*refused, *class_refused),
-            launch(before, after, self.options.region),
+            launch(before, done.after, self.options.region),
             before,
-            after,
-            pace=self._pace(new_pool, found),
-            nodes=self._nodes(sides, found),
+            done.after,
+            pace=find_pace(self.options, new_pool, done.found) if done.stopped is None and no_room is None else None,
+            nodes=find_nodes(self.options, sides, done.found),
             release=self.options.release,
-            effects=tuple(self._effects(pair.old, new_pool, found, before, after)),
+            effects=tuple(done.effects),
             uncompared=unread_class(pair.new, gap)
             if gap is not None
             else self._unclear(pair.old, pair.new, old_class, new_class),
-            never_stored=self._never_stored(pair.old, old_class) if found.replaced != "none" else None,
+            never_stored=done.never_stored,
+            stopped_before=done.stopped_before,
+            stopped=done.stopped,
+            no_room=no_room,
         )
-        return self._rolled(plan, (pair.old, new_pool))
+        return add_roll(self.options, plan, (pair.old, new_pool))
+
+    def _compare(
+        self, sides: Sides, before: Resolution, written: NodePool, is_refused: bool, moved: bool
+    ) -> _Comparison:
+        """Compare a pool and its class; `written` is the pool of the new side, which may be refused."""
+        old, new, old_class, new_class = sides.pool, sides.new_pool, sides.node_class, sides.new_class
+        same_class = new_class is old_class or new_class is None
+        is_gone = old_class is not None and new_class is None and _class_name(new) == _class_name(old)
+        if new is old and same_class and not moved and not is_gone:
+            return _Comparison(UNTOUCHED, before)
+        after: Resolution | None = self._after(written, old if is_refused else written, new_class)
+        assert after is not None
+        running = self.options.cluster is not None and bool(self.options.cluster.of_pool(str(old.name)))
+        found = verdict(sides, before, after if not same_class else None, self.options.schemas, running)
+        effects = find_effects(self.options, old, new, found, before, after)
+        stopped_before = self._find_stop(old_class, before)
+        stopped = self._find_stop(new_class, after, new, is_gone)
+        acts = found.replaced != "none" or bool(effects)
+        never_stored = find_never_stored(self.options, old, old_class) if acts else None
+        if never_stored is not None and not running:
+            found, effects = UNTOUCHED, []
+        if stopped is not None and stopped.of_class:
+            after = None
+            found = keep_static(found) if stopped.of_images else found
+        return _Comparison(found, after, effects, stopped_before, stopped, never_stored)
+
+    def _find_stop(
+        self,
+        node_class: EC2NodeClass | None,
+        resolution: Resolution,
+        pool: NodePool | None = None,
+        is_gone: bool = False,
+    ) -> LaunchStop | None:
+        """Return why a pool can launch nothing with a class; None if it can. `pool` is one of the new side."""
+        ref = pool.class_ref if pool is not None else None
+        if node_class is None:
+            is_gone = is_gone or (ref is not None and ref.name in self.gone)
+            return (
+                LaunchStop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True)
+                if is_gone and ref is not None
+                else None
+            )
+        if node_class.version != "v1" or not is_known(node_class):
+            return find_stop(resolution)
+        if id(node_class) not in self.faults:
+            release = self.options.release if pool is not None else self.options.old_release
+            self.faults[id(node_class)] = find_refusal(node_class, release, self.options.schemas)
+        fault = self.faults[id(node_class)]
+        if fault is not None:
+            return LaunchStop(f"the API server refuses its EC2NodeClass `{node_class.name}`: {fault}", of_class=True)
+        return find_stop(resolution)
 
     def _is_unchanged(self, pool: Pair, old_class: EC2NodeClass | None, written_class: EC2NodeClass | None) -> bool:
         """Whether a pool and its class are the same on both sides."""
@@ -239,27 +327,6 @@ class Planner:
         """What keeps the class of a pool from being compared; None where nothing does."""
         found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
         return found if found is not None or any(classes) else self.unread.find_class(pool)
-
-    def _never_stored(self, *old: Object | None) -> str | None:
-        """Why the API server cannot have taken one of the objects of the old side."""
-        both = (
-            why_never_stored(obj, self.options.release, self.options.schemas)
-            for obj in old
-            if obj is not None and obj.version == "v1"
-        )
-        return next((reason for reason in both if reason is not None), None)
-
-    def _rolled(self, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
-        """The same with how the cluster's nodes go."""
-        options = self.options
-        if options.cluster is None or not plan.nodes:
-            return plan
-        from nodelint.plan.roll import roll
-
-        found = roll(
-            options.cluster, pools, plan.nodes, plan.pace, plan.after, options.region, options.release, options.now
-        )
-        return plan._replace(roll=found)
 
     def _unclear(
         self, old: NodePool, new: NodePool, old_class: EC2NodeClass | None, new_class: EC2NodeClass | None
@@ -273,55 +340,6 @@ class Planner:
                 if found is not None:
                     return found
         return None
-
-    def _effects(
-        self, old: NodePool, new: NodePool, found: Verdict, before: Resolution, after: Resolution | None
-    ) -> list[Effect]:
-        if old is new:
-            return []
-        try:
-            was, now = (stored_object(pool, self.options.release, self.options.schemas) for pool in (old, new))
-        except Unhashable:
-            return []
-        cluster = self.options.cluster
-        usage = cluster.usage_of(str(new.name)) if cluster is not None else None
-        nodes = [node for reason in found.reasons for node in (reason.at, getattr(reason.at, "parent", None)) if node]
-        return effects_of(Stored(old, new, was, now, before, after, usage), nodes)
-
-    def _pace(self, pool: NodePool, found: Verdict) -> Pace | None:
-        if self.options.now is None or found.replaced == "none":
-            return None
-        try:
-            return pace(stored_object(pool, self.options.release, self.options.schemas), self.options.now)
-        except Unhashable:
-            return None
-
-    def _nodes(self, sides: Sides, found: Verdict) -> tuple[NodeFate, ...] | None:
-        """What becomes of the nodes that the cluster has."""
-        if self.options.cluster is None:
-            return None
-        node_class = self._hash(sides.new_class)
-        static = _STATIC if node_class is not None else _STATIC[:2]
-        dynamic = [reason for reason in found.reasons if reason.reason not in static]
-        wanted = Wanted(
-            pool=self._hash(sides.new_pool),
-            node_class=node_class,
-            requirements=requirements_of(sides.new_pool, self.options.release),
-            dynamic=next((reason.reason for reason in dynamic if reason.covered == "all"), None),
-            maybe=next((reason.reason for reason in dynamic if reason.covered != "all"), None),
-        )
-        return fates(self.options.cluster.of_pool(str(sides.pool.name)), wanted)
-
-    def _hash(self, obj: Object | None) -> Hash | None:
-        """The hash that an object will have in the cluster; None where it cannot be known."""
-        if obj is None or self.options.cluster is None:
-            return None
-        ca = ca_of(self.options.cluster, self.options.release)
-        try:
-            found = hash_object(obj, self.options.release, self.options.schemas, ca)
-        except Unhashable:
-            return None
-        return None if found.without_ca else found
 
     def _class_now(
         self,
@@ -360,14 +378,28 @@ class Planner:
         before = self.old.resolution(pair.old) if isinstance(pair.old, NodePool) else None
         after = self.new.resolution(pair.new) if isinstance(pair.new, NodePool) else None
         refused = refusals(None, pair.new, self.options.release, self.options.schemas) if pair.new is not None else []
-        found = Verdict("all") if pair.old is not None else UNTOUCHED
+        never_stored = find_never_stored(self.options, pair.old) if pair.old is not None else None
+        found = Verdict("all") if pair.old is not None and never_stored is None else UNTOUCHED
+        stopped = None
+        if isinstance(pair.new, NodePool) and after is not None:
+            stopped = self._find_stop(self._stored_class(self.new.node_class(pair.new)), after, pair.new)
+        if stopped is not None:
+            after = None
         launched = launch(before, after, self.options.region)
         release = self.options.release
         plan = PoolPlan(pair, _name_node(pair), found, tuple(refused), launched, before, after, release=release)
+        plan = plan._replace(stopped=stopped, never_stored=never_stored)
         if self.options.cluster is None or pair.old is None:
             return plan
         plan = plan._replace(nodes=fates(self.options.cluster.of_pool(str(pair.old.name)), None))
-        return self._rolled(plan, (pair.old if isinstance(pair.old, NodePool) else None, None))
+        return add_roll(self.options, plan, (pair.old if isinstance(pair.old, NodePool) else None, None))
+
+    def _stored_class(self, node_class: EC2NodeClass | None) -> EC2NodeClass | None:
+        """Return a class of the new side as the cluster holds it: the old one if its update is refused."""
+        pair = next((pair for pair in self.classes if pair.new is node_class and node_class is not None), None)
+        if pair is None or pair.change != "changed" or not self._refusals(pair):
+            return node_class
+        return pair.old if isinstance(pair.old, EC2NodeClass) else node_class
 
     def _refusals(self, pair: Pair) -> list[Refusal]:
         known = self.refused.get(id(pair.new))
@@ -384,25 +416,40 @@ class Planner:
         moved = self.options.moved is not None
         if pair.change == "added" or (pair.change == "unchanged" and not moved):
             return None
-        if (
-            not isinstance(pair.old, EC2NodeClass)
-            or not isinstance(pair.new, EC2NodeClass)
-            or pair.change == "renamed"
-        ):
+        if not isinstance(pair.old, EC2NodeClass) or not isinstance(pair.new, EC2NodeClass):
             return ClassPlan(
                 pair, self.written.find(_name_node(pair), 1 if pair.new is not None else 0), Verdict("unknown")
             )
         refused = self._refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:
+            options = self.options
             found = class_verdict(
-                pair.old, pair.new, self.options.release, self.options.schemas, self.options.versions
+                pair.old,
+                pair.new,
+                options.release,
+                options.schemas,
+                options.versions,
+                options.upgraded,
+                self._selects_the_same(pair.old, pair.new),
             )
         if found.replaced == "none" and not refused:
             return None
         at = self.written.find(_name_node(pair))
         led = self.written.lead_refusals(refused)
-        return ClassPlan(pair, at, self.written.lead_verdict(found), led, self._never_stored(pair.old))
+        return ClassPlan(pair, at, self.written.lead_verdict(found), led, find_never_stored(self.options, pair.old))
+
+    def _selects_the_same(self, old: EC2NodeClass, new: EC2NodeClass) -> bool:
+        """Whether two classes select the same images by the facts of the account."""
+        if not self.options.facts or self.options.facts is not self.options.old_facts:
+            return False
+        ids = list_image_ids(self.old.images(old))
+        return ids is not None and sorted(ids) == sorted(list_image_ids(self.new.images(new)) or [])
+
+
+def _each_once(places: Iterable[Uncompared]) -> Iterator[Uncompared]:
+    """The places in their order; several pools may have one."""
+    yield from {id(place): place for place in places}.values()
 
 
 def _classes(pair: Pair) -> list[EC2NodeClass]:

@@ -51,11 +51,20 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
 
 def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | None:
     """Why the API server cannot have taken an object as it is written; None where it can."""
-    fault = next(find_faults(obj, release, schemas), None)
+    fault = find_refusal(obj, release, schemas)
     if fault is None:
         return None
     name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
-    return f"the API server refuses {obj.kind} {name} as it was: {fault.message}; the cluster holds something else"
+    return (
+        f"the API server refuses {obj.kind} {name} as it was: {fault}; no node of it runs. If the cluster holds an"
+        " older one, compare with that: `--against REVISION`"
+    )
+
+
+def find_refusal(obj: Object, release: Version, schemas: Schemas) -> str | None:
+    """Return the first fault for which the API server does not take an object; None if it takes it."""
+    fault = next(find_faults(obj, release, schemas), None)
+    return fault.message if fault is not None else None
 
 
 def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal]:

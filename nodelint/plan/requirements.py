@@ -10,6 +10,7 @@ Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188,
 from __future__ import annotations
 
 from nodelint.ec2.type_set import NONE
+from nodelint.karpenter.labels import slips_among
 from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, TENANCY, WINDOWS_BUILD, ZONE, ZONE_ID
 from nodelint.model.releases import behaves
@@ -113,7 +114,7 @@ def _label(key: str, old: Resolution, before: Requirements, release: Version) ->
     ref = old.pool.class_ref
     if key == NODE_CLASS and ref is not None and isinstance(ref.name, str) and behaves("class-label", release):
         return Requirement.parse(key, "In", (ref.name,))
-    own = before.get(key) if key in before else None
+    own = _real_values(before.get(key), old) if key in before else None
     offered = _offered(key, old, release)
     if key in written:
         value = written[key]
@@ -123,6 +124,14 @@ def _label(key: str, old: Resolution, before: Requirements, release: Version) ->
     if own is None or own.length == 0:
         return None
     return own
+
+
+def _real_values(requirement: Requirement, old: Resolution) -> Requirement:
+    """Return a requirement without the values that no node can have: `us-east1-a` is no zone."""
+    if requirement.complement:
+        return requirement
+    slips = slips_among(requirement.key, requirement.values, old.catalog)
+    return requirement._replace(values=type(requirement.values)(v for v in requirement.values if v not in slips))
 
 
 def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:

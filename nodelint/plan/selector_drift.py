@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.images import ImageSet
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.plan.coverage import Covered
@@ -78,10 +79,14 @@ def _images(before: Resolution, after: Resolution | None) -> Covered | None:
 
 def _image_ids(side: Resolution) -> dict[str, str] | None:
     """Each type that can be launched with the id of its image."""
-    ids = [image.id or (image.found.id if image.found is not None else None) for image in side.images.images]
-    if not side.images.complete or not ids or None in ids:
-        return None
-    return {name: str(ids[index]) for name, index in side.image_of.items()}
+    ids = list_image_ids(side.images)
+    return None if ids is None else {name: ids[index] for name, index in side.image_of.items()}
+
+
+def list_image_ids(images: ImageSet) -> list[str] | None:
+    """The ids of the images that a class selects; None where one is not known by its id."""
+    ids = [image.id or (image.found.id if image.found is not None else None) for image in images.images]
+    return None if not images.complete or not ids or None in ids else list(map(str, ids))
 
 
 def moved_images(before: Resolution, after: Resolution) -> dict[tuple[str, str], int] | None:

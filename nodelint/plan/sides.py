@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.source.files.gate import gate
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Protocol
 
-    from nodelint.build import Inventory
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
     from nodelint.source import Node, Source
+
+    class Objects(Protocol):
+        """What holds the objects of a side: an inventory, or a part of one."""
+
+        def objects(self, foreign: bool = False) -> Iterator[Object]: ...
+
+
+_OBJECT = re.compile(r"(?m)^apiVersion\s*:")
 
 
 class Side(NamedTuple):
@@ -28,7 +40,7 @@ class Side(NamedTuple):
     `switched_off` are the ids of objects that are written on this side and made on the other alone.
     """
 
-    inventory: Inventory
+    inventory: Objects
     beside: Sequence[Source] = ()
     root: str = ""
     switched_off: frozenset[int] = frozenset()
@@ -40,18 +52,43 @@ class Side(NamedTuple):
 
     def place(self, obj: Object) -> str:
         """Where an object's file stands below the root, and what it is built with."""
-        built = obj.source.built
-        cluster = str(built.cluster) if built is not None else ""
-        return f"{self.below(obj.source.path)} {self.below(cluster) if cluster else label_of(obj.source)}"
+        return place_below(obj, self.root)
 
     def below(self, path: str) -> str:
         """A path from the root on."""
-        return path_below(path, self.root) if self.root else path
+        return _below(path, self.root)
+
+    def values_file(self, obj: Object) -> str:
+        """Return the place, from the root on, of the values file that an object is built with; empty for none."""
+        built = obj.source.built
+        given = built.given[0].path if built is not None and built.given else ""
+        return (
+            self.below(given) if given.endswith((".yaml", ".yml")) and not _OBJECT.search(built.given[0].text) else ""
+        )
+
+    def builds_with(self, place: str) -> bool:
+        """Return whether something is built with a values file, by its place from the root on."""
+        return any(self.below(given.path) == place for built in self.inventory.built for given in built.given)
+
+    def has_file(self, place: str) -> bool:
+        """Return whether the side has a file at a place."""
+        return gate.is_file(os.path.join(self.root, place))
 
     @property
     def all_objects(self) -> list[Object]:
         """The objects, and those that are read for context."""
         return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
+
+
+def place_below(obj: Object, root: str) -> str:
+    """Return where an object's file stands below a root, and what it is built with."""
+    built = obj.source.built
+    cluster = str(built.cluster) if built is not None else ""
+    return f"{_below(obj.source.path, root)} {_below(cluster, root) if cluster else label_of(obj.source)}"
+
+
+def _below(path: str, root: str) -> str:
+    return path_below(path, root) if root else path
 
 
 class StoredObjects(NamedTuple):

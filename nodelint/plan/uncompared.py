@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.plan.matching import is_same, written_name
 from nodelint.source import UNKNOWN
+from nodelint.source.templates.surrounding_code import list_codes, list_codes_around
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
     from nodelint.plan.matching import Pair
     from nodelint.plan.unread import UnreadFile
     from nodelint.source import Node
-
-_OPENED = r"\{\{|\{%|<%|%\{"
-_CLOSED = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
-_OPENERS = ("if", "range", "with", "define", "block", "for", "macro")
-_SETS = r"\$\w+ :?= |\b(?:set|unset|mergeOverwrite|merge) "
-"""What changes a variable, or the values, for all that follows."""
 
 
 class Uncompared(NamedTuple):
@@ -59,6 +52,14 @@ def nameless(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
             yield Uncompared(obj.name_node, _label(obj), reason, True)
 
 
+def built_on_one_side(obj: Object, values: str, side: int) -> Uncompared:
+    """An object that one side alone builds, with a values file that both sides have."""
+    reason = (
+        f"only the {('old', 'new')[side]} side is built with {values}: what the other side makes of it is not known"
+    )
+    return Uncompared(obj.name_node, _label(obj), reason, True)
+
+
 def of_templates(pairs: Iterable[Pair]) -> Iterator[Uncompared]:
     """Objects whose values are the same while the template code around them is not."""
     for pair in pairs:
@@ -74,6 +75,11 @@ def holds_unknown(obj: Object) -> bool:
     return any(node.value is UNKNOWN for node in obj.node.walk())
 
 
+def is_known(obj: Object) -> bool:
+    """Whether an object is known as a whole: what the API server says of another one is not certain."""
+    return not (obj.partial or obj.source.masked or holds_unknown(obj))
+
+
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
     """The template code inside of an object, in the order of the text; if asked for, all that it is made by.
 
@@ -82,43 +88,9 @@ def codes_of(obj: Object, whole: bool = False) -> list[str]:
     """
     text = obj.source.text
     if not whole:
-        return _list_codes(text[obj.node.start : obj.node.end])
+        return list_codes(text[obj.node.start : obj.node.end])
     document = obj.document
-    return [*_list_codes_around(text[: document.start]), *_list_codes(text[document.start : document.end])]
-
-
-def _list_codes_around(above: str) -> list[str]:
-    """The code above a document that acts in it: what sets a variable, and what opens a block that is not closed."""
-    opened: list[tuple[int, str]] = []
-    found: list[tuple[int, str]] = []
-    for number, code in enumerate(_list_codes(above)):
-        word = re.match(r"\W*(\w+)", code)
-        first = word[1] if word is not None and "/*" not in word[0] else ""
-        if first in _OPENERS:
-            opened.append((number, code))
-        elif first.startswith("end") and opened:
-            opened.pop()
-        elif first and re.search(_SETS, code):
-            found.append((number, code))
-    return [code for _, code in sorted([*found, *opened])]
-
-
-def _list_codes(text: str) -> list[str]:
-    opened = re.compile(_OPENED)
-    codes: list[str] = []
-    unclosed: set[str] = set()  # looked for once, not from each place again
-    found = opened.search(text)
-    while found is not None:
-        mark = found[0]
-        end = -1 if mark in unclosed else text.find(_CLOSED[mark], found.end())
-        if end < 0:
-            unclosed.add(mark)
-            found = opened.search(text, found.start() + 1)
-            continue
-        end += len(_CLOSED[mark])
-        codes.append(" ".join(text[found.start() : end].split()))
-        found = opened.search(text, end)
-    return codes
+    return [*list_codes_around(text[: document.start]), *list_codes(text[document.start : document.end])]
 
 
 def foreign_pools(pairs: Iterable[Pair]) -> Iterator[Uncompared]:

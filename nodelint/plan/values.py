@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from nodelint.drift.stored_form import placeholder_text
 from nodelint.model.messages import short
 from nodelint.model.requirement import OPERATORS
@@ -22,18 +24,45 @@ LONGEST = 48
 """Characters of a value that are shown."""
 
 
+MOST_ENTRIES = 8
+"""Entries of a list that are shown as gone, and as new."""
+
+
 class ValueChange(NamedTuple):
-    """A value before and after; None where nothing is written."""
+    """A value before and after; None where nothing is written.
+
+    `removed` and `added` are the entries that one side of a list alone has, or the lines of a long text: empty for a
+    value that is neither, and where only the order differs.
+    """
 
     old: str | None
     new: str | None
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Both values; words that long ones begin with alike are said once, for what follows tells them apart."""
-        old, new = ("unset" if value is None else " ".join(value.split()) for value in self)
+        """Return the entries that come and go; else both values, less the words that both begin with."""
+        if self.removed or self.added:
+            return _in_entries(self)
+        return self._in_full()
+
+    def _in_full(self) -> str:
+        old, new = ("unset" if value is None else " ".join(value.split()) for value in (self.old, self.new))
         start = _common_start(old, new) if max(len(old), len(new)) > LONGEST // 2 else ""
         head = f"{start.rstrip(' :')}: " if start else ""
         return f"{head}{short(old[len(start) :], LONGEST)} -> {short(new[len(start) :], LONGEST)}"
+
+
+def _in_entries(change: ValueChange) -> str:
+    """The entries that come and go: `instance-family In: - m5, + m7g`."""
+    old, new = change.old or "", change.new or ""
+    start = _common_start(old, new)
+    head = f"{start.rstrip()}: " if start.split(" ")[1:2] and start.split(" ")[1] in OPERATORS else ""
+    rows = []
+    for sign, entries in (("-", change.removed), ("+", change.added)):
+        rows += [f"{sign} {short(entry, LONGEST)}" for entry in entries[:MOST_ENTRIES]]
+        rows += [f"{sign} {len(entries) - MOST_ENTRIES} more"] if len(entries) > MOST_ENTRIES else []
+    return head + ", ".join(rows)
 
 
 def _common_start(old: str, new: str) -> str:
@@ -47,13 +76,44 @@ def _common_start(old: str, new: str) -> str:
 
 def change_of(old: Object, new: Object, difference: ValueDifference) -> ValueChange | None:
     """What stands at both places of a difference; None where it is written the same: a default may differ."""
-    was, now = _text_at(old, difference.old), _text_at(new, difference.new)
-    return None if was == now else ValueChange(was, now)
+    return change_between(_node_at(old, difference.old), _node_at(new, difference.new))
 
 
-def _text_at(obj: Object, path: Path | None) -> str | None:
-    node = obj.node.find(*path) if path is not None else None
-    return None if node is None else text_of(node)
+def change_between(old: Node | None, new: Node | None) -> ValueChange | None:
+    """A value before and after; None where both are written the same."""
+    was, now = (text_of(node) if node is not None else None for node in (old, new))
+    before, after = (_entries(node) if node is not None else None for node in (old, new))
+    if before is None or after is None or _asks(old) != _asks(new):
+        return None if was == now else ValueChange(was, now)
+    gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    if was == now and not gone and not come:
+        return None
+    return ValueChange(was, now, tuple(gone.elements()), tuple(come.elements()))
+
+
+def _node_at(obj: Object, path: Path | None) -> Node | None:
+    return obj.node.find(*path) if path is not None else None
+
+
+def _asks(node: Node | None) -> tuple[str, str] | None:
+    """Key and operator of a requirement; None for another value."""
+    if node is None:
+        return None
+    key, operator = node.get("key"), node.get("operator")
+    return None if key is None or operator is None else (text_of(key), text_of(operator))
+
+
+def _entries(node: Node) -> list[str] | None:
+    """The entries of a list, the values of a requirement, the lines of a long text; None for another value."""
+    if node.kind == "sequence":
+        return [text_of(item) for item in node.items]
+    if node.kind == "mapping":
+        values, least = node.get("values"), node.get("minValues")
+        if _asks(node) is None or values is None or values.kind != "sequence":
+            return None
+        return [*map(text_of, values.items), *([f"(minValues {text_of(least)})"] if least is not None else [])]
+    lines = node.value.strip().split("\n") if isinstance(node.value, str) else []
+    return [line.strip() for line in lines] if len(lines) > 1 else None
 
 
 def text_of(node: Node) -> str:

@@ -14,31 +14,32 @@ from __future__ import annotations
 from nodelint.drift import Unhashable, stored_object
 from nodelint.drift.hashes import family, kubelet_text, root
 from nodelint.drift.hashstructure import hash_of, render_path
-from nodelint.drift.stored_form import left_out
 from nodelint.drift.struct_diff import ValueDifference, differences
+from nodelint.drift.unlisted_fields import raise_for_unknown_fields
 from nodelint.ec2.facts import NOTHING as NO_FACTS
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import behaves
+from nodelint.plan.alias_images import moved_aliases, other_images
 from nodelint.plan.coverage import joined
+from nodelint.plan.reasons import NOTHING, Reason, Verdict, absorbs, find_why_absorbed, mark_recorded
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
 from nodelint.plan.selector_drift import by_facts
-from nodelint.plan.values import ValueChange, change_of, text_of
+from nodelint.plan.values import ValueChange, change_between, change_of, text_of
 from nodelint.source import UnknownValue
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
     from nodelint.apiserver import Schemas
     from nodelint.drift.hashstructure import Path
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.model.finding import Span
     from nodelint.model.manifest import EC2NodeClass, NodePool, Object
     from nodelint.model.releases import Version
     from nodelint.plan.coverage import Covered
@@ -48,37 +49,12 @@ _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 """In 1.0, an annotation of a NodePool that stands for the class's kubelet."""
 
 
-class Reason(NamedTuple):
-    """A reason for which nodes drift, with the place that brings it about and how many nodes it concerns.
-
-    `change` is the value before and after, as far as the reason is about one field. `recorded` says whether Karpenter
-    writes it on NodeClaims: it writes the first reason that it finds, and the others are there all the same.
-    """
-
-    reason: str
-    at: Node | Span
-    field: str
-    covered: Covered
-    change: ValueChange | None = None
-    recorded: bool = True
-
-
-class Verdict(NamedTuple):
-    """How many of a pool's nodes drift, and why. `unknown` says what could not be read."""
-
-    replaced: Covered
-    reasons: tuple[Reason, ...] = ()
-    unknown: str | None = None
-
-
-NOTHING = Verdict("none")
-
-
 class Sides(NamedTuple):
     """A pool and its class before and after; `after` is what the API server stores in the end.
 
     A class is None where it is not in the files. `moved` are the versions of Kubernetes before and after, where the
     cluster moves to another one; `written_class` is the class as the new side writes it, also where it is the same.
+    `upgraded` are the releases of Karpenter before and after, where the files of both sides state different ones.
     """
 
     pool: NodePool
@@ -88,6 +64,7 @@ class Sides(NamedTuple):
     facts: AwsFacts = NO_FACTS
     moved: tuple[str, str] | None = None
     written_class: EC2NodeClass | None = None
+    upgraded: tuple[Version, Version] | None = None
 
     @property
     def class_is_same(self) -> bool:
@@ -134,16 +111,7 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
     if unread is not None and covered != "all":
         covered = "unknown"
     unknown = str(unread) if unread is not None and covered == "unknown" else None
-    return Verdict(covered, tuple(_recorded(found)), unknown)
-
-
-def _recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
-    """The reasons; those behind one that covers all nodes, but for its own places, are not recorded."""
-    first = next((reason.reason for reason in reasons if reason.covered == "all"), None)
-    past = False
-    for reason in reasons:
-        past = past or reason.reason == first
-        yield reason._replace(recorded=not past or reason.reason == first)
+    return Verdict(covered, tuple(mark_recorded(found)), unknown or find_why_absorbed(covered, found, sides.upgraded))
 
 
 _Step = tuple[list[Reason], TypeSet]
@@ -151,14 +119,9 @@ _Step = tuple[list[Reason], TypeSet]
 
 def _unknown_fields(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, __: TypeSet) -> _Step:
     """Nothing, or Unhashable for fields that differ and are not known here, of a release that is newer."""
-    changed: list[str] = []
     for old, new in ((sides.pool, sides.new_pool), (sides.node_class, sides.new_class)):
         if old is not None and new is not None and old is not new:
-            was, now = (left_out(node_class, before.version, schemas) for node_class in (old, new))
-            changed += [path for path in was | now if was.get(path) != now.get(path)]
-    if changed:
-        release = before.version
-        raise Unhashable((), f"not known here: whether Karpenter {release} replaces nodes for {', '.join(changed)}")
+            raise_for_unknown_fields(old, new, before.version, schemas)
     return [], NONE
 
 
@@ -198,17 +161,22 @@ def _requirement_change(sides: Sides, node: Node) -> ValueChange:
     """The requirement that a place belongs to, before and after."""
     line = next((line for line in sides.new_pool.requirements if node in (line.values_node, line.node)), None)
     old = [
-        text_of(requirement.node)
+        requirement.node
         for requirement in sides.pool.requirements
         if line is not None and requirement.key == line.key
     ]
-    return ValueChange(" ".join(old) or None, text_of(line.node if line is not None else node))
+    new = line.node if line is not None else node
+    change = change_between(old[0], new) if len(old) == 1 else None
+    return change or ValueChange(" ".join(map(text_of, old)) or None, text_of(new))
 
 
 def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schemas, alive: TypeSet) -> _Step:
     """Types that are no longer offered where the class has subnets. What else leaves types out is in its hash."""
     if after is None or sides.class_is_same or not behaves("type-drift", before.version):
         return [], NONE
+    terms = [side.node.find("spec", "subnetSelectorTerms") for side in (sides.old_class, sides.now_class)]
+    if change_between(*terms) is None:
+        return [], NONE  # what else leaves a type out is told by another reason
     gone = alive - after.alive
     if not gone:
         return [], NONE
@@ -234,7 +202,9 @@ def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Sch
             unread = unread or error
     if unread is not None and not found:
         raise unread
-    return [_reason("NodeClassDrift", difference, sides.old_class, sides.now_class) for difference in found], NONE
+    covered: Covered = "unknown" if absorbs(CLASS_KIND, sides.upgraded) else "all"
+    old_class, new_class = sides.old_class, sides.now_class
+    return [_reason("NodeClassDrift", difference, old_class, new_class, covered) for difference in found], NONE
 
 
 def _hashed(old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[ValueDifference]:
@@ -262,88 +232,47 @@ def _kubernetes(sides: Sides, before: Resolution, _: Resolution | None, schemas:
     node_class = sides.new_class if sides.new_class is not sides.node_class else sides.written_class
     if sides.moved is None or sides.node_class is None or node_class is None:
         return [], NONE
-    return _other_images(sides.node_class, node_class, sides.moved), NONE
-
-
-def _other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -> list[Reason]:
-    """The reasons for which a class has other images on another version of Kubernetes: one for each alias that stays.
-
-    An alias that comes or goes is a change of the class itself.
-    Source: provider pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
-    """
-    before = {alias.unquoted for alias in _aliases(old)}
-    return [
-        Reason(
-            "AMIDrift",
-            alias,
-            alias.path,
-            "all",
-            ValueChange(*(f"{alias.unquoted} on {image_id}" for image_id in moved)),
-        )
-        for alias in _aliases(new)
-        if alias.unquoted in before
-    ]
-
-
-def _aliases(node_class: EC2NodeClass) -> list[Node]:
-    """What stands for images of the cluster's version: aliases, or the family of a class without terms."""
-    terms = node_class.node.find("spec", "amiSelectorTerms")
-    if terms is not None and terms.items:
-        return [alias for term in terms.items if (alias := term.get("alias")) is not None]
-    family = node_class.node.find("spec", "amiFamily")
-    return [family] if family is not None and family.value != "Custom" else []
-
-
-def _moved_aliases(old: EC2NodeClass, new: EC2NodeClass) -> list[Reason]:
-    """The pinned alias that takes the place of another of its family: its images differ, whatever else is unknown.
-
-    Nothing where other terms stand beside them, or `latest` may be the very version.
-    """
-    before, after = _pinned_aliases(old), _pinned_aliases(new)
-    if (
-        before is None
-        or after is None
-        or before[0] == after[0]
-        or before[0].partition("@")[0] != after[0].partition("@")[0]
-    ):
-        return []
-    alias = after[1]
-    change = ValueChange(before[0], after[0])
-    return [Reason("AMIDrift", alias, alias.path, "all", change)]
-
-
-def _pinned_aliases(node_class: EC2NodeClass) -> tuple[str, Node] | None:
-    terms = node_class.node.find("spec", "amiSelectorTerms")
-    alias = terms.items[0].get("alias") if terms is not None and len(terms.items) == 1 else None
-    text = alias.value if alias is not None else None
-    return (text, alias) if alias is not None and isinstance(text, str) and not text.endswith("@latest") else None
+    return other_images(sides.node_class, node_class, sides.moved), NONE
 
 
 def class_verdict(
-    old: EC2NodeClass, new: EC2NodeClass, release: Version, schemas: Schemas, moved: tuple[str, str] | None
+    old: EC2NodeClass,
+    new: EC2NodeClass,
+    release: Version,
+    schemas: Schemas,
+    moved: tuple[str, str] | None,
+    upgraded: tuple[Version, Version] | None = None,
+    same_images: bool = False,
 ) -> Verdict:
-    """What a change of a class does to nodes of pools that are not in the files."""
+    """What a change of a class does to nodes of pools that are not in the files.
+
+    `same_images`: both select the very same images, as the account has them.
+    """
     reasons: list[Reason] = []
     unread: Unhashable | None = None
     try:
         both = stored_object(old, release, schemas), stored_object(new, release, schemas)
         for part in (_hashed, _open_kubelet, _family):
             try:
-                reasons += [_reason("NodeClassDrift", place, old, new) for place in part(*both, release)]
+                covered: Covered = "unknown" if absorbs(CLASS_KIND, upgraded) else "all"
+                reasons += [_reason("NodeClassDrift", place, old, new, covered) for place in part(*both, release)]
             except Unhashable as error:
                 unread = unread or error
         for drift in dynamic_drift(*both, "some"):
+            if same_images and drift.reason == "AMIDrift":
+                continue
             place = ValueDifference(drift.path, drift.path)
             reasons.append(_reason(drift.reason, place, old, new, drift.covered))
+        raise_for_unknown_fields(old, new, release, schemas)
     except Unhashable as error:
         unread = unread or error
-        reasons += _moved_aliases(old, new)
+        reasons += moved_aliases(old, new)
     if moved is not None:
-        reasons += _other_images(old, new, moved)
+        reasons += other_images(old, new, moved)
     covered = joined(reason.covered for reason in reasons)
     if unread is not None and covered != "all":
-        return Verdict("unknown", tuple(_recorded(reasons)), str(unread))
-    return Verdict(covered, tuple(_recorded(reasons)))
+        return Verdict("unknown", tuple(mark_recorded(reasons)), str(unread))
+    return Verdict(covered, tuple(mark_recorded(reasons)), find_why_absorbed(covered, reasons, upgraded))
 
 
 def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
@@ -354,7 +283,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
     try:
         old, new = (stored_object(node_class, before.version, schemas) for node_class in (old_class, new_class))
     except Unhashable:
-        if aliases := _moved_aliases(old_class, new_class):
+        if aliases := moved_aliases(old_class, new_class):
             return aliases, NONE
         raise
     reasons = []

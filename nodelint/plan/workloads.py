@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from nodelint.model.finding import written_place
+from collections import Counter
+
+from nodelint.model.cluster_objects import Workload
+from nodelint.model.finding import label_of, span_of, written_place
+from nodelint.plan.matching import match_objects, written_name
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from nodelint.fit.tree import Tree, WorkloadFit
     from nodelint.fit.verdict import PoolVerdict
-    from nodelint.model.cluster_objects import Workload
     from nodelint.model.finding import Span
+    from nodelint.model.manifest import NodePool, Object
     from nodelint.source import Node
 
 
 class WorkloadChange(NamedTuple):
     """A workload whose pods some pools took before, and do not take any more.
 
-    `lost` are those pools' verdicts now, the names of pools that are gone stand in `gone`; `left` are the names of
-    those that take the pods now: nothing where none does.
+    `lost` are those pools' verdicts now, `gone` are pools that are deleted, `left` are those that take the pods now:
+    nothing where none does. `shared_names` are names that several pools of a side have.
     """
 
     workload: Workload
     lost: tuple[PoolVerdict, ...]
-    gone: tuple[str, ...]
-    left: tuple[str, ...]
+    gone: tuple[NodePool, ...]
+    left: tuple[NodePool, ...]
     stranded: bool
+    shared_names: frozenset[object] = frozenset()
 
     @property
     def place(self) -> Node | Span:
@@ -38,41 +43,69 @@ class WorkloadChange(NamedTuple):
     @property
     def reasons(self) -> list[tuple[str, str]]:
         """Each pool that took the pods, and why it does not any more."""
-        refused = [
-            (verdict.pool.name, verdict.refusal.message) for verdict in self.lost if verdict.refusal is not None
-        ]
-        return [*refused, *((name, "is gone") for name in self.gone)]
+        refused = [(v.pool.pool, v.refusal.message) for v in self.lost if v.refusal is not None]
+        gone = [(pool, "is deleted") for pool in self.gone]
+        return [(self._label(pool), why) for pool, why in (*refused, *gone)]
+
+    @property
+    def left_names(self) -> list[str]:
+        """The pools that take the pods now."""
+        return list(map(self._label, self.left))
+
+    def _label(self, pool: NodePool) -> str:
+        """The name of a pool, with its file if another one has that name."""
+        name = str(written_name(pool))
+        if pool.name not in self.shared_names:
+            return name
+        origin = span_of(written_place(pool.name_node)).source
+        built = label_of(pool.source)
+        return f"{name} ({origin.path}{f' with {built}' if built else ''})"
 
 
-def find_workload_changes(old: Tree, new: Tree) -> Iterator[WorkloadChange]:
+def find_workload_changes(old: Tree, new: Tree, place: Callable[[Object], str]) -> Iterator[WorkloadChange]:
     """The workloads of both sides that lose a pool; first those that are left without any.
 
     Nodes on which such pods run drift or go, and their pods find no place again. What is not certain on either side
-    is left out.
+    is left out. `place` says where an object's file stands, seen from the root of its side: several pools may have
+    one name, and several workloads.
     """
-    before = {_identity(old_workload): old_workload for old_workload in old.workloads}
+    pools = [[pool.pool for pool in tree.pools] for tree in (old, new)]
+    pairs = match_objects(pools[0], pools[1], place)
+    became = {id(pair.old): id(pair.new) for pair in pairs if pair.old is not None and pair.new is not None}
+    names = [Counter(pool.name for pool in side) for side in pools]
+    shared = frozenset(name for side in names for name, number in side.items() if number > 1)
     changes = []
-    for workload in new.workloads:
-        was = before.get(_identity(workload))
-        if was is not None and not workload.partial and not was.partial:
-            change = _compare(old.fit(was), new.fit(workload))
+    for was, workload in _pair_workloads(old, new, place):
+        if not workload.partial and not was.partial:
+            change = _compare(old.fit(was), new.fit(workload), became)
             if change is not None:
-                changes.append(change)
+                changes.append(change._replace(shared_names=shared))
     yield from sorted(changes, key=lambda change: not change.stranded)
 
 
-def _identity(workload: Workload) -> tuple[object, ...]:
-    return workload.kind, workload.namespace, workload.name
+def _pair_workloads(old: Tree, new: Tree, place: Callable[[Object], str]) -> Iterator[tuple[Workload, Workload]]:
+    """The workloads that both sides have, in the order of the new one."""
+    sides: list[dict[tuple[object, ...], list[Workload]]] = [{}, {}]
+    for tree, by_kind in zip((old, new), sides, strict=True):
+        for workload in tree.workloads:
+            by_kind.setdefault((workload.kind, workload.namespace), []).append(workload)
+    for kind, workloads in sides[1].items():
+        for pair in match_objects(sides[0].get(kind, ()), workloads, place):
+            if isinstance(pair.old, Workload) and isinstance(pair.new, Workload):
+                yield pair.old, pair.new
 
 
-def _compare(was: WorkloadFit, now: WorkloadFit) -> WorkloadChange | None:
+def _compare(was: WorkloadFit, now: WorkloadFit, became: Mapping[int, int]) -> WorkloadChange | None:
+    """Return what a workload loses; None if it loses nothing. `became` has the ids of pools before and after."""
     if was.unknown or (now.unknown and now.possible):
         return None
-    taken = {verdict.pool.name for verdict in was.verdicts if verdict.fits}
-    left = tuple(verdict.pool.name for verdict in now.verdicts if verdict.fits)
-    lost = tuple(v for v in now.verdicts if v.pool.name in taken and v.refusal is not None and v.refusal.for_certain)
-    there = {verdict.pool.name for verdict in now.verdicts}
-    gone = tuple(sorted(taken - there))
+    taking = [verdict.pool.pool for verdict in was.verdicts if verdict.fits]
+    taken = {became.get(id(pool)) for pool in taking}
+    left = tuple(verdict.pool.pool for verdict in now.verdicts if verdict.fits)
+    lost = tuple(
+        v for v in now.verdicts if id(v.pool.pool) in taken and v.refusal is not None and v.refusal.for_certain
+    )
+    gone = tuple(pool for pool in taking if id(pool) not in became)
     if not (lost or gone):
         return None
     return WorkloadChange(now.workload, lost, gone, left, not now.possible)

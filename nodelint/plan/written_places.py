@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from nodelint.model.finding import Span
     from nodelint.plan.outcome import PoolPlan
+    from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.sides import StoredObjects
     from nodelint.plan.uncompared import Uncompared
-    from nodelint.plan.verdict import Verdict
     from nodelint.source import Node
 
 
@@ -38,6 +38,7 @@ class WrittenPlaces:
             verdict=self.lead_verdict(pool.verdict),
             refused=self.lead_refusals(pool.refused),
             effects=tuple(effect._replace(at=self.find(effect.at)) for effect in pool.effects),
+            uncompared=self.lead_gap(pool.uncompared) if pool.uncompared is not None else None,
         )
 
     def lead_refusals(self, refused: Sequence[Refusal]) -> tuple[Refusal, ...]:

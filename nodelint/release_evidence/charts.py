@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from nodelint.release_evidence.evidence import DEFAULT, STATED, Evidence, not_known, stated
+from nodelint.release_evidence.evidence import CHART, DEFAULT, STATED, Evidence, not_known, stated
 from nodelint.source import Node, Source
 from nodelint.source.syntax_errors import Unreadable
 from nodelint.source.templates.charts import default_values, more_values
 from nodelint.source.yaml.compose import compose
 
-# A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder.
-CHART = r"(?!\.{0,2}/)(?:[\w.:@/-]+/)?karpenter(-crd)?"
 _ADDRESS = r"(?:oci://|https?://)?[\w.:@-]+/(?:[\w.@-]+/)*karpenter/karpenter(-crd)?"
 _IMAGE = r"(?:[\w.:@-]+/)*karpenter/controller"
 

@@ -28,6 +28,9 @@ of a variable, a script, the chart of the CRDs alone); a range, or the default o
 README tells people to run, which counts where nothing else does, however near. A version that Karpenter never had,
 such as 2.1.0 of somebody's own chart, counts nowhere, and is only named. So does a release that is not known."""
 
+CHART = r"(?!\.{0,2}/)(?:[\w.:@/-]+/)?karpenter(-crd)?"
+"""A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder."""
+
 _EXACT = r"=?\s*v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
 _MINOR = r"(?:~>?\s*|=\s*)?v?(\d{1,3})\.(\d{1,3})(?:\.[x*])?"
 _TILDE = r"~>?\s*v?(\d{1,3})\.(\d{1,3})\.\d{1,3}"

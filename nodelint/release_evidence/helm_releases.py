@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nodelint.release_evidence.charts import CHART
-from nodelint.release_evidence.evidence import Evidence, not_known, stated
+from nodelint.budget import BudgetSpent
+from nodelint.release_evidence.evidence import CHART, Evidence, not_known, stated
 from nodelint.source import Node, Source
-from nodelint.source.terraform.tfeval import EvaluationLimit
 from nodelint.source.terraform.tffill import (
     BlockAttribute,
     TerraformBlock,
@@ -47,7 +46,7 @@ class ControllerRelease(NamedTuple):
 def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[ControllerRelease]:
     """The blocks of a file that install the controller's chart, each as every caller of the module has it.
 
-    Raises `EvaluationLimit`.
+    Raises `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
     for block in file.blocks:
@@ -92,7 +91,7 @@ def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[
         try:
             for release in controller_releases(file, modules) if file is not None else ():
                 yield from _of_release(release, source, known)
-        except EvaluationLimit:
+        except BudgetSpent:
             continue
 
 

@@ -6,8 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from nodelint.release_evidence.charts import CHART
-from nodelint.release_evidence.evidence import DEFAULT, LOOSE, STATED, About, Evidence, stated
+from nodelint.release_evidence.evidence import CHART, DEFAULT, LOOSE, STATED, About, Evidence, stated
 from nodelint.source.files.gate import gate
 from nodelint.source.terraform.hcl import Text, Token
 from nodelint.tuples import NamedTuple

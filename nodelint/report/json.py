@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nodelint.lint.engine import Report, Result
-from nodelint.model.finding import Edit, Span
+from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
@@ -124,11 +124,21 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
         "note": finding.note,
         "help": finding.help,
         "fix": {"safety": result.safety, "edits": [_edit(edit) for edit in finding.edits]} if finding.edits else None,
+        "fixWithheld": _withheld(finding.withheld),
         "suggestions": [
             {"name": suggestion.name, "edits": [_edit(edit) for edit in suggestion.edits]}
             for suggestion in finding.suggestions
         ],
     }
+
+
+def _withheld(withheld: Withheld | None) -> dict[str, Any] | None:
+    """Why there is no fix, and the place that is to blame."""
+    if withheld is None:
+        return None
+    span = span_of(withheld.at) if withheld.at is not None else None
+    place = {"path": span.source.path, "start": _position(span.source, span.start)} if span is not None else None
+    return {"reason": withheld.reason, "message": withheld.text, "place": place}
 
 
 def _edit(edit: Edit) -> dict[str, Any]:

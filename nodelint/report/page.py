@@ -11,6 +11,7 @@ from nodelint.ec2.fake_account import FakeAccount
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import DEFAULTS, LintRequest, Report, Selection, Target, lint
 from nodelint.lint.examples import FENCE, Example, example_pairs, split_files
+from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.rule import PROFILES, Rule, source_link
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.cluster_objects import PATTERN
@@ -18,6 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
 from nodelint.model.releases import target as parse_target
 from nodelint.model.support import day_number
+from nodelint.plan.fix_drift import find_moved
 from nodelint.report.text import finding_text
 from nodelint.source import Source
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
@@ -156,13 +158,20 @@ def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = Fals
         if match[1] == "bad":
             bad, good = next(unseen)
             if findings:
-                report = judge_example(read_example(bad.text).files, LintRequest(target_of(bad), rules, alone(rule)))
+                report = _judge_shown(bad, LintRequest(target_of(bad), rules, alone(rule)))
                 text = "\n\n".join(finding_text(result) for result in report.results)
                 parts.append(f"\n\n```text\n{text}\n```")
             if good is None and rule.fix:
                 made = fixed_text(bad.text, bad, rule, rules)
                 parts.append(f"\n\n{_good_fence(bad.text, made, match[2])}")
     return "".join([*parts, page[end:]])
+
+
+def _judge_shown(example: Example, request: LintRequest) -> Report:
+    """What is said of an example, with the fixes that a run offers."""
+    inventory = read_example(example.text)
+    report = lint(inventory.files, request, built=inventory.built)
+    return Prover(request, build_example, find_moved).begin(inventory)(inventory.files, report)
 
 
 def _good_fence(bad: str, good: str, options: str) -> str:

@@ -17,14 +17,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from nodelint.lint.engine import Result
     from nodelint.model.finding import Span
     from nodelint.plan import ClassPlan, Plan
-    from nodelint.plan.verdict import Reason
+    from nodelint.plan.coverage import Covered
+    from nodelint.plan.reasons import Reason
+    from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.workloads import WorkloadChange
-    from nodelint.report.plan_json import Findings
     from nodelint.source import Node
 
-SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " ", "renamed": "~"}
+SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
+
+
+class Findings(NamedTuple):
+    """What `check` finds on the new side alone, and on the old side alone."""
+
+    new: tuple[Result, ...] = ()
+    gone: tuple[Result, ...] = ()
 
 
 class PoolBlock(NamedTuple):
@@ -46,7 +55,7 @@ def concerns(pool: PoolPlan) -> bool:
     """Whether there is anything to report of a pool."""
     launched = pool.launch
     moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
-    return pool.change != "unchanged" or pool.replaced != "none" or bool(pool.refused or moved)
+    return pool.change != "unchanged" or pool.grade != "none" or bool(pool.refused or moved or pool.never_stored)
 
 
 def nothing_changed(plan: Plan, findings: Findings) -> bool:
@@ -69,13 +78,11 @@ def blocks(plan: Plan) -> list[PoolBlock]:
 
 def _cause(pool: PoolPlan) -> tuple[object, ...]:
     """What pools have in common that one block can tell of. What stands in a pool itself is its own alone."""
-    if pool.change in ("renamed", "added", "removed") and not pool.refused:
+    if pool.change in ("added", "removed") and not pool.refused:
         own: object = None if pool.change == "removed" else id(pool)
     else:
         own = (
-            tuple(
-                (reason.reason, place_of(reason.at), reason.field, reason.covered) for reason in pool.verdict.reasons
-            ),
+            tuple(map(_of_reason, pool.verdict.reasons)),
             tuple((refusal.field, place_of(refusal.at)) for refusal in pool.refused),
             tuple((effect.field, place_of(effect.at)) for effect in pool.effects),
             tuple(notes_of(pool)),
@@ -84,36 +91,80 @@ def _cause(pool: PoolPlan) -> tuple[object, ...]:
     return pool.change, headline(pool), pool.rank, own, pace
 
 
+def _of_reason(reason: Reason) -> tuple[object, ...]:
+    """What a reason is about. One move of the cluster to another version of Kubernetes concerns many classes."""
+    what = (reason.reason, reason.covered)
+    return (*what, str(reason.change)) if reason.of_cluster else (*what, place_of(reason.at), reason.field)
+
+
+def places_of(block: PoolBlock, number: int) -> str:
+    """Where a reason stands: in one place, or in several where a move of the cluster is the cause."""
+    first = block.first.verdict.reasons[number]
+    if not first.of_cluster:
+        return place_of(first.at)
+    found = list(dict.fromkeys(place_of(pool.verdict.reasons[number].at) for pool in block.pools))
+    return found[0] + (f" and {counted(len(found) - 1, 'more place')}" if len(found) > 1 else "")
+
+
 def _nodes(pool: PoolPlan) -> int | None:
     return len(pool.nodes) if pool.nodes else None
 
 
 def headline(pool: PoolPlan) -> str:
-    """The verdict of a pool in a sentence."""
-    reasons = ", ".join(dict.fromkeys(reason.reason for reason in pool.verdict.reasons))
+    """The verdict of a pool in a sentence or two."""
+    return "; ".join(headline_rows(pool))
+
+
+def headline_rows(pool: PoolPlan) -> list[str]:
+    """The verdict of a pool: what stops, then what becomes of nodes."""
     if pool.deleted:
-        under = " under its old name" if pool.change == "renamed" else ""
-        return f"deleted{under}: all its nodes go at once, and budgets do not apply"
+        return ["deleted: all its nodes go at once, and budgets do not apply"]
     if pool.change == "added":
-        return "refused: nothing is created" if pool.refused else "new: it has no nodes yet"
-    if pool.after is None and pool.verdict.replaced == "none":
-        return "no node is replaced, and none can be launched: its EC2NodeClass is gone"
-    if pool.replaced in ("all", "some"):
-        if pool.is_blocked:
-            return f"{pool.replaced} nodes drift, and a budget lets none of them go: {reasons}"
-        return f"{pool.replaced} nodes are replaced: {reasons}"
-    if pool.replaced == "unknown":
-        return f"nodes may be replaced; the files do not tell{f': {reasons}' if reasons else ''}"
+        if pool.refused:
+            return ["refused: nothing is created"]
+        stop = pool.stopped
+        return ["new: it has no nodes yet" if stop is None else f"new, and can launch nothing: {stop.reason}"]
+    if pool.change == "removed":
+        return ["removed: no node of it runs"]
+    parts = []
+    if pool.launches_nothing and pool.stopped is not None:
+        parts.append(f"launches nothing any more: {pool.stopped.reason}; running nodes stay")
+    if pool.deleted_nodes:
+        are = "is" if pool.deleted_nodes == 1 else "are"
+        parts.append(f"{counted(pool.deleted_nodes, 'node')} {are} deleted at once, and budgets do not apply")
+    drift = _drift_in_words(pool)
+    if drift is not None:
+        parts.append(drift)
     if pool.refused:
-        return "the update is refused: nothing changes"
-    if pool.effects:
-        return "no node drifts; what changes acts at once"
-    return "no node drifts"
+        parts.append("an update is refused" if parts else "the update is refused: nothing changes")
+    elif pool.never_stored is not None:
+        parts.append("no node of it runs, so that none is replaced")
+    elif not parts:
+        parts.append("no node drifts; what changes acts at once" if pool.effects else "no node drifts")
+    return parts
+
+
+def _drift_in_words(pool: PoolPlan) -> str | None:
+    """How many nodes drift and whether they are replaced; None where none drifts."""
+    reasons = ", ".join(dict.fromkeys(reason.reason for reason in pool.verdict.reasons))
+    if pool.replaced == "none":
+        return None
+    if pool.replaced == "unknown":
+        if pool.stopped is not None:
+            return f"whether nodes drift is not known{f' ({reasons})' if reasons else ''}"
+        return f"nodes may be replaced; the files do not tell{f': {reasons}' if reasons else ''}"
+    if pool.stopped is not None:
+        end = "only empty nodes, and nodes whose pods fit elsewhere, go"
+        why = "" if pool.launches_nothing else f" ({pool.stopped.reason})"
+        return f"{pool.replaced} nodes drift ({reasons}), and {pool.hold_reason}{why}: {end}"
+    if pool.hold_reason is not None:
+        return f"{pool.replaced} nodes drift ({reasons}), and none is replaced: {pool.hold_reason}"
+    return f"{pool.replaced} nodes are replaced: {reasons}"
 
 
 def class_headline(plan: ClassPlan) -> str:
     """What a class does to nodes of pools that are elsewhere."""
-    if plan.pair.change in ("removed", "renamed"):
+    if plan.pair.change == "removed":
         return "gone: pools that use it launch nothing any more, and it stays until their nodes are gone"
     if plan.refused:
         return "the update is refused: nothing changes"
@@ -125,8 +176,16 @@ def class_headline(plan: ClassPlan) -> str:
 
 def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
     """What stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
-    unknown = plan.why_unknown if isinstance(plan, PoolPlan) else plan.verdict.unknown
-    return [note for note in (unknown, plan.never_stored) if note]
+    gap = None
+    if isinstance(plan, PoolPlan) and plan.uncompared is not None:
+        gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
+    return [note for note in (plan.verdict.unknown, gap, plan.never_stored) if note]
+
+
+def tone_of(pool: PoolPlan) -> Covered:
+    """How grave a pool is for its colour: what may move nodes although none drifts is no all-clear."""
+    moves = pool.grade == "none" and any(effect.removes for effect in pool.effects)
+    return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 
 def nodes_in_words(pool: PoolPlan) -> str:
@@ -142,7 +201,7 @@ def nodes_in_words(pool: PoolPlan) -> str:
 
 def moves_images(pool: PoolPlan) -> bool:
     """Whether the images that come and go are not told by a cause already."""
-    return all(reason.reason != "AMIDrift" for reason in pool.verdict.reasons)
+    return pool.stopped is None and all(reason.reason != "AMIDrift" for reason in pool.verdict.reasons)
 
 
 def place_of(at: Node | Span) -> str:
@@ -154,8 +213,9 @@ def place_of(at: Node | Span) -> str:
 def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = ["some nodes"] if reason.covered == "some" else []
-    parts += ["only the account knows"] if reason.covered == "unknown" else []
-    parts += [] if reason.recorded else ["a cause too; the one above is recorded"]
+    if reason.covered == "unknown":
+        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else "only your AWS account knows")
+    parts += [] if reason.recorded else ["also a cause; Karpenter records the one above"]
     return ", ".join(parts)
 
 
@@ -165,71 +225,124 @@ def pool_place(pool: PoolPlan) -> str:
     return place_of(pool.at) + (f" with {printable(label)}" if label else "")
 
 
-_COUNTED: tuple[tuple[str, Callable[[PoolPlan], bool]], ...] = (
-    ("deleted", lambda pool: pool.deleted),
-    ("refused", lambda pool: bool(pool.refused)),
-    ("held by budgets", lambda pool: pool.replaced in ("all", "some") and pool.is_blocked),
-    ("replaced", lambda pool: pool.replaced == "all"),
-    ("replaced in part", lambda pool: pool.replaced == "some"),
-    ("perhaps replaced", lambda pool: pool.replaced == "unknown"),
-    ("without anything to launch", lambda pool: pool.launches_nothing),
-    ("added", lambda pool: pool.change == "added"),
-    ("changed without drift", lambda pool: pool.change == "changed"),
-    ("with other types or images", concerns),
-    ("unchanged", lambda pool: True),
+class _Total(NamedTuple):
+    """A kind of outcome: of one pool alone in words, and of several (`{n}` is their number)."""
+
+    is_so: Callable[[PoolPlan], bool]
+    one: str
+    several: str
+    of_nodes: bool = True
+
+
+_TOTALS = (
+    _Total(lambda pool: pool.deleted, "deleted with all its nodes", "{n} deleted with all nodes"),
+    _Total(
+        lambda pool: bool(pool.refused) and pool.replaced not in ("all", "some"),
+        "the update is refused",
+        "{n} refused",
+    ),
+    _Total(
+        lambda pool: pool.launches_nothing,
+        "it launches nothing any more, and running nodes stay",
+        "{n} can launch nothing any more",
+    ),
+    _Total(
+        lambda pool: bool(pool.deleted_nodes),
+        "{nodes} deleted at once",
+        "{nodes} deleted at once ({n} NodePools)",
+    ),
+    _Total(
+        lambda pool: pool.hold_reason is not None,
+        "nodes drift, and none is replaced",
+        "nodes of {n} drift, and none is replaced",
+    ),
+    _Total(lambda pool: pool.replaced == "all", "all its nodes are replaced", "all nodes of {n} are replaced"),
+    _Total(lambda pool: pool.replaced == "some", "some of its nodes are replaced", "some nodes of {n} are replaced"),
+    _Total(
+        lambda pool: pool.change == "added" and pool.stopped is not None,
+        "new, and it can launch nothing",
+        "{n} new that can launch nothing",
+        False,
+    ),
+    _Total(lambda pool: pool.change == "added", "new", "{n} new", False),
+    _Total(
+        lambda pool: pool.never_stored is not None and pool.replaced == "none",
+        "no node of it runs",
+        "{n} of which no node runs",
+        False,
+    ),
+    _Total(
+        lambda pool: pool.change in ("changed", "removed") and pool.replaced == "none",
+        "changed, and no node drifts",
+        "{n} changed without drift",
+        False,
+    ),
+    _Total(lambda pool: pool.replaced == "unknown", "its nodes may be replaced", "nodes of {n} may be replaced"),
+    _Total(concerns, "other types or images for new nodes", "{n} with other types or images", False),
+    _Total(lambda pool: True, "not changed", "{n} unchanged", False),
 )
+"""By gravity: what stops, what is replaced, what acts at once, what is not known, what is unchanged."""
 
 
-def totals(plan: Plan) -> dict[str, list[PoolPlan]]:
+def totals(plan: Plan) -> Iterator[str]:
     """The pools by what becomes of them; each is counted once, by the gravest."""
-    found: dict[str, list[PoolPlan]] = {}
+    found: dict[int, list[PoolPlan]] = {}
     for pool in plan.pools:
-        name = next(name for name, is_so in _COUNTED if is_so(pool))
-        found.setdefault(name, []).append(pool)
-    return {name: found[name] for name, _ in _COUNTED if name in found}
+        number = next(number for number, total in enumerate(_TOTALS) if total.is_so(pool))
+        found.setdefault(number, []).append(pool)
+    for number, pools in sorted(found.items()):
+        total = _TOTALS[number]
+        nodes = [pool.nodes for pool in pools if pool.nodes is not None]
+        going = sum(counts(fates)["replaced"] for fates in nodes)
+        deleted = sum(pool.deleted_nodes for pool in pools)
+        words = (total.one if len(plan.pools) == 1 else total.several).format(
+            n=len(pools), nodes=f"{counted(deleted, 'node')} {'is' if deleted == 1 else 'are'}"
+        )
+        yield words + (f" ({counted(going, 'node')})" if nodes and total.of_nodes else "")
 
 
 def headline_of_plan(plan: Plan) -> str:
     """The whole plan in a sentence or two."""
-    found = totals(plan)
-    parts = []
-    for name, pools in found.items():
-        nodes = [pool.nodes for pool in pools if pool.nodes is not None]
-        number = sum(counts(fates)["replaced"] for fates in nodes)
-        moved = name not in ("unchanged", "added", "changed without drift", "with other types or images")
-        parts.append(f"{len(pools)} {name}" + (f" ({counted(number, 'node')})" if nodes and moved else ""))
     sentences = []
-    if list(found) == ["unchanged"]:
-        sentences.append(
-            f"{counted(len(plan.pools), 'NodePool')}, {'none' if len(plan.pools) > 1 else 'not'} changed"
-        )
-    elif parts:
-        sentences.append(f"{counted(len(plan.pools), 'NodePool')}: {', '.join(parts)}")
+    if plan.pools and all(pool.change == "unchanged" and not concerns(pool) for pool in plan.pools):
+        several = len(plan.pools) > 1
+        sentences.append(f"{counted(len(plan.pools), 'NodePool')}, {'none' if several else 'not'} changed")
+    elif plan.pools:
+        sentences.append(f"{counted(len(plan.pools), 'NodePool')}: {', '.join(totals(plan))}")
     changed = [pair for pair in plan.classes if pair.change != "unchanged"]
     if changed:
         verbs = Counter(str(pair.change) for pair in changed)
         sentences.append(f"EC2NodeClasses: {', '.join(f'{n} {verb}' for verb, n in sorted(verbs.items()))}")
-    moved_places = sum(place.changed for place in plan.uncompared)
+    places = other_places(plan)
+    moved_places = sum(place.changed for place in places)
     if not plan.endangers_nodes and (plan.pools or plan.classes):
         sentences.append("No node is replaced" + (" in what was compared" if plan.uncompared else ""))
-    if plan.uncompared:
+    if places:
         differ = f", {moved_places} of which changed" if moved_places else ", none of which changed"
-        sentences.append(f"Not compared: {counted(len(plan.uncompared), 'place')}{differ}")
+        sentences.append(f"Not compared: {counted(len(places), 'place')}{differ}")
     return ". ".join(sentences or ["No NodePool and no EC2NodeClass on either side"]) + "."
 
 
-def closing(plan: Plan, findings: Findings) -> Iterator[str]:
-    """What stands below the pools: releases that move, findings, and the release of the plan."""
+def moves_in_words(plan: Plan) -> Iterator[str]:
+    """Releases that the files of both sides state differently: they come first, for they concern all that follows."""
     for move in plan.moves:
         yield f"{move.about} {move.old} -> {move.new} ({printable(move.path)}:{move.line}): {move.note}"
-    for change in plan.absorbed:
-        yield (
-            f"EC2NodeClass {printable(change.name)} changes together with Karpenter {change.old} -> {change.new},"
-            " which hashes classes in another way: the change may never reach the nodes that run."
-            " Make it before or after the upgrade."
-        )
+
+
+def closing(findings: Findings) -> Iterator[str]:
+    """What stands below the pools."""
     if findings.new or findings.gone:
         yield f"Findings: {len(findings.new)} new, {len(findings.gone)} gone."
+
+
+def other_places(plan: Plan) -> list[Uncompared]:
+    """The places that were not compared, without those that a block of a pool tells of."""
+    reported = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
+    return [place for place in plan.uncompared if _identity(place) not in reported]
+
+
+def _identity(place: Uncompared) -> tuple[str, str, str]:
+    return place.what, place.reason, place_of(place.at)
 
 
 def releases_of(plan: Plan) -> str:
@@ -243,4 +356,4 @@ def workload_headline(change: WorkloadChange) -> str:
     """What becomes of a workload's pods, in words."""
     if change.stranded:
         return "no NodePool takes its pods any more: once their nodes go, they stay pending"
-    return f"fewer NodePools take its pods; {', '.join(change.left) or 'a node group may take them'} still"
+    return f"fewer NodePools take its pods; still: {', '.join(change.left_names) or 'a node group may take them'}"

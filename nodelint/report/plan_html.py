@@ -16,21 +16,24 @@ from nodelint.plan.roll import describe_roll
 from nodelint.printable import printable, screened, writable
 from nodelint.report.plan_blocks import (
     SIGNS,
+    Findings,
     blocks,
     class_headline,
-    closing,
     headline,
     headline_of_plan,
+    headline_rows,
     moves_images,
+    moves_in_words,
     nodes_in_words,
     notes_of,
+    other_places,
     place_of,
     pool_place,
     releases_of,
     share_of,
+    tone_of,
     workload_headline,
 )
-from nodelint.report.plan_json import Findings
 from nodelint.report.plan_page import SCRIPT, STYLE
 from nodelint.report.plan_text import price
 
@@ -55,7 +58,7 @@ def plan_html(plan: Plan, findings: Findings) -> str:
     pool_blocks = blocks(plan)
     pools = "".join(_block(number, block) for number, block in enumerate(pool_blocks))
     classes = "".join(map(_class, plan.class_plans))
-    notes = "".join(f"<p class=quiet>{_text(line)}</p>" for line in closing(plan, Findings()))
+    notes = "".join(f"<p class=quiet>{_text(line)}</p>" for line in moves_in_words(plan))
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -82,7 +85,7 @@ def _index(pool_blocks: Sequence[PoolBlock]) -> str:
     if len(pool_blocks) < 2:
         return ""
     rows = "".join(
-        f'<li class={block.first.grade}><a href="#pool-{number}">{_text(block.names)}{_label(block)}</a> '
+        f'<li class={tone_of(block.first)}><a href="#pool-{number}">{_text(block.names)}{_label(block)}</a> '
         f"<span>{_text(headline(block.first))}</span></li>"
         for number, block in enumerate(pool_blocks)
     )
@@ -102,11 +105,10 @@ def _sign(change: Change) -> str:
 
 def _block(number: int, block: PoolBlock) -> str:
     first = block.first
-    was = f" <small>was {_text(first.renamed_from)}</small>" if first.renamed_from is not None else ""
     places = ", ".join(pool_place(pool) for pool in block.pools)
     parts = [
-        f"<h2>{_sign(first.change)}{_text(block.names)}{was}</h2>",
-        f"<p class=verdict>{_text(headline(first))}</p>",
+        f"<h2>{_sign(first.change)}{_text(block.names)}</h2>",
+        *(f"<p class=verdict>{_text(words)}</p>" for words in headline_rows(first)),
         f"<p class=quiet>{_code(places)}</p>",
         *_refused(first),
         _reasons(first),
@@ -122,7 +124,7 @@ def _block(number: int, block: PoolBlock) -> str:
             )
         )
         parts.append(f"<h3>{_text(pool.name)}</h3>{own}" if own and len(block.pools) > 1 else own)
-    return f'<section class="pool {first.grade}" id="pool-{number}">{"".join(parts)}</section>'
+    return f'<section class="pool {tone_of(first)}" id="pool-{number}">{"".join(parts)}</section>'
 
 
 def _class(plan: ClassPlan) -> str:
@@ -166,12 +168,13 @@ def _workloads(plan: Plan) -> str:
 
 
 def _uncompared(plan: Plan) -> str:
-    if not plan.uncompared:
+    places = other_places(plan)
+    if not places:
         return ""
     rows = "".join(
         f"<tr><td>{'changed' if place.changed else ''}</td><td>{_text(place.what)}</td><td>{_text(place.reason)}</td>"
         f"<td>{_code(place_of(place.at))}</td></tr>"
-        for place in sorted(plan.uncompared, key=lambda place: not place.changed)
+        for place in sorted(places, key=lambda place: not place.changed)
     )
     head = "<tr><th></th><th>what</th><th>why</th><th>line</th></tr>"
     table = f"<table class='reasons gaps'>{head}{rows}</table>"

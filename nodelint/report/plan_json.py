@@ -5,7 +5,7 @@ from __future__ import annotations
 from nodelint.model.finding import label_of, span_of
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.tuples import NamedTuple
+from nodelint.report.plan_blocks import Findings, headline, headline_of_plan
 
 TYPE_CHECKING = False
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from nodelint.model.finding import Span
     from nodelint.plan import ClassPlan, Plan, PoolPlan
     from nodelint.plan.launch import Price
+    from nodelint.plan.reasons import Reason
     from nodelint.plan.roll import Roll
     from nodelint.plan.values import ValueChange
-    from nodelint.plan.verdict import Reason
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.source import Node
 
@@ -27,18 +27,12 @@ VERSION = 1
 """The version of the JSON."""
 
 
-class Findings(NamedTuple):
-    """What `check` finds on the new side alone, and on the old side alone."""
-
-    new: tuple[Result, ...] = ()
-    gone: tuple[Result, ...] = ()
-
-
 def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
     """The plan, to be written as JSON."""
     return {
         "version": VERSION,
         "karpenter": str(plan.options.release),
+        "headline": headline_of_plan(plan),
         "nodePools": [_pool(pool) for pool in plan.pools],
         "nodeClasses": [_class(class_plan) for class_plan in plan.class_plans],
         "notCompared": [
@@ -80,7 +74,7 @@ def _workload(change: WorkloadChange) -> dict[str, Any]:
         **_place(change.place),
         "stranded": change.stranded,
         "lost": [{"name": name, "message": why} for name, why in change.reasons],
-        "left": list(change.left),
+        "left": change.left_names,
     }
 
 
@@ -91,9 +85,12 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
         **({"with": label} if (label := label_of(plan.pool.source)) else {}),
         "karpenter": str(plan.release) if plan.release is not None else None,
         "change": plan.change,
-        "from": plan.renamed_from,
+        "headline": headline(plan),
         "replaced": plan.replaced,
-        "held": plan.is_blocked,
+        "held": plan.hold_reason is not None,
+        "heldBy": plan.hold_reason,
+        "launchesNothing": plan.stopped.reason if plan.stopped is not None else None,
+        "deletedNodes": plan.deleted_nodes,
         "reasons": [_reason(reason) for reason in plan.verdict.reasons],
         "effects": [
             {**_place(effect.at), "field": effect.field, **_change(effect.change), "what": effect.what}
@@ -188,7 +185,10 @@ def _place(at: Node | Span) -> dict[str, Any]:
 
 
 def _change(change: ValueChange | None) -> dict[str, Any]:
-    return {"old": None, "new": None} if change is None else {"old": change.old, "new": change.new}
+    if change is None:
+        return {"old": None, "new": None}
+    entries = {"removed": list(change.removed), "added": list(change.added)}
+    return {"old": change.old, "new": change.new, **(entries if change.removed or change.added else {})}
 
 
 def _reason(reason: Reason) -> dict[str, Any]:

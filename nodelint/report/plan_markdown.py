@@ -16,21 +16,23 @@ from nodelint.printable import printable, screened, writable
 from nodelint.report.markdown import MOST, inline
 from nodelint.report.plan_blocks import (
     SIGNS,
+    Findings,
     blocks,
     class_headline,
-    closing,
-    headline,
     headline_of_plan,
+    headline_rows,
     moves_images,
+    moves_in_words,
     nodes_in_words,
     notes_of,
     nothing_changed,
+    other_places,
     place_of,
     releases_of,
     share_of,
+    tone_of,
     workload_headline,
 )
-from nodelint.report.plan_json import Findings
 from nodelint.report.plan_text import by_family, price
 
 TYPE_CHECKING = False
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 
     from nodelint.model.finding import Span
     from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan.reasons import Reason
     from nodelint.plan.values import ValueChange
-    from nodelint.plan.verdict import Reason
     from nodelint.report.plan_blocks import (
         PoolBlock,
     )
@@ -60,6 +62,10 @@ _NAMES = 12
 """Pools of one cause that are named in a row of the table."""
 
 
+_CAUSES = 8
+"""Causes of one pool that have a row; the rest stands in the details."""
+
+
 def plan_markdown(plan: Plan, findings: Findings, links: str | None = None) -> str:
     """The comment; what does not fit into one is counted. `links` is what a path and `#L1` make an address behind."""
     return screened(writable("\n".join(part for part in _Comment(links).parts(plan, findings) if part)))
@@ -73,7 +79,7 @@ class _Comment:
         pool_blocks = blocks(plan)
         quiet = f"{NOTHING}\n" if nothing_changed(plan, findings) else ""
         yield f"{MARK}\n{quiet}### nodelint plan: {inline(printable(headline_of_plan(plan)))}\n"
-        for line in closing(plan, Findings()):
+        for line in moves_in_words(plan):
             yield f"{inline(line)}\n"
         table, shown = _fitting(pool_blocks, self._row, _FOR_TABLE)
         details, _ = _fitting(pool_blocks[:shown], self._details, _FOR_DETAILS)
@@ -102,34 +108,31 @@ class _Comment:
         name = ", ".join(_code(pool.name) for pool in block.pools[:_NAMES])
         if len(block.pools) > _NAMES:
             name += f" and {len(block.pools) - _NAMES} more"
-        if first.renamed_from is not None:
-            name += f" (was {_code(first.renamed_from)})"
-        what = f"{_MARKS[first.grade]} {inline(headline(first))}"
+        what = f"{_MARKS[tone_of(first)]} {'<br>'.join(map(inline, headline_rows(first)))}"
         nodes = [pool for pool in block.pools if pool.nodes is not None]
         if nodes:
             what += f" ({'; '.join(inline(nodes_in_words(pool)) for pool in nodes[:3])})"
-        if first.refused and first.change != "added":
-            what += "; an update is refused"
-        # The first place stands in the last column.
-        rows = [(self._cause(reason), reason.at) for reason in first.verdict.reasons[:3]]
-        rows += [(f"{_code(e.field)}{_changed(e.change)}: {e.what}", e.at) for e in first.effects[:3]]
-        what += "".join(
-            f"<br>{row}" + (f" at {self._place(at)}" if number else "") for number, (row, at) in enumerate(rows)
-        )
-        reasons = first.verdict.reasons
-        where = reasons[0].at if reasons else first.effects[0].at if first.effects else first.at
+        rows = [(self._cause(reason), self._place(reason.at)) for reason in first.verdict.reasons]
+        rows += [
+            (f"{_code(e.field)}{_changed(e.change)}: {inline(e.what)}", self._place(e.at)) for e in first.effects
+        ]
         label = label_of(first.pool.source)
-        place = self._place(where) + (f" with {_code(label)}" if label else "")
+        place = self._place(first.at) + (f" with {_code(label)}" if label else "")
         sign = SIGNS[first.change].strip()
-        return f"| {_code(sign) if sign else ''} | {name} | {what} | {place} |\n"
+        more = len(rows) - _CAUSES
+        shown = [*rows[:_CAUSES], *([(f"and {counted(more, 'more cause')}", "")] if more > 0 else [])]
+        return f"| {_code(sign) if sign else ''} | {name} | {what} | {place} |\n" + "".join(
+            f"| | | {cause} | {at} |\n" for cause, at in shown
+        )
 
     def _class_row(self, plan: ClassPlan) -> str:
         name = plan.node_class.name
         text = name if isinstance(name, str) else plan.node_class.name_node.unquoted
         what = f"{_MARKS[plan.verdict.replaced]} {inline(class_headline(plan))}"
-        what += "".join(f"<br>{self._cause(reason)}" for reason in plan.verdict.reasons[:3])
         sign = SIGNS[plan.pair.change].strip()
-        return f"| {_code(sign) if sign else ''} | {_code(text)} | {what} | {self._place(plan.at)} |\n"
+        return f"| {_code(sign) if sign else ''} | {_code(text)} | {what} | {self._place(plan.at)} |\n" + "".join(
+            f"| | | {self._cause(reason)} | {self._place(reason.at)} |\n" for reason in plan.verdict.reasons[:_CAUSES]
+        )
 
     def _cause(self, reason: Reason) -> str:
         return f"{reason.reason}: {_code(reason.field)}{_changed(reason.change)}"
@@ -172,9 +175,10 @@ class _Comment:
         return f"| workload | what happens to its pods | where |\n| --- | --- | --- |\n{rows}{more}"
 
     def _uncompared(self, plan: Plan) -> str:
-        if not plan.uncompared:
+        places = other_places(plan)
+        if not places:
             return ""
-        ordered = sorted(plan.uncompared, key=lambda place: not place.changed)
+        ordered = sorted(places, key=lambda place: not place.changed)
         rows = "".join(
             f"| {'changed' if place.changed else ''} | {_code(place.what)} | {inline(printable(place.reason))} "
             f"| {self._place(place.at)} |\n"
@@ -229,7 +233,7 @@ def _own_lines(pool: PoolPlan) -> Iterator[str]:
     if launched.gained or launched.lost:
         yield f"instance types: {launched.before:,} before, {launched.after:,} after"
     for what, names in (("gained", launched.gained), ("lost", launched.lost)):
-        if names:
+        if names and launched.after:
             families = by_family(names)
             more = f" and {len(families) - 12} more families" if len(families) > 12 else ""
             yield f"{what} {len(names):,}: {_code(' '.join(families[:12]))}{more}"

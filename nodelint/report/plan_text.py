@@ -10,18 +10,23 @@ from nodelint.printable import printable
 from nodelint.report.layout import aside, columns, wrap
 from nodelint.report.plan_blocks import (
     SIGNS,
+    Findings,
     blocks,
     class_headline,
     closing,
-    headline,
     headline_of_plan,
+    headline_rows,
     moves_images,
+    moves_in_words,
     nodes_in_words,
     notes_of,
+    other_places,
     place_of,
+    places_of,
     pool_place,
     releases_of,
     share_of,
+    tone_of,
     workload_headline,
 )
 from nodelint.report.style import fitted
@@ -34,13 +39,12 @@ if TYPE_CHECKING:
     from nodelint.plan import ClassPlan, Plan, PoolPlan
     from nodelint.plan.effects import Effect
     from nodelint.plan.launch import Price
+    from nodelint.plan.reasons import Reason
     from nodelint.plan.uncompared import Uncompared
-    from nodelint.plan.verdict import Reason
     from nodelint.plan.workloads import WorkloadChange
     from nodelint.report.plan_blocks import (
         PoolBlock,
     )
-    from nodelint.report.plan_json import Findings
     from nodelint.report.style import TextStyle
 
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
@@ -50,15 +54,17 @@ _PLACES = 10
 
 def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
     """The plan in lines. Pools of which nothing changes are only counted."""
-    parts = ["\n".join(_block(block, look)) for block in blocks(plan)]
+    moves = [row for line in moves_in_words(plan) for row in wrap(line, look.width, "", "  ")]
+    parts = ["\n".join(moves)] if moves else []
+    parts += ["\n".join(_block(block, look)) for block in blocks(plan)]
     parts += ["\n".join(_class(class_plan, look)) for class_plan in plan.class_plans]
-    if plan.uncompared:
-        parts.append("\n".join(_uncompared(plan.uncompared, look)))
     if plan.workloads:
         parts.append("\n".join(_workloads(plan.workloads, look)))
+    if places := other_places(plan):
+        parts.append("\n".join(_uncompared(places, look)))
     if findings.new or findings.gone:
         parts.append("\n".join(row for line in _findings(findings) for row in fitted(line, look)))
-    end = [*closing(plan, findings), headline_of_plan(plan), releases_of(plan)]
+    end = [*closing(findings), headline_of_plan(plan), releases_of(plan)]
     parts.append("\n".join(row for line in end for row in fitted(line, look)))
     return "\n\n".join(parts)
 
@@ -67,20 +73,18 @@ def _block(block: PoolBlock, look: TextStyle) -> Iterator[str]:
     first = block.first
     if len(block.pools) == 1:
         title = f"{SIGNS[first.change]} NodePool {block.names}"
-        if first.renamed_from is not None:
-            title += f" (was {printable(first.renamed_from)})"
         yield from aside(title, pool_place(first), look.width)
     else:
         yield f"{SIGNS[first.change]} {counted(len(block.pools), 'NodePool')}"
         rows = [f"{printable(pool.name)} ({pool_place(pool)})" for pool in block.pools]
         yield from wrap(", ".join(rows), look.width, "    ")
-    for row in fitted(f"    {headline(first)}", look):
-        yield look.style(row, fg=_COLOURS[first.grade], bold=first.grade != "none")
+    for row in (row for part in headline_rows(first) for row in wrap(part, look.width, "    ")):
+        yield look.style(row, fg=_COLOURS[tone_of(first)], bold=tone_of(first) != "none")
     for refusal in first.refused:
         at = place_of(refusal.at)
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
-    for reason in first.verdict.reasons:
-        yield from _reason(reason, look)
+    for number, reason in enumerate(first.verdict.reasons):
+        yield from _reason(reason, places_of(block, number), look)
     for note in notes_of(first):
         yield from wrap(printable(note), look.width, "      ")
     for effect in first.effects:
@@ -91,9 +95,9 @@ def _block(block: PoolBlock, look: TextStyle) -> Iterator[str]:
         yield from wrap("pace: " + "; ".join(lines), look.width, "    ", "          ")
 
 
-def _reason(reason: Reason, look: TextStyle) -> Iterator[str]:
+def _reason(reason: Reason, place: str, look: TextStyle) -> Iterator[str]:
     share = share_of(reason)
-    yield from fitted(f"      {reason.reason}  {place_of(reason.at)}{f'  ({share})' if share else ''}", look)
+    yield from fitted(f"      {reason.reason}  {place}{f'  ({share})' if share else ''}", look)
     change = f": {printable(str(reason.change))}" if reason.change is not None else ""
     yield from wrap(f"{printable(reason.field)}{change}", look.width, "        ", "          ")
 
@@ -124,13 +128,15 @@ def _of_pools(pools: Sequence[PoolPlan], look: TextStyle) -> Iterator[str]:
 def _launch(pool: PoolPlan, look: TextStyle) -> Iterator[str]:
     launched = pool.launch
     if pool.change == "added":
+        if pool.stopped is not None:
+            return
         if launched.after:
             cheapest = f", from {price(launched.cheapest_after)}" if launched.cheapest_after is not None else ""
             yield f"    can launch {counted(launched.after, 'instance type')}{cheapest}"
     elif launched.gained or launched.lost:
         yield f"    instance types {launched.before:,} -> {launched.after:,}"
         for sign, names in (("+", launched.gained), ("-", launched.lost)):
-            if names:
+            if names and launched.after:  # a pool without any type has lost all of them
                 yield from columns(f"      {sign} {len(names):,}  ", by_family(names), look.width, 3, "families")
     if moves_images(pool):
         for sign, images in (("+", launched.images_gained), ("-", launched.images_lost)):
@@ -148,7 +154,7 @@ def _class(plan: ClassPlan, look: TextStyle) -> Iterator[str]:
         at = place_of(refusal.at)
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
     for reason in plan.verdict.reasons:
-        yield from _reason(reason, look)
+        yield from _reason(reason, place_of(reason.at), look)
     for note in notes_of(plan):
         yield from wrap(printable(note), look.width, "      ")
 

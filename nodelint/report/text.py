@@ -124,6 +124,8 @@ def _entry(
     if first.finding.note:
         yield from wrap_labelled("note", first.finding.note, look, fg="cyan")
     yield from _fix(entry, look, shown)
+    if first.finding.withheld is not None:
+        yield from wrap_labelled("fix withheld", first.finding.withheld.text, look, fg="yellow")
     if first.finding.help:
         yield from wrap_labelled("help", first.finding.help, look, fg="cyan")
     yield from _suggestions(first, look)

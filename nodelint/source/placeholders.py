@@ -187,10 +187,29 @@ def _expressions(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def template_end(text: str, at: int, end: int) -> int:
+    """Behind the brace that closes the `${` or `%{` at `at`, strings and braces within passed over."""
+    depth = 0
+    step = re.compile(r'[^{}"]*')
+    quoted = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+    while at < end:
+        match = step.match(text, at, end)
+        at = match.end() if match is not None else at
+        if at >= end:
+            break
+        if text[at] == '"':
+            match = quoted.match(text, at, end)
+            at = match.end() if match is not None else at + 1
+            continue
+        depth += 1 if text[at] == "{" else -1
+        at += 1
+        if depth == 0:
+            return at
+    return end
+
+
 def _hcl_code(text: str) -> list[tuple[int, int]]:
     """Where Terraform's code begins and ends: each `%{}`, and each `${}` of several lines."""
-    from nodelint.source.terraform.hclstrings import template_end
-
     found: list[tuple[int, int]] = []
     at = 0
     opens = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")

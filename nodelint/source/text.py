@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from nodelint.source.files.safe_read import MARKS
+from nodelint.source.marks import MARKS
 from nodelint.source.nodes import Document, Node, SourceText
 from nodelint.source.placeholders import CODE, holds_code, mask
 from nodelint.source.syntax_errors import SetAside, SyntaxProblem, Unreadable
@@ -298,6 +298,8 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     The other documents stay the very same: they belong to the old source, where their places are.
     """
     document = source.documents[index]
+    if document.host is not None:
+        return _reread_embedded(source, index, text) or reread(source, text)
     end = document.end + len(text) - len(source.text)
     apart = _is_yaml_alone(source.path) and not source.masked and document.root is not None
     ends = end == len(text) or text[end - 1] == "\n"
@@ -307,9 +309,45 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     new.part, new.encoding, new.tabbed = source.part, source.encoding, source.tabbed
     if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
         return reread(source, text)
-    new.documents[0].index = index
-    new.documents = [*source.documents[:index], *new.documents, *source.documents[index + 1 :]]
-    new.noted = new.documents[index]
+    return _between_others(source, index, new, new.documents[0])
+
+
+def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
+    """The same for a document within another text: the others there are passed over. None where it is not as before.
+
+    To a reader, what has no `apiVersion` is no object, and what does not name Karpenter holds no values: in the other
+    documents these words are others, as long.
+    """
+    document, by = source.documents[index], len(text) - len(source.text)
+    if document.root is None or document.host == "hcl" or document.part:
+        return None
+    shown, at = [], 0
+    for other in sorted(source.documents, key=lambda other: other.start):
+        begin, end = other.start, other.end
+        if other.host in (None, "hcl") or begin < at or (begin < document.end and document.start < end):
+            continue  # it is written around this one, or in it
+        begin, end = (begin + by, end + by) if begin >= document.end else (begin, end)
+        shown += [
+            text[at:begin],
+            text[begin:end].replace("apiVersion", "apiVersio_").replace("karpenter", "karpente_"),
+        ]
+        at = end
+    new = Source.from_text(source.path, "".join(shown) + text[at:], source.also)
+    found = [other for other in new.documents if other.start == document.start and other.host == document.host]
+    if len(found) != 1 or found[0].root is None or found[0].end != document.end + by:
+        return None
+    if len(new.text) != len(text) or len(new.problems) + len(new.set_aside):
+        return None
+    new.text = text
+    new.part, new.encoding = source.part, source.encoding
+    return _between_others(source, index, new, found[0])
+
+
+def _between_others(source: SourceText, index: int, new: Source, document: Document) -> Source:
+    """A text of which one document was read, with the others as they are in the text before."""
+    document.index = index
+    new.documents = [*source.documents[:index], document, *source.documents[index + 1 :]]
+    new.noted = document
     new.problems = [*source.problems, *new.problems]
     new.set_aside = [*source.set_aside, *new.set_aside]
     if source.held is not None:  # their objects stay the same too

@@ -13,7 +13,8 @@ from nodelint.build.kustomize.values import YamlTree, read_json, read_object, wr
 from nodelint.source import Document, Node, Source
 from nodelint.source.files.gate import gate
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS
-from nodelint.source.files.safe_read import MARKS, repository
+from nodelint.source.files.safe_read import repository
+from nodelint.source.marks import MARKS
 from nodelint.source.syntax_errors import SyntaxProblem, Unreadable
 from nodelint.source.text import chunks
 from nodelint.source.yaml.compose import compose

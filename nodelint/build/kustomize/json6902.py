@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from nodelint.budget import WorkBudget
 from nodelint.build.kustomize.errors import BuildError
 from nodelint.build.kustomize.values import YamlTree
 from nodelint.source import Node
 from nodelint.tuples import NamedTuple
+
+_DEEPEST = 100
+"""Steps of a path: values stand in each other no more deeply."""
+_FOR_COPY = 4
+"""Steps that are taken for each value that is copied."""
 
 
 class Operation(NamedTuple):
@@ -31,10 +37,12 @@ def read_operations(patch: YamlTree) -> list[Operation]:
     return operations
 
 
-def apply_operations(target: YamlTree, operations: list[Operation]) -> None:
-    """Change an object. Raises `BuildError` where kustomize would stop."""
-    target.become_json()
+def apply_operations(target: YamlTree, operations: list[Operation], budget: WorkBudget) -> None:
+    """Change an object that has become JSON. Raises `BuildError` where kustomize would stop, and `BudgetSpent`."""
     for operation in operations:
+        budget.spend(1)
+        if operation.op == "copy":
+            budget.spend(_FOR_COPY * _count_copied(target, operation))
         apply = _APPLY.get(operation.op)
         if apply is None:
             raise BuildError(operation.at, f"`{operation.op}` is not an operation")
@@ -81,6 +89,12 @@ def _test(target: YamlTree, operation: Operation) -> None:
         raise BuildError(operation.at, f"`{operation.path}` is not what the operation tests for")
 
 
+def _count_copied(target: YamlTree, operation: Operation) -> int:
+    """How many values an operation makes once more."""
+    value = _look_up(target, operation.source, operation.at) if "/" in operation.source else None
+    return sum(1 for _ in value.walk()) if value is not None else 0
+
+
 _APPLY = {"add": _add, "replace": _replace, "remove": _remove, "move": _move, "copy": _copy, "test": _test}
 
 
@@ -94,7 +108,10 @@ def _new_value(operation: Operation) -> YamlTree:
 
 def _steps(path: str) -> list[str]:
     """The steps of a path; whatever stands before its first slash counts for nothing."""
-    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+    steps = path.split("/")[1:]
+    if len(steps) > _DEEPEST:
+        raise BuildError(None, f"a path of more than {_DEEPEST} steps is not followed", fails=False)
+    return [step.replace("~1", "/").replace("~0", "~") for step in steps]
 
 
 def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree, str]:

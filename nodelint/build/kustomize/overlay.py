@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 
+from nodelint.budget import RUN, BudgetSpent
 from nodelint.build.kustomize import patches, replacements, transform
 from nodelint.build.kustomize.configuration import Kustomization, read_kustomization
 from nodelint.build.kustomize.errors import BuildError
@@ -19,6 +20,8 @@ from nodelint.source.files.safe_read import error_reason
 
 _DEEPEST = 40
 """Kustomizations within one another."""
+_FOR_FOLDER, _FOR_OBJECT = 250, 10
+"""Steps that are taken for a kustomization, and for an object that is taken in."""
 _HOSTS = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[/:]"
 _REMOTE = rf"(?:https?|ssh|git|file|oci|s3)::?//|git@|git::|{_HOSTS}|.*[?&]ref="
 _LOCAL_ONLY = "config.kubernetes.io/local-config"
@@ -37,6 +40,8 @@ class Overlay(OverlayRun):
 
     def build(self) -> None:
         """Make the objects. Raises `BuildError` where that is not possible."""
+        if RUN.is_over():
+            raise BuildError(None, RUN.late_reason, fails=False)
         kustomization = self._read(self.folder)
         if kustomization is None:
             raise BuildError(None, "there is no kustomization, or more than one")
@@ -62,6 +67,7 @@ class Overlay(OverlayRun):
     def _accumulate(self, kustomization: Kustomization, resources: list[Resource], above: tuple[str, ...]) -> None:
         """Add the objects of a kustomization to others, and do to all of them what it says."""
         try:
+            self.budget.spend(_FOR_FOLDER)
             for path, at in kustomization.taken():
                 self._take_in(kustomization, path, at, resources, above)
             self._check_generators(kustomization)
@@ -77,6 +83,8 @@ class Overlay(OverlayRun):
             raise BuildError(
                 kustomization.start, f"a file of it is not read: {error_reason(error)}", fails=False
             ) from None
+        except BudgetSpent as limit:
+            raise BuildError(kustomization.start, str(limit), fails=False) from None
         except BuildError as error:
             if error.at is None:
                 raise BuildError(kustomization.start, error.reason, error.fails) from None
@@ -163,11 +171,13 @@ class Overlay(OverlayRun):
             if now in known:
                 name = resource.value.get("metadata", "name")
                 raise BuildError(name.at if name is not None else None, f"there are two of {now.kind} `{now.name}`")
+            self.budget.spend(_FOR_OBJECT)
             known.add(now)
             resources.append(resource)
 
     def _transform(self, kustomization: Kustomization, resources: list[Resource]) -> None:
         """In kustomize's order."""
+        self.budget.spend(len(resources))
         for text, at in kustomization.texts("patchesStrategicMerge"):
             place = at or kustomization.start
             inline = "\n" in text or text.lstrip().startswith("{")
@@ -177,13 +187,20 @@ class Overlay(OverlayRun):
                 patches.apply_by_name(self, resources, value, entry, as_texts=True)
         for entry in list(patches.read_patches(self, kustomization)):
             patches.apply_patch(self, resources, entry)
+        self._end_json(resources)
         transform.set_namespace(resources, kustomization)
         transform.set_affixes(resources, kustomization)
         transform.set_labels(resources, kustomization)
         transform.set_annotations(resources, kustomization)
         for item in kustomization.items("patchesJson6902"):
             self._apply_json(kustomization, resources, item)
+        self._end_json(resources)
         replacements.apply_replacements(self, resources, kustomization)
+
+    def _end_json(self, resources: list[Resource]) -> None:
+        """From here on other steps than JSON6902 patches may change the objects."""
+        for resource in resources:
+            resource.is_json = False
 
     def _apply_json(self, kustomization: Kustomization, resources: list[Resource], item: YamlTree) -> None:
         at = item.at or kustomization.start

@@ -96,6 +96,7 @@ def apply_patch(run: OverlayRun, resources: list[Resource], patch: Patch) -> Non
 
 def apply_by_name(run: OverlayRun, resources: list[Resource], value: YamlTree, patch: Patch, as_texts: bool) -> None:
     """A strategic merge patch for the object that it names. Raises `BuildError` where there is none, or more."""
+    run.budget.spend(len(resources))
     wanted = read_id(value)
     found = find_same(resources, wanted)
     if len(found) == 1:
@@ -129,14 +130,19 @@ def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_i
         if keeps_id:
             resource.keep_id()
         run.touch(resource, text)
-        resource.value = resource.value.copy()
-        apply_operations(resource.value, operations)
-        if not resource.id.kind or not resource.id.name:
+        if not resource.is_json:
+            resource.value = resource.value.copy()
+            resource.value.become_json()
+            resource.is_json = True
+        apply_operations(resource.value, operations, run.budget)
+        name = resource.value.get("metadata", "name")
+        if not resource.value.text("kind") or name is None or not name.as_text():
             raise BuildError(patch.at, "the patch takes kind or name away")
 
 
 def _select(run: OverlayRun, resources: list[Resource], patch: Patch) -> list[Resource]:
     assert patch.target is not None
+    run.budget.spend(len(resources))
     at = patch.target_at or patch.at
     selected = [resource for resource in resources if patch.target.selects(resource, at)]
     if not selected and not run.is_incomplete:
@@ -153,6 +159,7 @@ def _merge(
     run: OverlayRun, resources: list[Resource], resource: Resource, value: YamlTree, patch: Patch, as_texts: bool
 ) -> None:
     run.touch(resource, patch.text)
+    resource.is_json = False
     own = resource.value
     if patch.renames or patch.changes_kind:
         resource.keep_id()

@@ -69,6 +69,7 @@ def _apply(run: OverlayRun, resources: list[Resource], replacement: YamlTree) ->
 
 def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -> Resource:
     there = (*resources, *run.generated.values())
+    run.budget.spend(len(there))
     found = [resource for resource in there if any(_is_selected(identity, source) for identity in resource.ids())]
     if len(found) == 1:
         if found[0].doubtful:
@@ -125,6 +126,7 @@ def _apply_to(
     listed = [path.as_text() for path in paths.items] if paths is not None else []
     rejected = target.get("reject")
     rejects = rejected.items if rejected is not None else []
+    run.budget.spend(len(resources))
     for resource in resources:
         ids = resource.ids()
         if not any(_is_selected(resource_id, selector) for resource_id in ids) or not _fits_labels(

@@ -56,10 +56,11 @@ class Resource:
     """An object of an overlay, with the names that it had before.
 
     `home` is the file where it begins. `marked`: its text, or a patch for it, has a word of Karpenter's. `doubtful`:
-    a patch has changed it in a way that needs the schema of its kind.
+    a patch has changed it in a way that needs the schema of its kind. `is_json`: a JSON6902 patch was the last to
+    change it, so that no other holds a part of its value.
     """
 
-    __slots__ = ("doubtful", "home", "marked", "previous", "value")
+    __slots__ = ("doubtful", "home", "is_json", "marked", "previous", "value")
 
     def __init__(self, value: YamlTree, home: Source, marked: bool) -> None:
         self.value = value
@@ -67,6 +68,7 @@ class Resource:
         self.marked = marked
         self.previous: list[tuple[str, str, str]] = []
         self.doubtful = False
+        self.is_json = False
 
     @property
     def group(self) -> str:
@@ -90,7 +92,9 @@ class Resource:
     def keep_id(self) -> None:
         """Remember what it is before it becomes something else."""
         now = self.id
-        self.previous.append((now.namespace, now.name, now.kind))
+        known = (now.namespace, now.name, now.kind)
+        if self.previous[-1:] != [known]:
+            self.previous.append(known)
 
 
 def is_native(group: str) -> bool:
@@ -133,7 +137,10 @@ class Selector(NamedTuple):
 
     def selects(self, resource: Resource, at: Node | None) -> bool:
         """Whether an object is one of them, by its name of now or by its first. Raises `BuildError`."""
-        now, first = resource.id, resource.ids()[0]
+        now = first = resource.id
+        if resource.previous:
+            namespace, name, kind = resource.previous[0]
+            first = now._replace(kind=kind, name=name, namespace=namespace)
 
         def fits(pattern: str, *texts: str) -> bool:
             return not pattern or any(matches(pattern, text, at) for text in texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.budget import WorkBudget
 from nodelint.build.built import LostItems, UnmatchedPatch
 from nodelint.build.kustomize.configuration import Kustomization
 from nodelint.build.kustomize.errors import BuildError
@@ -12,6 +13,9 @@ from nodelint.build.kustomize.resources import Resource
 from nodelint.source import Node
 from nodelint.source.files.gate import OUTSIDE, gate
 from nodelint.source.files.safe_read import is_inside, repository
+
+_MOST_STEPS = 1_000_000
+"""Steps that one overlay may take: one for each object that something looks at."""
 
 
 class OverlayRun:
@@ -27,6 +31,7 @@ class OverlayRun:
         self.files = files
         self.folder = folder
         self.home = repository(folder) or root
+        self.budget = WorkBudget(_MOST_STEPS, what="its kustomizations")
         self.parts: dict[str, None] = {}
         self.notes: list[tuple[Node, str]] = []
         self.lost: list[LostItems] = []

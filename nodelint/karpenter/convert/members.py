@@ -91,11 +91,14 @@ def together(of_object: Object, members: list[Member]) -> Conversion:
         _, current = drafts.get(key, (member.obj, _alone(member.obj)))
         draft = Draft(_path(member.obj), current, _steps(member.obj.node))
         about = {name: draft.comments(("spec", name)) for name in _SELECTORS} if is_class(member.obj) else {}
+        moves_text = dialect_of(member.obj.node).MOVES_TEXT
+        entry_comments = draft.list_entry_comments() if not moves_text else []
         _carry(member, draft, migration.value)
         draft.reach(migration.value)
+        draft.keep_entry_comments(entry_comments)
         for name, comments in about.items():
             draft.comment(("spec", f"{name}Terms"), comments)
-        if not dialect_of(member.obj.node).MOVES_TEXT and _expressions(draft.node) != _expressions(member.obj.node):
+        if not moves_text and _expressions(draft.node) != _expressions(member.obj.node):
             raise Blocked("an expression of HCL would have to move: convert it by hand")
         drafts[key] = (member.obj, draft.text)
         if member.obj is of_object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -19,6 +19,7 @@ from nodelint.karpenter.convert.migrate import Blocked, PlaceholderText, plain_w
 from nodelint.model.finding import Edit
 from nodelint.source import Source, SourceText
 from nodelint.source.nodes import MappingEntry, Node
+from nodelint.tuples import NamedTuple
 
 Path = tuple[str, ...]
 
@@ -26,6 +27,17 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.M)
 
 _STEPS = 400
 """More steps than any object of Karpenter needs: what takes longer is going round in circles."""
+
+
+_BEHIND = re.compile(r"[ \t]*,?[ \t]+((?:#|//)[^\r\n]*)")
+
+
+class EntryComments(NamedTuple):
+    """The comments of an entry, by its key: the lines above it, and what stands behind its value."""
+
+    key: str
+    above: list[str]
+    behind: str
 
 
 class EntryLines:
@@ -145,6 +157,51 @@ class Draft:
             lines, at = self._lines(), self._line_of(entry.key.start)
             lines[at:at] = [" " * column(entry.key) + comment + self._newline for comment in lost]
             self._take("".join(lines))
+
+    def list_entry_comments(self) -> list[EntryComments]:
+        """The comments that stand above entries of HCL and at the end of their lines."""
+        found = []
+        for entry in self._own_lines():
+            begin = self._text.rfind("\n", 0, entry.key.start) + 1
+            above: list[str] = []
+            while begin and (line := self._line_before(begin)).lstrip().startswith(("#", "//")):
+                above.insert(0, line.strip())
+                begin -= len(line)
+            tail = _BEHIND.match(self._text, entry.value.end)
+            if above or tail is not None:
+                found.append(EntryComments(str(entry.name), above, tail[1].strip() if tail is not None else ""))
+        return found
+
+    def keep_entry_comments(self, comments: Sequence[EntryComments]) -> None:
+        """Put comments whose entry was written anew in another place where the one entry of its name stands."""
+        for comment in comments:
+            have = Counter(line.strip() for line in self._text.splitlines())
+            entries = [entry for entry in self._own_lines() if entry.name == comment.key]
+            if len(entries) != 1:
+                continue
+            (entry,) = entries
+            begin = self._text.rfind("\n", 0, entry.key.start) + 1
+            indent = self._text[begin : entry.key.start]
+            above = [] if all(have[line] for line in comment.above) else comment.above
+            lines = "".join(f"{indent}{line}{self._newline}" for line in above)
+            end = entry.value.end
+            behind = comment.behind if comment.behind and comment.behind not in self._text else ""
+            while behind and self._text[end : end + 1] == ",":
+                end += 1
+            tail = f" {behind}" if behind and self._text[end : end + 1] in ("\n", "\r", "") else ""
+            if lines or tail:
+                self._take(self._text[:begin] + lines + self._text[begin:end] + tail + self._text[end:])
+
+    def _own_lines(self) -> Iterator[MappingEntry]:
+        """The entries that begin a line."""
+        for node in self.node.walk():
+            for entry in node.entries if node.kind == "mapping" else ():
+                begin = self._text.rfind("\n", 0, entry.key.start) + 1
+                if not self._text[begin : entry.key.start].strip():
+                    yield entry
+
+    def _line_before(self, at: int) -> str:
+        return self._text[self._text.rfind("\n", 0, at - 1) + 1 : at]
 
     def _comments(self, start: int, end: int) -> list[str]:
         scalars = [node for node in self.node.walk() if node.kind == "scalar"]

@@ -121,9 +121,20 @@ def _without_memory(
         )
         return bool(own + (system or 0) + below > bytes_ * ONE)
 
-    types = view.types_of(name for name in view.names if spent(name))
-    if types:
-        yield NoCapacity(types, "kubelet, system and eviction take all memory", kubelet)
+    fields = [spec.get(name) for name in _SIZING]
+    key = repr((family, soft, [field.plain() if field is not None else None for field in fields]))
+    known: dict[str, TypeSet] = view.remembered(("all memory kept",), dict)
+    if key not in known:  # most classes of a repository keep the same
+        if len(known) >= _MOST_SHARED:
+            known.clear()
+        known[key] = view.types_of(name for name in view.names if spent(name))
+    if known[key]:
+        yield NoCapacity(known[key], "kubelet, system and eviction take all memory", kubelet)
+
+
+_SIZING = ("kubelet", "networkInterfaces")
+"""The fields of a class's spec that decide how many pods a node plans for, and what it keeps of its memory."""
+_MOST_SHARED = 32
 
 
 def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Callable[[str], int]:

@@ -98,7 +98,8 @@ def class_rules(
     prefix = excluded_prefix(images.ami_family, release)
     if prefix is not None:
         removed.append((view.starting_with(prefix), f"{prefix.rstrip('.')} does not boot {images.ami_family}"))
-    lacks = lacking(node_class, images.ami_family, view, static)
+    key = ("lacking", images.ami_family, static)
+    lacks = node_class.once(key, (view,), lambda: tuple(lacking(node_class, images.ami_family, view, static)))
     removed += [(lack.types, lack.reason) for lack in lacks]
     spec = node_class.node.get("spec")
     if spec is None:

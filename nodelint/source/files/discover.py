@@ -9,7 +9,8 @@ from nodelint.source.files.file_marks import Marks, find_buffers, may_make_pods,
 from nodelint.source.files.gate import gate
 from nodelint.source.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.source.files.kustomizations import KUSTOMIZATIONS, is_patch
-from nodelint.source.files.safe_read import MARKS, error_reason, is_inside, repository
+from nodelint.source.files.safe_read import error_reason, is_inside, repository
+from nodelint.source.marks import MARKS
 
 TYPE_CHECKING = False
 
@@ -356,6 +357,11 @@ def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
     """Whether a file of a folder is read, by its path: for manifests, values of these, or what git ignores."""
     read = _wanted(path, include)
     return read == _READ or (read == _GLANCE and not path.lower().endswith(_TEXTS)) or os.path.basename(path) in _GIT
+
+
+def is_text_of_others(path: str) -> bool:
+    """Return whether a file is a text or a program that may hold manifests, and is not read."""
+    return path.lower().endswith(_TEXTS)
 
 
 def _wanted(path: str, include: Globs) -> int:

@@ -13,10 +13,7 @@ import stat
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-MARKS = ("karpenter", "NodeClass")
-"""One of these is in every document that concerns Karpenter; a template may fill in all of an apiVersion."""
+    from collections.abc import Iterable, Mapping
 
 LARGEST = 32 << 20
 """Bytes of a file: more than a baseline, a snapshot or the CRDs of a cluster take."""
@@ -104,6 +101,29 @@ def repository(folder: str) -> str | None:
         if parent == folder:
             return None
         folder = parent
+
+
+_tops: frozenset[str] = frozenset()
+
+
+def count_as_repositories(folders: Iterable[str]) -> None:
+    """Have folders outside of git, and no others, count as tops of repositories for what `find_top` is asked."""
+    global _tops
+    _tops = frozenset(map(os.path.abspath, folders))
+
+
+def find_top(folder: str) -> str | None:
+    """Return the top of the repository around an absolute folder; outside of git, the folder that counts as one.
+
+    Paths of Argo CD, Flux and Terragrunt begin there. None where there is neither.
+    """
+    found = repository(folder)
+    if found is not None or not _tops:
+        return found
+    while folder not in _tops:
+        if folder == (folder := os.path.dirname(folder)):
+            return None
+    return folder
 
 
 def error_reason(error: OSError | ValueError) -> str:

@@ -16,7 +16,7 @@ from nodelint.tuples import NamedTuple
 _BRANCHES = ("origin/main", "origin/master", "main", "master")
 
 # Pictures, archives, programs: no manifest is made of them. A script, a text, a table may be: user data, say.
-_OF_OTHERS = (
+OF_OTHERS = (
     *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".svg", ".bmp", ".drawio", ".pdf", ".psd", ".ai"),
     *(".mp3", ".mp4", ".mov", ".webm", ".wav", ".ttf", ".otf", ".woff", ".woff2", ".eot"),
     *(".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".tar", ".jar", ".war", ".whl", ".rpm", ".deb"),
@@ -25,6 +25,7 @@ _OF_OTHERS = (
     *(".md", ".mdx", ".markdown", ".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
     *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".php", ".rb"),
 )
+"""How files end that are not read of a revision, unless they are needed."""
 
 
 class RevisionFile(NamedTuple):
@@ -60,13 +61,34 @@ def base(where: Repository) -> str:
     raise GitError("no default branch is found to compare with; name a revision with --against")
 
 
-def write_files(where: Repository, revision: str, into: str, needed: Callable[[str], bool]) -> None:
+def list_changed(where: Repository, revision: str) -> frozenset[str]:
+    """Return the paths that differ between a revision and the checked-out commit; none if git cannot tell."""
+    try:
+        found = ask(where, "diff-tree", "-r", "-z", "--name-only", "--no-renames", revision, "HEAD")
+    except GitError:
+        return frozenset()
+    return frozenset(filter(None, found.split("\0")))
+
+
+def write_files(
+    where: Repository,
+    revision: str,
+    into: str,
+    needed: Callable[[str], bool],
+    wanted: Callable[[str], bool] = lambda path: False,
+) -> None:
     """Write the files of a commit below a folder: those that are `needed`, and all that these may refer to.
+
+    What is `wanted` is written, too, as far as the clone has it.
 
     A clone may lack what is not needed: then it is left out. Links are written where they lead to a place inside.
     Raises GitError, also where what is needed is not there, and OSError.
     """
-    entries = [e for e in _listed(where, revision) if needed(e.path) or not e.path.lower().endswith(_OF_OTHERS)]
+    entries = [
+        e
+        for e in _listed(where, revision)
+        if needed(e.path) or wanted(e.path) or not e.path.lower().endswith(OF_OTHERS)
+    ]
     links = []
     for entry, data in zip(entries, _blobs(where, [entry.blob for entry in entries]), strict=True):
         path = _inside(into, entry.path)

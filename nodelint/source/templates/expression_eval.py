@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
+from nodelint.budget import WorkBudget
 from nodelint.source.nodes import UNKNOWN, Node, SourceText
 from nodelint.source.templates.gotemplate import BadTemplate, Code, Definition, Part, Pipeline, parse
 from nodelint.source.templates.sprig import call
@@ -17,10 +18,10 @@ from nodelint.source.templates.sprig_values import (
     Unresolved,
     as_node,
     hold_value,
-    plain,
     printed,
     truth,
 )
+from nodelint.source.templates.value_sizes import size_made, size_of, steps_for
 from nodelint.tuples import NamedTuple
 
 OPEN = object()
@@ -59,8 +60,9 @@ class TemplateEvaluator(ABC):
     `included` are the files that hold named templates alone of which one was included.
     """
 
-    def __init__(self, values: Node | None, definitions: Definitions) -> None:
+    def __init__(self, values: Node | None, definitions: Definitions, budget: WorkBudget) -> None:
         self.values = values
+        self.budget = budget
         self.definitions = definitions
         self.depth = 0
         self.dollar: object = ROOT
@@ -136,7 +138,12 @@ class TemplateEvaluator(ABC):
             return self.tpl(args) if name == "tpl" else self.include(args)
         if name not in ("dict", "list", "tuple") and any(arg is ROOT for arg in args):
             raise Unresolved
-        return self.change(name, args) if name in _CHANGING and args else call(name, args)
+        self.budget.spend(steps_for(name, args))
+        self.budget.require(size_made(name, args))
+        found = self.change(name, args) if name in _CHANGING and args else call(name, args)
+        if isinstance(found, Rope):
+            self.budget.spend(0, found.size)
+        return found
 
     def change(self, name: str, args: list[object]) -> object:
         """Put something into a map.
@@ -144,6 +151,8 @@ class TemplateEvaluator(ABC):
         One that is written in values, or that is changed under a condition, is unknown from then on.
         """
         target = args[0]
+        if not isinstance(target, dict):
+            self.budget.spend(1 + size_of(target) // 8)
         if self.unsure or not isinstance(target, dict | MadeNode):
             self.mark_changed(target)
             if name in ("set", "unset"):
@@ -178,7 +187,8 @@ class TemplateEvaluator(ABC):
 
     def include(self, args: list[object]) -> Rope:
         """What a template of the chart prints. What of it is not known stays code."""
-        found = self.definitions.get(str(plain(args[0])))
+        name = hold_value(args[0])
+        found = self.definitions.get(name) if isinstance(name, str) else None
         if found is None:
             raise Unresolved
         source = found.source

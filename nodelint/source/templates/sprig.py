@@ -25,9 +25,9 @@ from nodelint.source.templates.sprig_values import (
     as_node,
     flow,
     hold_value,
+    is_nil,
     json_text,
     kind_of,
-    plain,
     printed,
     truth,
     yaml,
@@ -49,7 +49,7 @@ def _to_yaml(value: object) -> Rope:
 def _to_json(value: object) -> Rope:
     value = as_node(value) if isinstance(value, dict | list) else value
     if isinstance(value, Node):
-        if not truth(value) and plain(value) in (None, "", [], {}):
+        if not truth(value) and (value.kind != "scalar" or value.value in (None, "")):
             raise Unset
         pieces = list(flow(value))
         return Rope(pieces, free=any("${" in text for text, _ in pieces))
@@ -142,7 +142,7 @@ def _of_kind(kind: str, read: Function) -> Function:
 
 
 def _eq(value: object, *others: object) -> bool:
-    if any(plain(operand) is None for operand in (value, *others)):
+    if any(is_nil(operand) for operand in (value, *others)):
         raise Unresolved  # whoever installs the chart gives it
     same = [_is_same_scalar(value, other) for other in others]
     if not same:

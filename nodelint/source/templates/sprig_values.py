@@ -16,6 +16,11 @@ from nodelint.source.yaml.scalars import reads_as_text
 
 Piece = tuple[str, Node | None]
 
+DEEPEST = 100
+"""Values that stand in each other."""
+_PIECE = 16
+"""What a piece of a text counts beside its characters."""
+
 
 class Unresolved(Exception):
     """It depends on something that is not known before the chart is installed."""
@@ -44,6 +49,11 @@ class Rope:
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces)
+
+    @property
+    def size(self) -> int:
+        """What it counts: its characters, and something for each piece."""
+        return sum([len(text) for text, _ in self.pieces]) + _PIECE * len(self.pieces)
 
     def lines(self) -> Iterator[list[Piece]]:
         """The pieces of each line."""
@@ -94,11 +104,7 @@ class Unordered(list[object]):
     """A list whose order differs from run to run: the keys of a map."""
 
 
-_DEEPEST = 100
-"""Lists and dicts within one another, as in a file of YAML."""
-
-
-def as_node(value: object, depth: int = 0) -> Node:
+def as_node(value: object) -> Node:
     """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template, and without end."""
     if isinstance(value, Node):
         return value
@@ -108,21 +114,37 @@ def as_node(value: object, depth: int = 0) -> Node:
             return node
     if isinstance(value, Unordered):
         raise Unresolved
-    if depth > _DEEPEST:
-        raise Unresolved
-    if isinstance(value, dict):
-        made = MadeNode(_NOWHERE, 0, 0, "mapping", "flow")
-        made.entries = [MappingEntry(as_node(name), as_node(item, depth + 1), name) for name, item in value.items()]
-        return made
-    if isinstance(value, list):
-        made = MadeNode(_NOWHERE, 0, 0, "sequence", "flow")
-        made.items = [as_node(item, depth + 1) for item in value]
-        return made
+    if isinstance(value, dict | list):
+        return _make_collection(value, {}, 0)
     if isinstance(value, Rope):
         return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", str(value))
     if value is None or isinstance(value, str | int | float | bool):
         return MadeNode(_NOWHERE, 0, 0, "scalar", "plain", value)
     raise Unresolved
+
+
+def _make_collection(value: dict[str, object] | list[object], made: dict[int, Node | None], depth: int) -> Node:
+    """A list or map as a node, each once that stands in it several times. Raises `Unresolved`."""
+    if id(value) in made:
+        known = made[id(value)]
+        if known is None:
+            raise Unresolved  # it holds itself
+        return known
+    if depth > DEEPEST or isinstance(value, Unordered):
+        raise Unresolved
+    made[id(value)] = None
+
+    def convert(part: object) -> Node:
+        return _make_collection(part, made, depth + 1) if isinstance(part, dict | list) else as_node(part)
+
+    if isinstance(value, dict):
+        node = MadeNode(_NOWHERE, 0, 0, "mapping", "flow")
+        node.entries = [MappingEntry(as_node(name), convert(item), name) for name, item in value.items()]
+    else:
+        node = MadeNode(_NOWHERE, 0, 0, "sequence", "flow")
+        node.items = [convert(item) for item in value]
+    made[id(value)] = node
+    return node
 
 
 _NOWHERE = SourceText("", "")
@@ -156,13 +178,9 @@ def known(node: Node) -> str | int | float | bool | None:
     raise Unresolved
 
 
-def plain(value: object) -> object:
-    """A value as Python has it."""
-    if isinstance(value, Node):
-        return known(value) if value.kind == "scalar" else value.plain()
-    if isinstance(value, dict | list):
-        return as_node(value).plain()
-    return str(value) if isinstance(value, Rope) else value
+def is_nil(value: object) -> bool:
+    """Whether a value is a null. Raises `Unresolved` for a placeholder."""
+    return known(value) is None if isinstance(value, Node) and value.kind == "scalar" else value is None
 
 
 def hold_value(value: object) -> object:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+from nodelint.budget import WorkBudget
 from nodelint.source.nodes import Node
 from nodelint.source.templates.expression_eval import OPEN, Definitions, OwnPiece, TemplateEvaluator
 from nodelint.source.templates.gotemplate import (
@@ -34,10 +35,8 @@ from nodelint.source.templates.sprig_values import (
 )
 from nodelint.tuples import NamedTuple
 
-_MOST = 2_000_000
-"""Characters that a template may come to."""
-_MOST_PARTS = 200_000
-"""Parts of it that are filled, those of each round of a loop."""
+_MOST = 8_000_000
+"""Bytes that a template may come to, with all that its functions make."""
 
 
 class Segment(NamedTuple):
@@ -73,10 +72,6 @@ Holes = Literal["keys", "some keys", "code", "nothing"]
 """What stands for a block that prints nothing: its keys with placeholders (in every other), its code, or nothing."""
 
 
-class TooLong(Exception):
-    """The template comes to more than any chart's would."""
-
-
 _DEEPEST = 12
 """Templates that include each other."""
 _LEAVES = re.compile(r"\{\{-?\s*(?:break|continue)\b")
@@ -85,8 +80,8 @@ _LEAVES = re.compile(r"\{\{-?\s*(?:break|continue)\b")
 def fill(
     text: str, parts: Iterable[Part], values: Node | None, holes: Holes, definitions: Definitions | None = None
 ) -> Filled:
-    """Fill a template that was parsed. Raises `TooLong`."""
-    filler = _Filler(text, values, holes, definitions or {})
+    """Fill a template that was parsed. Raises `BudgetSpent`."""
+    filler = _Filler(text, values, holes, definitions or {}, WorkBudget(size=_MOST))
     filler.fill_parts(parts)
     segments = tuple(filler.segments)
     return Filled(
@@ -100,19 +95,20 @@ def fill(
 
 
 def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
-    """What a template prints of `dot` alone, in pieces. Raises `TooLong` and `Unresolved`."""
-    return _Filler(text, None, "code", {}).rendered(text, parts, dot)[0]
+    """What a template prints of `dot` alone, in pieces. Raises `BudgetSpent` and `Unresolved`."""
+    return _Filler(text, None, "code", {}, WorkBudget(size=_MOST)).rendered(text, parts, dot)[0]
 
 
 class _Filler(TemplateEvaluator):
-    def __init__(self, text: str, values: Node | None, holes: Holes, definitions: Definitions) -> None:
-        super().__init__(values, definitions)
+    def __init__(
+        self, text: str, values: Node | None, holes: Holes, definitions: Definitions, budget: WorkBudget
+    ) -> None:
+        super().__init__(values, definitions, budget)
         self.text = text
         self.unresolved = 0
         self.holes = holes
         self.left_out = 0
         self.free = False
-        self.parts = 0
         self.printed = 0
         self.out: list[str] = []
         self.length = 0
@@ -126,8 +122,7 @@ class _Filler(TemplateEvaluator):
         self.segments.append(Segment(self.length, start, code, node))
         self.out.append(text)
         self.length += len(text)
-        if self.length > _MOST:
-            raise TooLong
+        self.budget.spend(0, len(text))
 
     def verbatim(self, start: int, end: int) -> None:
         self.add(self.text[start:end], start)
@@ -143,9 +138,7 @@ class _Filler(TemplateEvaluator):
 
     def fill_parts(self, parts: Iterable[Part]) -> None:
         for part in parts:
-            self.parts += 1
-            if self.parts > _MOST_PARTS:
-                raise TooLong
+            self.budget.spend()
             if isinstance(part, Verbatim):
                 self.verbatim(part.start, part.end)
             elif isinstance(part, Action):
@@ -321,12 +314,12 @@ class _Filler(TemplateEvaluator):
         """As of `TemplateEvaluator`; what of it is not known stays template code, and holes are filled as in here."""
         if self.depth >= _DEEPEST:
             raise Unresolved
-        inner = _Filler(text, self.values, self.holes, self.definitions)
+        inner = _Filler(text, self.values, self.holes, self.definitions, self.budget)
         inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
         inner.included = self.included
-        inner.parts, inner.length, inner.left_out = self.parts, self.length, self.left_out
+        inner.left_out = self.left_out
         inner.fill_parts(parts)
-        self.parts, self.left_out = inner.parts, inner.left_out
+        self.left_out = inner.left_out
         pairs = zip(inner.out, inner.segments, strict=True)
         unknown = inner.free or inner.unresolved > 0
         own = [(text, s.node, s.start if s.code is None else None) for text, s in pairs]

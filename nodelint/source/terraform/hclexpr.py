@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nodelint.source.placeholders import template_end
 from nodelint.source.terraform.hcl import HclError, HclManifest, Heredoc, Text, Token
-from nodelint.source.terraform.hclstrings import template_end, unescape
+from nodelint.source.terraform.hclstrings import unescape
 from nodelint.source.terraform.hcltree import (
     BadExpression,
     ForLoop,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from nodelint.source.placeholders import template_end
+
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _ESCAPED = r'\\(?:([nrt"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$|%%)(?=\{)'
 
@@ -27,27 +29,6 @@ def string_end(text: str, at: int, end: int) -> int:
             at = template_end(text, at, end)
         else:
             at += 1
-    return end
-
-
-def template_end(text: str, at: int, end: int) -> int:
-    """Behind the brace that closes the `${` or `%{` at `at`, strings and braces within passed over."""
-    depth = 0
-    step = re.compile(r'[^{}"]*')
-    quoted = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
-    while at < end:
-        match = step.match(text, at, end)
-        at = match.end() if match is not None else at
-        if at >= end:
-            break
-        if text[at] == '"':
-            match = quoted.match(text, at, end)
-            at = match.end() if match is not None else at + 1
-            continue
-        depth += 1 if text[at] == "{" else -1
-        at += 1
-        if depth == 0:
-            return at
     return end
 
 

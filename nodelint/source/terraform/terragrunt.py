@@ -41,14 +41,15 @@ class TerragruntCall(NamedTuple):
 
 
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
-    """The calls in a repository by the folder of the module, in order of path. Raises `EvaluationLimit`."""
+    """The calls in a repository by the folder of the module, in order of path. Raises `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
+    parsed = _ParsedFiles()
     beyond: dict[str, list[str]] = {}
     for path in sorted(_find_files(home)):
         source = read(path)
         if source is None:
             continue
-        file = _TerragruntFile(source, os.path.dirname(path), home, read, budget)
+        file = _TerragruntFile(source, os.path.dirname(path), home, read, budget, parsed)
         module = file.module()
         if module is None:
             continue
@@ -73,11 +74,52 @@ def _find_files(home: str) -> Iterator[str]:
             yield os.path.join(folder, NAME)
 
 
+class _ParsedFile:
+    """The blocks of a file, and the attributes of each: many files include one, and look into it again and again."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.words = Text(source.text, 0, len(source.text))
+        self.blocks = list(blocks_of(self.words))
+        self.whole = TerraformBlock("", (), tuple(self.words.tokens), 0, len(source.text))
+        self._bodies: dict[int, dict[str, HclExpression]] = {}
+
+    def body(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        """Return the expressions of a block's own attributes, parsed once."""
+        if id(block) not in self._bodies:
+            self._bodies[id(block)] = {
+                attribute.name: attribute.value
+                for attribute in attributes_of(self.words, block)
+                if not attribute.depth
+            }
+        return self._bodies[id(block)]
+
+
+class _ParsedFiles:
+    """The files that were parsed, by the ids of their sources."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, _ParsedFile] = {}
+
+    def parse(self, source: Source) -> _ParsedFile:
+        """Return a file, parsed once."""
+        if id(source) not in self._files:
+            self._files[id(source)] = _ParsedFile(source)  # which keeps the source, so that its id stays its own
+        return self._files[id(source)]
+
+
 class _TerragruntFile:
     """A file, read as the child in `folder` reads it."""
 
     def __init__(
-        self, source: Source, folder: str, home: str, read: Reader, budget: EvaluationBudget, depth: int = 0
+        self,
+        source: Source,
+        folder: str,
+        home: str,
+        read: Reader,
+        budget: EvaluationBudget,
+        parsed: _ParsedFiles,
+        depth: int = 0,
     ) -> None:
         self.source = source
         self.folder = folder
@@ -85,10 +127,11 @@ class _TerragruntFile:
         self.read = read
         self.budget = budget
         self.depth = depth
-        self.words = Text(source.text, 0, len(source.text))
-        self.blocks = list(blocks_of(self.words))
-        whole = TerraformBlock("", (), tuple(self.words.tokens), 0, len(source.text))
-        self.outer = self._body(whole)
+        self.parsed = parsed
+        file = parsed.parse(source)
+        self.blocks = file.blocks
+        self._body = file.body
+        self.outer = file.body(file.whole)
         self._locals: dict[str, Node | None] = {}
         scope = NameScope(source, {}, self._lookup, self._call, folder)
         self.evaluator = Evaluator(scope, budget)
@@ -116,11 +159,6 @@ class _TerragruntFile:
             given.update({entry.name: entry.value for entry in value.entries if entry.name is not None})
         return given
 
-    def _body(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        return {
-            attribute.name: attribute.value for attribute in attributes_of(self.words, block) if not attribute.depth
-        }
-
     def _text(self, expression: HclExpression | None) -> str | None:
         value = self.evaluator.value(expression).value if expression is not None else None
         return value if isinstance(value, str) else None
@@ -141,7 +179,7 @@ class _TerragruntFile:
         if source is None:
             gate.notes_refusal(whole, path, self.source, start)
             return None
-        return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
+        return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.parsed, self.depth + 1)
 
     def _lookup(self, word: str, name: str) -> Node | None:
         if word != "local":

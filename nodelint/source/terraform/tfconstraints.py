@@ -21,7 +21,9 @@ _PRIMITIVES = {"string": STRING, "number": NUMBER, "bool": BOOL}
 
 
 def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) -> Node:
-    """A value as a variable of a type holds it; not known where the type refuses it. Raises `EvaluationLimit`."""
+    """A value as a variable of a type holds it; not known where the type refuses it. Raises `BudgetSpent`."""
+    if value.kind != "scalar":
+        evaluator.budget.spend_on(value)
     try:
         return convert(_with_defaults(value, kind, evaluator), parse_type(kind))
     except EvaluationFailure:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from nodelint.budget import WorkBudget
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar, SourceText
 from nodelint.source.terraform.hcltree import ForLoop, HclExpression
 from nodelint.source.terraform.tfnodes import (
@@ -27,6 +28,7 @@ from nodelint.source.terraform.tfnodes import (
     scalar,
     sequence,
     text_of,
+    unfolded_size,
 )
 from nodelint.source.terraform.tftypes import BOOL, NUMBER, convert, type_of, unify
 
@@ -34,15 +36,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from typing import Self
 
-MOST_STEPS = 200_000
-"""Steps that one file may take, loops and calls counted each time."""
-MOST_CHARACTERS = 2_000_000
-"""Characters that the values of one file may come to."""
 _DEEPEST = 80
-
-
-class EvaluationLimit(Exception):
-    """A file takes more steps, or comes to more text, than any that people write."""
+_PER_STEP = 64
+"""Characters of values that are gone through in one step."""
 
 
 class NameScope:
@@ -75,23 +71,21 @@ class DefaultFailure(EvaluationFailure):
     """Terraform stops here as long as nobody replaces a default that is empty."""
 
 
-class EvaluationBudget:
-    """What is left of the steps and characters of a file."""
+class EvaluationBudget(WorkBudget):
+    """What is left for a file, how deep an expression stands in others, and how many of these may fail."""
 
-    def __init__(self, steps: int = MOST_STEPS, characters: int = MOST_CHARACTERS) -> None:
-        self.steps = steps
-        self.characters = characters
+    __slots__ = ("attempts", "depth")
+
+    def __init__(self) -> None:
+        super().__init__()
         self.depth = 0
         self.attempts = 0
 
-    def spend(self, steps: int = 1, characters: int = 0) -> None:
-        """Raises `EvaluationLimit`."""
-        self.steps -= steps
-        self.characters -= characters
-        if self.steps < 0:
-            raise EvaluationLimit("its expressions take more steps than nodelint goes")
-        if self.characters < 0:
-            raise EvaluationLimit("its expressions come to more text than nodelint reads")
+    def spend_on(self, *values: Node) -> None:
+        """Take the steps to go through values, what stands in them several times each time. Raise `BudgetSpent`."""
+        size = sum(map(unfolded_size, values))
+        if size > _PER_STEP:
+            self.spend(size // _PER_STEP)
 
 
 class ExpressionEvaluator:
@@ -102,7 +96,7 @@ class ExpressionEvaluator:
         self.budget = budget
 
     def value(self, expression: HclExpression) -> Node:
-        """What an expression comes to. Raises `EvaluationLimit`."""
+        """What an expression comes to. Raises `BudgetSpent`."""
         try:
             return self.strict(expression)
         except EvaluationFailure:
@@ -222,6 +216,8 @@ class ExpressionEvaluator:
             else:
                 args.append(self.strict(part))
         self.budget.spend(sum(1 + len(arg.items) + len(arg.entries) for arg in args))
+        self.budget.spend_on(*args)
+        self.budget.require(size_made(name, args))
         if name in _HAVE_A_WAY_OUT and any(isinstance(arg, EmptyDefault) for arg in args):
             found = self.scope.call(self, name, list(map(assume_default, args)), at)
             return empty_default(found) if is_empty(found) or name == "length" else found
@@ -338,6 +334,7 @@ class ExpressionEvaluator:
             other_value = self.strict(left)
         except EvaluationFailure:
             return value
+        self.budget.spend_on(value, other_value)
         wanted = unify([type_of(value), type_of(other_value)])
         if wanted is None:
             raise EvaluationFailure
@@ -346,6 +343,7 @@ class ExpressionEvaluator:
     def _eval_operation(self, expression: HclExpression) -> Node:
         at, sign = self.place(expression), str(expression.value)
         operands = [self.strict(part) for part in expression.parts]
+        self.budget.spend_on(*operands)
         if any(isinstance(operand, EmptyDefault) for operand in operands):
             try:
                 found = _operate(at, sign, list(map(assume_default, operands)))
@@ -357,6 +355,20 @@ class ExpressionEvaluator:
 
 _HAVE_A_WAY_OUT = ("coalesce", "coalescelist", "length", "lookup")
 """Functions that tell an empty value, or have something in its place."""
+
+
+def size_made(name: str, args: list[Node]) -> int:
+    """How many characters a function that repeats its arguments comes to, at most: 0 for any other."""
+    texts = [len(arg.value) if isinstance(arg.value, str) else 0 for arg in args]
+    if name in ("jsonencode", "yamlencode"):
+        return sum(map(unfolded_size, args))
+    if name == "join":
+        return texts[0] * sum(len(arg.items) for arg in args[1:]) if args else 0
+    if name == "formatlist":
+        return sum(texts) * max((len(arg.items) for arg in args), default=0)
+    if name == "replace" and len(args) == 3:
+        return texts[0] + (texts[0] // max(texts[1], 1) + 1) * texts[2]
+    return texts[-1] * 200 if name == "indent" and len(args) == 2 and isinstance(args[0].value, int) else 0
 
 
 def _operate(at: Node, sign: str, operands: list[Node]) -> Node:

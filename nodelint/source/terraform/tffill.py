@@ -48,7 +48,7 @@ class FillWriter:
         self.at = 0
 
     def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
-        """Raises `EvaluationLimit`."""
+        """Raises `BudgetSpent`."""
         if text:
             self.budget.spend(0, len(text))
             last = self.segments[-1] if self.segments else None
@@ -92,7 +92,7 @@ class FillWriter:
 
 
 def fill_template(evaluator: Evaluator) -> Filled | None:
-    """A file of `templatefile` with what its call gives; None where it cannot be read. Raises `EvaluationLimit`."""
+    """A file of `templatefile` with what its call gives; None where it cannot be read. Raises `BudgetSpent`."""
     writer = FillWriter(evaluator)
     text = writer.source.text
     try:
@@ -221,7 +221,7 @@ class FileFiller:
         self.partly_printed = ("concat",) if self.is_json else ("concat", "merge")
 
     def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
-        """The file with some of its blocks filled in. Raises `EvaluationLimit`."""
+        """The file with some of its blocks filled in. Raises `BudgetSpent`."""
         writer = self.writer
         for block in blocks:
             writer.copy_to(block.start)
@@ -400,12 +400,24 @@ def escaped(text: str) -> str:
 
 def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
     """Where the objects of Karpenter that are in a value are written."""
-    for node in value.walk():
+    for node in _collections_in(value):
         group = node.get("apiVersion") if node.kind == "mapping" else None
         if group is None or not isinstance(group.value, str) or not group.value.startswith("karpenter."):
             continue
         written = group.parent or node
         yield written.source.path, written.start, written.end
+
+
+def _collections_in(value: Node) -> Iterator[Node]:
+    """The lists and objects in a value, each once."""
+    pending, seen = [value], set()
+    while pending:
+        node = pending.pop()
+        if node.kind != "scalar" and id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            pending += node.items
+            pending += [entry.value for entry in node.entries]
 
 
 def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[Mapping[str, Node]]:

@@ -137,9 +137,10 @@ def _format_list(at: Node, form: Node, *args: Node) -> object:
 def _set_product(at: Node, *args: Node) -> object:
     rows: list[list[Node]] = [[]]
     for arg in args:
-        rows = [[*row, item] for row in rows for item in one_type(take_items(arg))]
-        if len(rows) > _MOST_ROWS:
+        items = one_type(take_items(arg))
+        if len(rows) * len(items) > _MOST_ROWS:
             return unknown(at)
+        rows = [[*row, item] for row in rows for item in items]
     made = [sequence(at, row) for row in rows]
     return set_of(at, made) if any(collection_of(arg) == "set" for arg in args) else sequence(at, made, "list")
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodelint.source.files.gate import gate
+from nodelint.source.files.safe_read import find_top
 from nodelint.source.limits import note_more
 from nodelint.source.terraform.tffill import ENDS, TerraformBlock, TerraformFile
 from nodelint.source.terraform.tfjson import read_file
@@ -68,7 +69,7 @@ class ModuleFiles:
                 for near_folder in (around, *self._list_below(around)):
                     found.update(dict.fromkeys(self._list(near_folder)[1]))
                 above = os.path.dirname(around)
-                if above == around or os.path.exists(os.path.join(around, ".git")) or len(found) > _MOST_FILES:
+                if above == around or find_top(around) == around or len(found) > _MOST_FILES:
                     break
                 around = above
             note_more(

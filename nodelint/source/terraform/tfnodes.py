@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
+from nodelint.budget import BudgetSpent
 from nodelint.source.nodes import UNKNOWN, MappingEntry, Node, Scalar
 
 if TYPE_CHECKING:
     from nodelint.source.templates.sprig_values import Piece as TextPiece
+
+_LEAST = 8
+"""What a value counts that is no text."""
+_DEEPEST = 100
+"""Values that stand in each other."""
 
 Collection = Literal["tuple", "list", "set", "object", "map"]
 
@@ -57,7 +63,40 @@ def collection_of(node: Node) -> Collection:
 
 def is_known(node: Node) -> bool:
     """Whether nothing in a value is unknown."""
-    return all(part.value is not UNKNOWN for part in node.walk())
+    pending, seen = [node], set()
+    while pending:
+        part = pending.pop()
+        if part.value is UNKNOWN:
+            return False
+        if part.kind == "scalar" or id(part) in seen:
+            continue
+        seen.add(id(part))  # what stands in it several times is looked at once
+        pending += part.items
+        for entry in part.entries:
+            pending += (entry.key, entry.value)
+    return True
+
+
+def unfolded_size(node: Node) -> int:
+    """How many characters a value is about, what stands in it several times each time. Raise `BudgetSpent`."""
+    return _unfolded_size(node, {}, 0)
+
+
+def _unfolded_size(node: Node, sizes: dict[int, int], depth: int) -> int:
+    if node.kind == "scalar":
+        return _LEAST + len(node.value) if isinstance(node.value, str) else _LEAST
+    known = sizes.get(id(node))
+    if known is not None:
+        return known
+    if depth > _DEEPEST:
+        raise BudgetSpent("its values stand in each other more deeply than nodelint goes")
+    size = _LEAST
+    for item in node.items:
+        size += _unfolded_size(item, sizes, depth + 1)
+    for entry in node.entries:
+        size += _LEAST + _unfolded_size(entry.value, sizes, depth + 1)
+    sizes[id(node)] = size
+    return size
 
 
 def is_unknown(node: Node) -> bool:

@@ -18,7 +18,7 @@ _ENCODERS = ("yamlencode", "jsonencode")
 def manifest_resource(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> Node | None:
     """The value of a resource: an object, or with `for_each` or `count` one of each key or number.
 
-    None where not all of its instances are known. Raises `EvaluationLimit`.
+    None where not all of its instances are known. Raises `BudgetSpent`.
     """
     given = instances(outer, evaluator)
     over, count = outer.get("for_each"), outer.get("count")

@@ -83,7 +83,7 @@ def nest(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePart, ...]:
 
 
 def render(parts: Sequence[TemplatePart], evaluator: ExpressionEvaluator, output: TemplateOutput) -> None:
-    """Write a template. Raises `EvaluationLimit`."""
+    """Write a template. Raises `BudgetSpent`."""
     for part in parts:
         evaluator.budget.spend()
         piece = part.piece

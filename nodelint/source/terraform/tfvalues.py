@@ -199,7 +199,7 @@ class TerraformModule:
         return None if value is None else without_gaps(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
-        """What a function gives. Raises `EvaluationFailure` and `EvaluationLimit`."""
+        """What a function gives. Raises `EvaluationFailure` and `BudgetSpent`."""
         if name == "fileset":
             return self._file_set(args, at)
         if name not in ("file", "templatefile"):
@@ -273,10 +273,7 @@ class Modules(ModuleFiles):
 
     def _roots(self, folder: str) -> list[TerraformModule]:
         """A root module: as Terragrunt calls it; else by itself, and with the variables of each environment."""
-        home = safe_read.repository(folder)
-        if home is not None and home not in self._terragrunt:
-            self._terragrunt[home] = terragrunt_calls(home, self.source, self.budget)
-        calls = self._terragrunt[home].get(folder) if home is not None else None
+        calls = self.find_terragrunt_calls(folder)
         if calls:
             return [
                 TerraformModule(
@@ -292,6 +289,15 @@ class Modules(ModuleFiles):
                 label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
                 found.append(TerraformModule(self, folder, None, folder, label, source))
         return found
+
+    def find_terragrunt_calls(self, folder: str) -> Sequence[TerragruntCall]:
+        """Return the calls of a module by Terragrunt, in the repository around it."""
+        home = safe_read.find_top(folder)
+        if home is None:
+            return ()
+        if home not in self._terragrunt:
+            self._terragrunt[home] = terragrunt_calls(home, self.source, self.budget)
+        return self._terragrunt[home].get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
         """What a file of variables gives."""

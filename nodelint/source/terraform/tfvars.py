@@ -32,7 +32,7 @@ _DEEPEST = 4
 
 
 def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
-    """The variables that a file of variables gives. Raises `EvaluationLimit`."""
+    """The variables that a file of variables gives. Raises `BudgetSpent`."""
     if source.path.endswith(".json"):
         try:
             roots = compose(source, source.text, 0, masked=False)

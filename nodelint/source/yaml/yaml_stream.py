@@ -7,7 +7,7 @@ import os
 from bisect import bisect_right
 
 from nodelint.source import Position, Source
-from nodelint.source.files.safe_read import MARKS
+from nodelint.source.marks import MARKS
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False

@@ -1,0 +1,127 @@
+"""What a run may use: steps, bytes and time. Whatever works out a text that a repository chooses draws from it.
+
+A part of a run, such as a chart's template, has a `WorkBudget` of its own: one that asks for too much is not
+known, and the others are worked out. All of them together draw from `RUN`, which has the deadline as well.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_STEPS = 200_000
+"""Steps that one part of a run may take, loops and calls counted each time."""
+MOST_BYTES = 2_000_000
+"""Bytes that the values of one part of a run may come to."""
+_RUN_STEPS = 20_000_000
+_RUN_BYTES = 2_000_000_000
+_SLICE_STEPS = 1000
+_SLICE_BYTES = 100_000
+"""What a part draws from the run at once."""
+
+
+class BudgetSpent(Exception):
+    """A text asks for more than any that people write, or the time is up; the reason in words."""
+
+
+class RunBudget:
+    """What is left for a whole run, and until when it may go on."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self, seconds: float | None = None, shown: str = "") -> None:
+        """Start anew; with `seconds` until the deadline, `shown` as the user wrote them."""
+        self.refill()
+        self._deadline = None if seconds is None else monotonic() + seconds
+        self.late_reason = f"the time that `--timeout {shown}` gives was used up"
+        """Why something was left out at the deadline, in words."""
+        self.has_left_out = False
+        """Whether something was left out at the deadline."""
+
+    def refill(self) -> None:
+        """Let all that is built anew have as much as before; the deadline stays."""
+        self._steps = _RUN_STEPS
+        self._bytes = _RUN_BYTES
+
+    def is_over(self) -> bool:
+        """Whether the deadline has passed; whoever asks leaves out what comes then."""
+        if self._deadline is None or monotonic() < self._deadline:
+            return False
+        self.has_left_out = True
+        return True
+
+    def note_reasons(self, reasons: Iterable[str]) -> None:
+        """Take note of what was left out, by the reasons that are given: another process may have done it."""
+        if self._deadline is not None and any(reason == self.late_reason for reason in reasons):
+            self.has_left_out = True
+
+    def check_time(self) -> None:
+        """Raise `BudgetSpent` where the deadline has passed."""
+        if self.is_over():
+            raise BudgetSpent(self.late_reason)
+
+    def draw(self, steps: int, size: int) -> None:
+        """Take steps and bytes for a part of the run. Raise `BudgetSpent`."""
+        self.check_time()
+        self._steps -= steps
+        self._bytes -= size
+        if self._steps < 0 or self._bytes < 0:
+            raise BudgetSpent("the run has taken more steps than nodelint goes")
+
+
+RUN = RunBudget()
+"""The run of this process."""
+
+
+class WorkBudget:
+    """What is left for one part of a run, by default the most that one may have. Its first slice is free."""
+
+    __slots__ = ("_bytes", "_steps", "_what", "bytes", "steps")
+
+    def __init__(self, steps: int = 0, size: int = 0, what: str = "its expressions") -> None:
+        steps, size = steps or MOST_STEPS, size or MOST_BYTES
+        self.steps = min(steps, _SLICE_STEPS)
+        self.bytes = min(size, _SLICE_BYTES)
+        self._steps = steps - self.steps
+        self._bytes = size - self.bytes
+        self._what = what
+
+    def spend(self, steps: int = 1, size: int = 0) -> None:
+        """Take steps, and bytes that are about to be made. Raise `BudgetSpent` where there are not enough left."""
+        self.steps -= steps
+        self.bytes -= size
+        if self.steps < 0 or self.bytes < 0:
+            self._draw()
+
+    def _draw(self) -> None:
+        steps = _round_up(-self.steps, _SLICE_STEPS)
+        size = _round_up(-self.bytes, _SLICE_BYTES)
+        if self.steps < 0 and self.steps + self._steps < 0:
+            raise BudgetSpent(f"{self._what} take more steps than nodelint goes")
+        if self.bytes < 0 and self.bytes + self._bytes < 0:
+            raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
+        steps, size = min(steps, self._steps), min(size, self._bytes)
+        RUN.draw(steps, size)
+        self.steps += steps
+        self.bytes += size
+        self._steps -= steps
+        self._bytes -= size
+
+    def require(self, size: int) -> None:
+        """Raise `BudgetSpent` where bytes that are about to be made are more than what is left."""
+        if size > self.bytes and size > self.bytes + self._bytes:
+            raise BudgetSpent(f"{self._what} come to more text than nodelint reads")
+
+    @property
+    def left(self) -> int:
+        """The steps that are left."""
+        return self.steps + self._steps
+
+
+def _round_up(number: int, slice_: int) -> int:
+    return -(-number // slice_) * slice_ if number > 0 else 0

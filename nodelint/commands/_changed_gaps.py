@@ -1,0 +1,170 @@
+"""What differs between two sides, makes pools or classes, and is not read: programs, remote bases, remote modules."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.model.finding import Span
+from nodelint.model.folders import path_below
+from nodelint.plan.uncompared import Uncompared
+from nodelint.source import Source
+from nodelint.source.files.gate import gate
+from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from nodelint.build.input_text import InputText
+    from nodelint.commands._revisions import Read
+    from nodelint.lint.config import Settings
+    from nodelint.plan import Plan, UnreadFiles
+
+_LARGEST = 4 << 20
+_RENDERED = ("overlay", "chart", "Markdown file")
+"""Kinds of what a run has not read that hold no objects of their own, or examples for readers."""
+_OF_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|testdata|__tests__|docs|examples?)/|_test\.go$|(?:^|/)test_[^/]*$|\.(?:test|spec)\.\w+$"
+)
+_REMOTE = re.compile(r"(?m)^[ \t]*-[ \t]*[\"']?((?:\S+://|git@|github\.com/)[^\s\"'#]+)")
+_OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?(?:\.git)?(?:/|$|\?)")
+"""Karpenter's own repositories: their bases hold the controller and its CRDs, and no pools."""
+_CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
+_TERRAFORM = (".tf", ".tofu")
+
+
+def find_changed_gaps(
+    was: Read, new: Read, settings: Settings, plan: Plan, unread_files: UnreadFiles
+) -> Iterator[Uncompared]:
+    """Yield what is not read and differs; what does not differ, too, if neither side has an object.
+
+    `unread_files` are those that are named already.
+    """
+    reported = {gap.path for gap in unread_files.files}
+    for place, gap in _find_changed_texts(was, new, settings, bool(plan.pools or plan.classes)):
+        if place not in reported:
+            yield gap
+    yield from _find_changed_bases(was, new)
+    yield from _find_changed_modules(was, new)
+    yield from _find_changed_charts(was, new)
+
+
+def _find_changed_texts(
+    was: Read, new: Read, settings: Settings, has_objects: bool
+) -> Iterator[tuple[str, Uncompared]]:
+    """The texts and programs with objects that are not read, each with its place."""
+    before, after = (_list_texts(side, settings) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        kind, path = after.get(place) or before[place]
+        texts = [_read(side, place) for side in (was, new)]
+        changed = texts[0] != texts[1]
+        if changed or not has_objects:
+            source = Source(path, texts[1] or texts[0] or "")
+            reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
+            yield place, Uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
+
+
+def _list_texts(side: Read, settings: Settings) -> dict[str, tuple[str, str]]:
+    """The kind and path of each text or program with objects that is not read, by its place below the side's root."""
+    from nodelint.commands._not_linted import unread
+
+    found = {}
+    for group in unread(side.found, settings):
+        for path in group.files if group.kind not in _RENDERED else ():
+            place = path_below(path, side.root).replace(os.sep, "/")
+            if not _OF_TESTS.search(place):
+                found[place] = group.kind, path
+    return found
+
+
+def _read(side: Read, place: str) -> str | None:
+    try:
+        return gate.read(os.path.join(side.root, place), _LARGEST, within=side.root).decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _find_changed_bases(was: Read, new: Read) -> Iterator[Uncompared]:
+    """The overlays whose bases elsewhere are others on the two sides."""
+    before, after = (_list_bases(side) for side in (was, new))
+    for place in sorted(before.keys() & after.keys()):
+        old, now = before[place], after[place]
+        changed = [address for address in now if address not in old] or [a for a in old if a not in now]
+        if changed:
+            bases = now if changed[0] in now else old
+            reason = f"the base {changed[0]} is not here: what it makes of pools and classes is not known"
+            yield Uncompared(bases[changed[0]], os.path.basename(os.path.dirname(place)) or place, reason, True)
+
+
+def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
+    """The addresses of the bases of each overlay for Karpenter, by the place of its kustomization."""
+    found = {}
+    for path in side.found.seen:
+        if os.path.basename(path) not in KUSTOMIZATIONS:
+            continue
+        text = _read(side, path_below(path, side.root))
+        if text is not None and _CONCERNS.search(text):
+            source = Source(path, text)
+            bases = {at[1]: Span(source, at.start(1), at.end(1)) for at in _REMOTE.finditer(text)}
+            found[path_below(path, side.root)] = {a: at for a, at in bases.items() if not _OF_KARPENTER.search(a)}
+    return found
+
+
+def _find_changed_modules(was: Read, new: Read) -> Iterator[Uncompared]:
+    """The calls of modules elsewhere that may make pools, where an input of theirs differs."""
+    from nodelint.build.input_text import list_changed_inputs
+
+    before, after = (_list_modules(side) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        for found in list_changed_inputs(before.get(place, ()), after.get(place, ()))[:1]:
+            reason = f"`{found.name}` of it changes, and no file of the module is here: what it makes is not known"
+            yield Uncompared(found.at, place[1], reason, True)
+
+
+def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
+    """The inputs of each call of a module elsewhere that may make pools, by the folder and name of the call."""
+    if not any(source.path.endswith(_TERRAFORM) and "module" in source.text for source in side.found.sources):
+        return {}
+    from nodelint.build.terraform_inputs import TerraformInputs
+
+    inputs = TerraformInputs(side.found.sources)
+    spoken_of = {(values.path, values.line) for values in side.inventory.remote}
+    found = {}
+    for source in side.found.sources:
+        if source.path.endswith(_TERRAFORM):
+            folder = path_below(os.path.dirname(source.path) or os.curdir, side.root)
+            for label, given in inputs.list_remote_modules(source, spoken_of):
+                found[folder, label] = given
+    return found
+
+
+def _find_changed_charts(was: Read, new: Read) -> Iterator[Uncompared]:
+    """The charts elsewhere whose name says that they make pools, where what installs them differs."""
+    before, after = (_list_charts(side) for side in (was, new))
+    for place in dict.fromkeys((*after, *before)):
+        old, now = before.get(place), after.get(place)
+        if (old and old.text) != (now and now.text):
+            found = now or old
+            assert found is not None
+            reason = f"how the chart {found.name} is installed changes, and no template of it is here"
+            yield Uncompared(found.at, found.name, reason, True)
+
+
+def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:
+    """What installs each chart elsewhere that may make pools, by the place of its file, its name and its number."""
+    sources = [
+        source for source in side.found.sources if re.search(r"(?m)\b(?:chart|dependencies)[\"']?:", source.text)
+    ]
+    if not sources:
+        return {}
+    from nodelint.build.chart_releases import list_remote_charts
+
+    found: dict[tuple[str, str, int], InputText] = {}
+    for source in sources:
+        place = path_below(source.path, side.root)
+        for release in list_remote_charts(source):
+            number = sum(key[:2] == (place, release.name) for key in found)
+            found[place, release.name, number] = release
+    return found

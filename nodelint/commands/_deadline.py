@@ -1,0 +1,38 @@
+"""The time that a run may take, as `--timeout` gives it."""
+
+from __future__ import annotations
+
+from nodelint.budget import RUN
+from nodelint.commands import stop
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def start_deadline(timeout: str | None) -> None:
+    """Let the run end after a time such as `90`, `90s` or `5m`. Ends the run where it is no such time."""
+    if timeout is None:
+        return
+    number, unit = (timeout[:-1], timeout[-1]) if timeout[-1:] in _SECONDS else (timeout, "s")
+    if not (number.isascii() and number.isdecimal() and len(number) < 8 and int(number)):
+        stop(f"--timeout: `{timeout}` is not a time such as 90, 90s or 5m")
+    RUN.begin(int(number) * _SECONDS[unit], timeout)
+
+
+def timeout_option(command: _F) -> _F:
+    """The option that says how long a run may take."""
+    import click
+
+    def take(context: click.Context, _: click.Parameter, value: str | None) -> None:
+        if not context.resilient_parsing:
+            start_deadline(value)
+
+    text = "End after this time, as 90s or 5m; what was not judged by then is said, and the exit code is 1."
+    return click.option("--timeout", metavar="TIME", help=text, expose_value=False, callback=take)(command)

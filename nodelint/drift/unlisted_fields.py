@@ -1,0 +1,54 @@
+"""Fields that differ and of which it is not known whether the release hashes them: nodes may be replaced."""
+
+from __future__ import annotations
+
+from nodelint.data import table
+from nodelint.drift.hashes import root
+from nodelint.drift.hashstructure import Unhashable, fields, render_path
+from nodelint.drift.stored_form import left_out, stored_object
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from nodelint.apiserver import Schemas
+    from nodelint.drift.hashstructure import Path
+    from nodelint.model.manifest import Object
+    from nodelint.model.releases import Version
+
+
+def raise_for_unknown_fields(old: Object, new: Object, release: Version, schemas: Schemas) -> None:
+    """Raise Unhashable if a field differs that no release known here has, or that the table of hashes lacks."""
+    was, now = (_list_unknown(obj, release, schemas) for obj in (old, new))
+    changed = [path for path in was | now if was.get(path) != now.get(path)]
+    if changed:
+        raise Unhashable((), f"not known here: whether Karpenter {release} replaces nodes for {', '.join(changed)}")
+
+
+def _list_unknown(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
+    found = left_out(obj, release, schemas)
+    path, struct = root(obj.kind)
+    value: Any = stored_object(obj, release, schemas)
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return found | {render_path(at): below for at, below in list_unlisted(struct, value, release, path)}
+
+
+def list_unlisted(struct: str, value: Any, release: Version, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the fields of a value that the table of hashes does not have, neither as hashed nor as ignored."""
+    if not isinstance(value, dict):
+        return
+    known = {field.json: field for field in fields(struct)}
+    for name, below in value.items():
+        field = known.get(name)
+        if field is None:
+            yield (*path, name), below
+            continue
+        kind = field.type.removeprefix("*").removeprefix("[]").removeprefix("*")
+        if field.counts(release) and kind in table("hashes")["structs"]:
+            items = below if isinstance(below, list) else [below]
+            for number, item in enumerate(items):
+                at = (*path, name, number) if isinstance(below, list) else (*path, name)
+                yield from list_unlisted(kind, item, release, at)

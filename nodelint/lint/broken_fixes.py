@@ -1,0 +1,222 @@
+"""Which fixes would break a file, or reach beyond those that were named: they are not offered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+
+from nodelint.budget import RUN
+from nodelint.edits import reread_edited
+from nodelint.lint.context import Context
+from nodelint.lint.engine import Report, Target
+from nodelint.lint.fix_bisection import find_breaking_fixes
+from nodelint.lint.results import OccupiedSpans, Result
+from nodelint.lint.suppressions import Suppression
+from nodelint.model.documents import objects
+from nodelint.model.finding import Edit, Withheld
+from nodelint.model.manifest import Object, served
+from nodelint.model.releases import Version
+from nodelint.source import Source, SourceText
+
+
+def mark_fix(result: Result) -> tuple[str, str, str]:
+    """What is one fix: of a rule, in a file, for what it says."""
+    return result.rule.name, result.span.source.path, result.finding.message
+
+
+class EditedTexts:
+    """Files with edits made, each read once: what is tried first for one reason is tried again for another."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[int, tuple[Edit, ...]], Source] = {}
+
+    def read(self, source: Source, edits: Sequence[Edit]) -> Source:
+        """A file with edits made, to be judged and not to be edited: what no edit touches stays as it was read."""
+        key = id(source), tuple(sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end)))
+        if key not in self._read:
+            self._read[key] = reread_edited(source, key[1])
+        return self._read[key]
+
+
+def applicable(sources: Sequence[Source], report: Report, texts: EditedTexts | None = None) -> Report:
+    """The report with those fixes alone that `fix` would apply; the other findings say why not.
+
+    A fix that breaks the file only beside others comes in a later round, when these have been made. Safe fixes are
+    tried without the unsafe ones and then with them, as the user may ask for both.
+    """
+    if RUN.is_over():
+        late = (_drop_refused_fix(result, RUN.late_reason if result.fixable else None) for result in report.results)
+        return report._replace(results=tuple(late))
+    why: dict[int, str] = {}
+    # Without a block scalar no line below a comment can become a line of a text once the comment is gone.
+    plain = {id(source) for source in sources if not (source.masked or "|" in source.text or ">" in source.text)}
+    known = {id(source): source for source in sources}
+    for safety in {result.safety for result in report.results if result.fixable}:
+        refused: dict[tuple[str, str, str], tuple[Result, str]] = {}
+        chosen = choose_compatible(report.results, sources, safety == "unsafe", refused)
+        chosen = [result for result in chosen if id(result.span.source) not in plain or not _edits_comment(result)]
+        why.update((id(result), reason) for result, reason in refused.values())
+        for n, reason in find_broken(sources, chosen, report.target, make_edits(sources, chosen, texts)).items():
+            alone = [known[source_id] for source_id in {id(edit.source): None for edit in chosen[n].finding.edits}]
+            if why_broken(alone, make_edits(alone, [chosen[n]]), report.target, sources) is not None:
+                why[id(chosen[n])] = reason
+    if not why:
+        return report
+    return report._replace(results=tuple(_drop_refused_fix(result, why.get(id(result))) for result in report.results))
+
+
+def _edits_comment(result: Result) -> bool:
+    """Whether a fix changes a comment that silences a rule, and nothing else: no reader of the file sees that."""
+    if result.rule.on is not Suppression:
+        return False
+    source, comment, text = result.span.source, result.span, result.span.source.text
+    for edit in result.finding.edits:
+        if edit.source is not source or edit.end < edit.start or "\n" in edit.text:
+            return False
+        within = comment.start < edit.start and edit.end <= comment.end
+        before, behind = text[edit.start : comment.start], text[comment.end : edit.end]
+        whole_line = behind in ("\n", "\r\n") and text[edit.start - 1 : edit.start] in ("", "\n")
+        gone = edit.text == "" and before.strip(" \t") == "" and (behind == "" or whole_line)
+        if not (within or (gone and edit.start <= comment.start and comment.end <= edit.end)):
+            return False
+    return True
+
+
+def _drop_refused_fix(result: Result, why: str | None) -> Result:
+    """The finding; without its fix where there is a reason against it."""
+    if why is None:
+        return result
+    withheld = Withheld("not-editable", detail=why)
+    return result._replace(finding=result.finding._replace(edits=(), safety=None, withheld=withheld))
+
+
+def find_broken(
+    sources: Sequence[Source], chosen: Sequence[Result], target: Target, tried: Sequence[Source]
+) -> dict[int, str]:
+    """Which of some fixes would break a file, by their number, and how; `tried` are the sources with all of them."""
+    if not chosen or not why_broken(sources, tried, target):
+        return {}
+    found = find_breaking_fixes(
+        sources, chosen, lambda old, results: why_broken(old, make_edits(old, results), target, sources)
+    )
+    # What each leaves whole may break what others change: two files that come to hold objects of one name.
+    rest = [n for n in range(len(chosen)) if n not in found]
+    while rest and (why := why_broken(sources, make_edits(sources, [chosen[n] for n in rest]), target)):
+        whole, broken = 0, len(rest)
+        while broken - whole > 1:
+            half = (whole + broken) // 2
+            bad = why_broken(sources, make_edits(sources, [chosen[n] for n in rest[:half]]), target)
+            whole, broken = (whole, half) if bad else (half, broken)
+        found[rest.pop(broken - 1)] = why
+    return found
+
+
+def choose_compatible(
+    results: Sequence[Result],
+    sources: Sequence[Source],
+    unsafe: bool,
+    refused: dict[tuple[str, str, str], tuple[Result, str]],
+) -> list[Result]:
+    """The fixes of one round, in the order of place, leaving out what touches an accepted one.
+
+    A fix that reaches into a file that the user did not name joins the refused.
+    """
+    chosen: list[Result] = []
+    taken = OccupiedSpans()
+    requested = {id(source) for source in sources}
+    for result in results:
+        spans = [edit.span for edit in result.finding.edits]
+        if not spans or (result.safety == "unsafe" and not unsafe) or (refused and mark_fix(result) in refused):
+            continue
+        beyond = [span.source.path for span in spans if id(span.source) not in requested]
+        if beyond:
+            refused[mark_fix(result)] = (result, f"it changes {beyond[0]} too, which was not named")
+            continue
+        if [span for span in spans if not span.source.whole]:
+            refused[mark_fix(result)] = (result, "the file is too long to be written anew")
+            continue
+        if not any(map(taken.touches, spans)):
+            chosen.append(result)
+            taken.add(spans)
+    return chosen
+
+
+def make_edits(
+    sources: Sequence[Source], results: Sequence[Result], texts: EditedTexts | None = None
+) -> list[Source]:
+    """The sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
+    texts = texts or EditedTexts()
+    edits = edits_by_source(results)
+    return [texts.read(source, edits[id(source)]) if id(source) in edits else source for source in sources]
+
+
+def edits_by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
+    """The edits of fixes by the id of the file that they change."""
+    edits: dict[int, list[Edit]] = {}
+    for result in results:
+        for edit in result.finding.edits:
+            edits.setdefault(id(edit.source), []).append(edit)
+    return edits
+
+
+def why_broken(
+    before: Sequence[SourceText], after: Sequence[SourceText], target: Target, texts: Sequence[SourceText] = ()
+) -> str | None:
+    """Why the new texts are worse than the old ones, also next to the other `texts`; None when they are not."""
+    for old, new in zip(before, after, strict=True):
+        if new is old:
+            continue
+        if len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside):
+            return "the file would no longer parse"
+        # What both texts share is as faulty in the one as in the other.
+        same = {id(document) for document in old.documents}.intersection(map(id, new.documents))
+        rewritten = [obj for obj in objects(new) if id(obj.document) not in same]
+        targets = _release_targets([*objects(old), *rewritten], target)
+        fresh = _schema_faults(new, targets, same) - _schema_faults(old, targets, same)
+        gone = [o for o in objects(old) if any(not served(o, release) for release in targets)]
+        if fresh and not gone:
+            return f"the API server would refuse the file: {next(iter(fresh))}"
+    return _why_twins(before, after, texts)
+
+
+def _why_twins(
+    before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
+) -> str | None:
+    """That the new texts, and they alone, hold two objects of one kind and name that are applied together."""
+    gained: set[tuple[str, object]] = set()
+    for old, new in zip(before, after, strict=True):
+        if new is not old:
+            gained |= (_names(new) - _names(old)).keys()
+    if not gained:
+        return None
+    from nodelint.lint.clusters import namesakes
+
+    known = set(map(id, before))
+    texts = (*after, *(text for text in other_texts if id(text) not in known))
+    for same in namesakes([obj for text in texts for obj in objects(text)]).values():
+        if (same[0].kind, same[0].name) in gained:
+            return f"there would be two objects {same[0].label}"
+    return None
+
+
+def _names(source: SourceText) -> Counter[tuple[str, object]]:
+    """The kinds and names of the objects of v1 in a text."""
+    return Counter((obj.kind, obj.name) for obj in objects(source) if obj.version == "v1")
+
+
+def _release_targets(objs: Sequence[Object], target: Target) -> dict[Version, Target]:
+    """The releases that some objects are judged for: the text before a fix and after it are held to the same ones."""
+    return {chosen.karpenter: chosen for obj in objs for chosen in target.for_object(obj)}
+
+
+def _schema_faults(source: SourceText, targets: Mapping[Version, Target], but: Set[int]) -> Counter[str]:
+    """What the API server would say of the objects, but for those of some documents (by `id`), and how often."""
+    found: Counter[str] = Counter()
+    for obj in objects(source):
+        if id(obj.document) in but:
+            continue
+        for release, release_target in targets.items():
+            if served(obj, release):
+                context = Context([obj], release_target)
+                found.update(p.message for p in context.problems(obj) if p.layer != "unjudged")
+    return found

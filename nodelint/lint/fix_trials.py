@@ -1,0 +1,273 @@
+"""Edits tried in memory: what the clusters get then, which objects change, and what the rules say of them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from nodelint.build import Inventory
+from nodelint.lint.broken_fixes import EditedTexts
+from nodelint.lint.engine import LintRequest, Report, lint
+from nodelint.lint.suppressions import Suppression
+from nodelint.model.documents import objects
+from nodelint.model.finding import Edit
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.source import Source
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.lint.results import Result
+    from nodelint.model.manifest import Object
+
+_FEW_POOLS = 20
+"""Pools that are judged anew with each that changes: a finding may be about two of them."""
+
+Build = Callable[[Sequence[Source]], Inventory]
+"""What makes of files what the clusters get."""
+
+Name = tuple[str, str]
+"""The kind of an object and its name as it is written; of a file an empty kind and its path."""
+
+Mark = tuple[str, Name]
+"""A rule and what it speaks of."""
+
+
+class ChangedObject(NamedTuple):
+    """An object before and after a trial, None where there is none, and the paths of the files that it is made of.
+
+    `document` is the number of its document in the one file that it is written in, -1 where files are built to it.
+    """
+
+    old: Object | None
+    new: Object | None
+    paths: frozenset[str]
+    document: int
+
+    @property
+    def name(self) -> Name:
+        """What it is called before the trial."""
+        return name_of(self.old or self.new)
+
+
+class Tried(NamedTuple):
+    """What some edits come to: the objects that change, and those whose rules read them.
+
+    `said` counts what the rules say then, by rule and by what they called the object before the edits; `first` is a
+    finding of each, `messages` are all that is said. `inventory` is what the clusters get. `unread` are the paths of
+    files that can no longer be read, `context_sources` the files that are read for context.
+    """
+
+    inventory: Inventory
+    changed: Sequence[ChangedObject]
+    said: Counter[Mark]
+    first: Mapping[Mark, Result]
+    messages: frozenset[tuple[Mark, str]]
+    context_sources: Sequence[Source] = ()
+    unread: Sequence[str] = ()
+
+
+def name_of(obj: Object | None, path: str = "") -> Name:
+    """The kind and name of an object; for none the path of a file."""
+    if obj is None:
+        return "", path
+    name = obj.name if isinstance(obj.name, str) else obj.name_node.text
+    return obj.kind, str(name)
+
+
+def mark_of(result: Result, former: Mapping[Name, Name] = MappingProxyType({})) -> Mark:
+    """The rule of a finding and what it speaks of, by its `former` name where it has another one."""
+    name = name_of(result.built or result.object, result.span.source.path)
+    return result.rule.name, former.get(name, name)
+
+
+class Trials:
+    """What edits of some files come to, each time tried on the very same files."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        request: LintRequest,
+        inventory: Inventory,
+        build: Build,
+        edited: EditedTexts,
+    ) -> None:
+        self.sources = sources
+        self._edited = edited
+        self.request = request
+        self.inventory = inventory
+        self._build = build
+        self._texts = {_text_key(text, n): text for text, n in _numbered(inventory.sources)}
+
+    def run(self, edits: Sequence[Edit]) -> Tried:
+        """Make edits, build anew what they change, and judge what reads it."""
+        groups: dict[int, list[Edit]] = {}
+        for edit in dict.fromkeys(edits):
+            groups.setdefault(id(edit.source), []).append(edit)
+
+        def edited(source: Source) -> Source:
+            return self._edited.read(source, groups[id(source)]) if id(source) in groups else source
+
+        sources = [edited(source) for source in self.sources]
+        context_sources = [edited(source) for source in self.request.context_sources]
+        both = zip((*self.sources, *self.request.context_sources), (*sources, *context_sources), strict=True)
+        renewed = [(old, new) for old, new in both if old is not new]
+        unread = [new.path for old, new in renewed if _reads_less(old, new)]
+        inventory = self._build(sources)
+        changed = self._find_changed(inventory, renewed)
+        requested = self._readers(inventory, context_sources, changed, [new for _, new in renewed])
+        names = {name_of(change.new): change.name for change in changed if change.new is not None}
+        only = frozenset([*map(id, requested), *(id(new) for _, new in renewed)])
+        request = self.request._replace(context_sources=context_sources, only=only)
+        report = lint(sources, request, built=inventory.built)
+        found = [(mark_of(r, names), r) for r in _about(report, {new.path for _, new in renewed})]
+        counts = Counter(mark for mark, _ in found)
+        messages = frozenset((mark, result.finding.message) for mark, result in found)
+        return Tried(inventory, changed, counts, dict(reversed(found)), messages, context_sources, unread)
+
+    def compare(self, inventory: Inventory) -> list[ChangedObject]:
+        """The objects that are others in what the clusters get of changed files."""
+        return self._find_changed(inventory, ())
+
+    def _find_changed(self, inventory: Inventory, renewed: Sequence[tuple[Source, Source]]) -> list[ChangedObject]:
+        """The objects that are others, each with what it was."""
+        found: list[ChangedObject] = []
+        known = dict(self._texts)
+        for text, n in _numbered(inventory.sources):
+            old = known.pop(_text_key(text, n), None)
+            if old is not text and (old is None or old.text != text.text):
+                found += _compare(old, text)
+        for old in known.values():
+            found += _compare(old, None)
+        context_sources = set(map(id, self.request.context_sources))
+        for old, new in renewed:
+            if id(old) in context_sources:
+                found += _compare(old, new)
+        return found
+
+    def _readers(
+        self,
+        inventory: Inventory,
+        context_sources: Sequence[Source],
+        changed: Sequence[ChangedObject],
+        renewed: Sequence[Source],
+    ) -> list[Object]:
+        """The objects that are judged: those that change, and pools and classes that name each other.
+
+        Of a file with comments that silence rules, all: whether these are needed depends on all that is found there.
+        """
+        own = [change.new for change in changed if change.new is not None]
+        ids, names = set(map(id, own)), set(map(name_of, own))
+        both = [obj for change in changed for obj in (change.old, change.new)]
+        classes = {str(obj.name) for obj in both if isinstance(obj, EC2NodeClass)}
+        refs = {
+            str(obj.class_ref.name)
+            for change in changed
+            if _has_other_nodes(change)
+            for obj in (change.old, change.new)
+            if isinstance(obj, NodePool) and obj.class_ref
+        }
+        commented = {id(source) for source in renewed if source.holds("nodelint:")}
+        texts = [text for built in inventory.built for text in built.texts]
+        variants = set(map(id, texts))
+
+        def reads(obj: Object) -> bool:
+            if id(obj) in ids or id(obj.source) in commented:
+                return True
+            if id(obj.source) in variants and name_of(obj) in names:
+                return True
+            if isinstance(obj, NodePool):
+                return obj.class_ref is not None and str(obj.class_ref.name) in classes
+            return isinstance(obj, EC2NodeClass) and str(obj.name) in refs
+
+        every = (*inventory.sources, *texts, *context_sources, *self._plain(inventory))
+        sources = {id(source): source for source in every}
+        found = [obj for source in sources.values() for obj in objects(source, foreign=True, more=True)]
+        pools = [obj for obj in found if isinstance(obj, NodePool)]
+        compared = pools if len(pools) <= _FEW_POOLS and any(isinstance(obj, NodePool) for obj in own) else []
+        ids.update(map(id, compared))
+        return list(filter(reads, found))
+
+    def _plain(self, inventory: Inventory) -> Iterator[Source]:
+        """Files whose code is judged beside what is built of them: templates of charts."""
+        yield from (source for source in inventory.files if source.masked)
+
+
+def count_said(report: Report) -> Counter[Mark]:
+    """How often each rule speaks of each object in a report."""
+    return Counter(map(mark_of, report.places))
+
+
+def _about(report: Report, paths: Collection[str]) -> Iterator[Result]:
+    """What is found, less what is said of comments in other files, whose objects were not judged."""
+    return (r for r in report.places if r.rule.on is not Suppression or r.span.source.path in paths)
+
+
+def _numbered(texts: Iterable[Source]) -> Iterator[tuple[Source, int]]:
+    """Texts, each with how many of the same place came before it."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for text in texts:
+        key = _place(text)
+        yield text, counts[key]
+        counts[key] += 1
+
+
+def _place(text: Source) -> tuple[str, ...]:
+    built = text.built
+    return (text.path,) if built is None else (text.path, str(built.cluster), str(built.label))
+
+
+def _text_key(text: Source, number: int) -> tuple[object, ...]:
+    return (*_place(text), number)
+
+
+def _reads_less(old: Source, new: Source) -> bool:
+    return len(new.problems) > len(old.problems) or len(new.set_aside) > len(old.set_aside)
+
+
+def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:
+    """The objects of a text that are others than before; documents that were not read anew are the same."""
+    before = list(objects(old, foreign=True, more=True)) if old is not None else []
+    after = list(objects(new, foreign=True, more=True)) if new is not None else []
+    same = {id(obj.document) for obj in before}.intersection(id(obj.document) for obj in after)
+    before = [obj for obj in before if id(obj.document) not in same]
+    after = [obj for obj in after if id(obj.document) not in same]
+    for was, now in _paired(before, after):
+        obj = was or now
+        assert obj is not None
+        if was is not None and now is not None and was.node.plain() == now.node.plain() and not _has_comment(now):
+            continue
+        built = obj.source.built
+        paths = built.parts if built is not None else (os.path.abspath(obj.source.path),)
+        plain = built is None and not obj.source.masked
+        yield ChangedObject(was, now, frozenset(paths), obj.document.index if plain else -1)
+
+
+def _has_other_nodes(change: ChangedObject) -> bool:
+    """Whether a pool's nodes are others than before: no rule about a class reads anything else of its pools."""
+    templates = [obj.node.find("spec", "template") if obj is not None else None for obj in (change.old, change.new)]
+    return any(node is None for node in templates) or templates[0].plain() != templates[1].plain()  # type: ignore[union-attr]
+
+
+def _has_comment(obj: Object) -> bool:
+    return obj.source.holds("nodelint:")
+
+
+def _paired(before: Sequence[Object], after: Sequence[Object]) -> Iterator[tuple[Object | None, Object | None]]:
+    """Objects of one name, then those that are left in their order."""
+    left: dict[Name, list[Object]] = {}
+    for obj in after:
+        left.setdefault(name_of(obj), []).append(obj)
+    unpaired = []
+    for was in before:
+        namesakes = left.get(name_of(was))
+        if namesakes:
+            yield was, namesakes.pop(0)
+        else:
+            unpaired.append(was)
+    rest = [obj for obj in after if any(obj is other for other in left[name_of(obj)])]
+    for n in range(max(len(unpaired), len(rest))):
+        yield (unpaired[n] if n < len(unpaired) else None), (rest[n] if n < len(rest) else None)

@@ -1,0 +1,67 @@
+"""Images that an alias of a class stands for: others on another version of Kubernetes, or under another version."""
+
+from __future__ import annotations
+
+from nodelint.plan.reasons import Reason
+from nodelint.plan.values import ValueChange
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.model.manifest import EC2NodeClass
+    from nodelint.source import Node
+
+
+def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -> list[Reason]:
+    """The reasons for which a class has other images on another version of Kubernetes: one for each alias that stays.
+
+    An alias that comes or goes is a change of the class itself.
+    Source: provider pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
+    """
+    before = {alias.unquoted for alias in _aliases(old)}
+    return [
+        Reason(
+            "AMIDrift",
+            alias,
+            alias.path,
+            "all",
+            ValueChange(f"{alias.unquoted} on Kubernetes {moved[0]}", f"{alias.unquoted} on Kubernetes {moved[1]}"),
+            of_cluster=True,
+        )
+        for alias in _aliases(new)
+        if alias.unquoted in before
+    ]
+
+
+def _aliases(node_class: EC2NodeClass) -> list[Node]:
+    """What stands for images of the cluster's version: aliases, or the family of a class without terms."""
+    terms = node_class.node.find("spec", "amiSelectorTerms")
+    if terms is not None and terms.items:
+        return [alias for term in terms.items if (alias := term.get("alias")) is not None]
+    family = node_class.node.find("spec", "amiFamily")
+    return [family] if family is not None and family.value != "Custom" else []
+
+
+def moved_aliases(old: EC2NodeClass, new: EC2NodeClass) -> list[Reason]:
+    """The pinned alias that takes the place of another of its family: its images differ, whatever else is unknown.
+
+    Nothing where other terms stand beside them, or `latest` may be the very version.
+    """
+    before, after = _pinned_aliases(old), _pinned_aliases(new)
+    if (
+        before is None
+        or after is None
+        or before[0] == after[0]
+        or before[0].partition("@")[0] != after[0].partition("@")[0]
+    ):
+        return []
+    alias = after[1]
+    change = ValueChange(before[0], after[0])
+    return [Reason("AMIDrift", alias, alias.path, "all", change)]
+
+
+def _pinned_aliases(node_class: EC2NodeClass) -> tuple[str, Node] | None:
+    terms = node_class.node.find("spec", "amiSelectorTerms")
+    alias = terms.items[0].get("alias") if terms is not None and len(terms.items) == 1 else None
+    text = alias.value if alias is not None else None
+    return (text, alias) if alias is not None and isinstance(text, str) and not text.endswith("@latest") else None

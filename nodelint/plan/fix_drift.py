@@ -1,0 +1,111 @@
+"""Which objects lose nodes by a fix: what `plan` says of the files before it and after it."""
+
+from __future__ import annotations
+
+from nodelint.apiserver import Schemas
+from nodelint.model.documents import objects
+from nodelint.model.gvk import CLASS_KIND
+from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.plan.each_release import make_each
+from nodelint.plan.matching import written_name
+from nodelint.plan.outcome import PlanOptions, PoolPlan
+from nodelint.plan.refusals import why_never_stored
+from nodelint.plan.sides import Side
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.build import Inventory
+    from nodelint.lint.engine import LintRequest, Target
+    from nodelint.lint.fix_trials import ChangedObject, Name
+    from nodelint.model.manifest import Object
+    from nodelint.source import Source
+
+
+class _Part:
+    """Some of the objects of an inventory, as a side of a plan takes them."""
+
+    def __init__(self, objs: Sequence[Object]) -> None:
+        self._objects = objs
+
+    def objects(self, foreign: bool = False) -> Iterator[Object]:
+        return (obj for obj in self._objects if foreign or not (isinstance(obj, NodePool) and obj.foreign))
+
+
+def find_moved(
+    before: Inventory,
+    after: Inventory,
+    changed: Sequence[ChangedObject],
+    request: LintRequest,
+    context_sources: Sequence[Source] | None = None,
+) -> set[Name]:
+    """The objects of which a node is replaced, or may be, by what `changed` has become since `before`.
+
+    An object that the API server refuses has no nodes: what it becomes replaces none. `context_sources` are the files
+    that are read for context as they are after the change, where that makes them others.
+    """
+    target = request.target
+    schemas = target.schemas or Schemas.bundled()
+    options = PlanOptions(target.karpenter, target.kubernetes, schemas, target.facts, target.facts)
+    contexts = request.context_sources, request.context_sources if context_sources is None else context_sources
+    context_objects = [[obj for source in sources for obj in objects(source)] for sources in contexts]
+    was = [*before.objects(foreign=True), *context_objects[0]]
+    names = {name for change in changed for name in _names(change)}
+    refused = {_key(obj) for obj in was if _key(obj) in names and _is_refused(obj, options, target)}
+    names -= refused
+    if not names:
+        return set()
+    classes = {name for kind, name in names if kind == CLASS_KIND}
+    sides = []
+    for every in (was, [*after.objects(foreign=True), *context_objects[1]]):
+        own = [obj for obj in every if _key(obj) not in refused or isinstance(obj, EC2NodeClass)]
+        own = [obj for obj in own if _key(obj) in names or _class_name(obj) in classes]
+        wanted, have = {_class_name(obj) for obj in own}, set(map(id, own))
+        own += [o for o in every if isinstance(o, EC2NodeClass) and o.name in wanted and id(o) not in have]
+        sides.append(Side(_Part(own)))
+    plan = make_each(sides[0], sides[1], options, lambda old, new: _own_options(options, target, old, new))
+    found = {_key(part.pool) for part in plan.pools if _loses_nodes(part)}
+    found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
+    if any(name is None for _, name in names) or any(place.changed for place in plan.uncompared):
+        found |= {change.name for change in changed if _key(change.old or change.new) in names}
+    return {(kind, str(name)) for kind, name in found}
+
+
+def _is_refused(obj: Object, options: PlanOptions, target: Target) -> bool:
+    """Whether the API server cannot have taken an object; one that no release serves is there as what it becomes."""
+    if not isinstance(obj, NodePool | EC2NodeClass) or obj.version != "v1":
+        return False
+    release = _own_options(options, target, obj, obj).release
+    return why_never_stored(obj, release, options.schemas) is not None
+
+
+def _loses_nodes(part: PoolPlan) -> bool:
+    if part.change == "added" or (part.never_stored is not None and not part.deleted):
+        return False  # its class is refused
+    before = part.before
+    if before is not None and before.complete and not (before.launchable or before.candidates):
+        return False  # it has no node
+    return part.grade != "none" or bool(part.refused)
+
+
+def _key(obj: Object | None) -> tuple[str, str | None]:
+    return ("", None) if obj is None else (obj.kind, written_name(obj))
+
+
+def _names(change: ChangedObject) -> Iterator[tuple[str, str | None]]:
+    yield from (_key(obj) for obj in (change.old, change.new) if isinstance(obj, NodePool | EC2NodeClass))
+
+
+def _class_name(obj: Object) -> object:
+    return obj.class_ref.name if isinstance(obj, NodePool) and obj.class_ref is not None else None
+
+
+def _own_options(options: PlanOptions, target: Target, old: Object | None, new: Object | None) -> PlanOptions:
+    """The options with the releases that the files beside an object state; of several the newest."""
+    for obj in (new, old):
+        chosen = target.choose(obj) if target.choose is not None and obj is not None else ""
+        if not isinstance(chosen, str) and chosen:
+            return options._replace(release=chosen[-1].karpenter.last, kubernetes=chosen[-1].kubernetes)
+    return options

@@ -1,0 +1,83 @@
+"""Why a pool can launch nothing, and why a drifted node of a static pool is not replaced."""
+
+from __future__ import annotations
+
+from nodelint.karpenter.images import first_for, version_order
+from nodelint.karpenter.resolve import limits, switched_off, within
+from nodelint.model.messages import short
+from nodelint.model.quantities import ONE
+from nodelint.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve import Resolution
+    from nodelint.model.manifest import NodePool
+    from nodelint.model.releases import Version
+
+_TERMINATES_FIRST = (1, 15, 0)
+"""The release that brings the feature gate TerminateFirstDrift, which is off by default."""
+
+
+class LaunchStop(NamedTuple):
+    """Why a pool can launch nothing, in words that follow a colon.
+
+    `of_class` says that its class is gone, refused or not ready. `of_images` says that the class finds no image:
+    Karpenter then compares neither images nor what the other selectors find.
+    """
+
+    reason: str
+    of_class: bool = False
+    of_images: bool = False
+
+
+def find_stop(resolution: Resolution) -> LaunchStop | None:
+    """Return why a pool can launch nothing by its own lines, its limits and its images; None if it can."""
+    image = _find_lacking_image(resolution)
+    if image is not None:
+        return LaunchStop(image, of_class=True, of_images=True)
+    pool = resolution.pool
+    for limit in limits(pool):
+        if limit.amount == 0 and switched_off((limit,), resolution):
+            return LaunchStop(f"`limits.{short(limit.resource)}` is 0")
+    if not resolution.candidates:
+        return LaunchStop("no instance type meets its requirements")
+    if not resolution.launchable:
+        reason = (
+            resolution.unlaunchable[0].reason if resolution.unlaunchable else "the class has no image for its types"
+        )
+        return LaunchStop(reason)
+    if not pool.static and not within(resolution):
+        names = ", ".join(f"`limits.{short(limit.resource)}`" for limit in limits(pool))
+        return LaunchStop(f"every instance type is larger than {names}")
+    return None
+
+
+def _find_lacking_image(resolution: Resolution) -> str | None:
+    """Why the class finds no image at all on the cluster's version of Kubernetes; None if it may find one."""
+    images, kubernetes = resolution.images, resolution.kubernetes
+    if images.alias is not None and kubernetes is not None:
+        first = first_for(images.alias.family, kubernetes)
+        pinned, least = version_order(images.alias.version), version_order(first) if first is not None else None
+        if pinned is not None and least is not None and pinned < least:
+            return f"no image of `{images.alias.family}@{short(images.alias.version)}` is for Kubernetes {kubernetes}"
+    if images.images or images.unknown or resolution.node_class is None:
+        return None
+    return images.problems[0].message if images.problems else "its EC2NodeClass finds no image"
+
+
+def find_lacking_room(pool: NodePool, release: Version) -> str | None:
+    """Return why no drifted node of a static pool is replaced; None for another pool, and where there is room.
+
+    The replacement is launched first, and has to be within `limits.nodes`.
+    Source: core pkg/controllers/disruption/staticdrift.go@v1.14.1:69.
+    """
+    replicas = pool.node.find("spec", "replicas")
+    number = replicas.value if replicas is not None else None
+    if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
+        return None
+    limit = next((limit for limit in limits(pool) if limit.resource == "nodes"), None)
+    if limit is None or limit.amount is None or limit.amount > number * ONE:
+        return None
+    gate = ", unless the feature gate TerminateFirstDrift is on" if tuple(release) >= _TERMINATES_FIRST else ""
+    return f"`limits.nodes` leaves no room for a replacement beside `replicas: {number}`{gate}"
