@@ -5,21 +5,26 @@ Where it fits none, it launches nothing, and the pod stays pending; an event say
 rule asks the same for each pod template of the repository, without a cluster. It says only what cannot be: a
 placeholder, a label or a taint that is not known here makes nothing impossible.
 
-A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that a NodePool
-brings, or where it tolerates a taint of one. Others are looked at with `pools: complete`, which says that the cluster
-has no nodes beside those of the NodePools here, and makes findings errors:
+What `nodelint fit` calls impossible is told here, whichever rules are selected, and the DaemonSets of the tree
+take their room. A workload is meant for Karpenter's nodes where it selects one of Karpenter's labels or a label that
+a NodePool brings, or where it tolerates a taint of one; of these it is a warning. One that is not, or that selects no
+label of Karpenter's own and none with a value that a NodePool gives or that is near to one, may be meant for nodes of
+others that the repository does not show: it is mentioned, and of several that are refused alike the first one.
+
+With `pools: complete`, which says that the cluster has no nodes beside those of the NodePools here, all are errors:
 
 ```yaml
 rules:
   no-pool-for-workload: {pools: complete}
 ```
 
-A workload that selects no label of Karpenter's own, and none with a value that a NodePool gives or that is near to
-one, may be meant for nodes of others that the repository does not show: it is mentioned, and no warning.
+A workload is told as well where the NodePools have fewer domains than `minDomains` of its spread asks for, so that
+some of its pods stay pending.
 
 Nothing is said of DaemonSets, of pods that are to stay off Karpenter's nodes (`karpenter.sh/nodepool` with
-`DoesNotExist`), of a workload whose labels a file with node groups or Fargate profiles names, and in a run that is
-not about the whole repository. `nodelint fit` shows what each NodePool makes of each workload.
+`DoesNotExist`), of pods for which the nodes of a static NodePool may have room, of a workload whose labels a file
+with node groups or Fargate profiles names, and in a run that is not about the whole repository. `nodelint fit` shows
+what each NodePool makes of each workload, and the smallest change that would help.
 
 ```yaml bad frame=pool
 metadata.name: batch
@@ -64,6 +69,8 @@ from nodelint.api import (
     rule,
 )
 
+_START = "no NodePool takes its pods"
+
 
 @rule(
     on=cluster_objects.Workload,
@@ -79,27 +86,40 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     if context.has_pool(workload):
         return
     found = context.fit(workload)
+    if found.crowding is not None:
+        judged = [verdict.pool for verdict in found.verdicts]
+        for_others = pools != "complete" and not fit.is_intended_for(workload, judged)
+        yield Finding(
+            at=found.crowding.node,
+            message=found.crowding.brief,
+            severity="error" if pools == "complete" else "info" if for_others else None,
+            note=f"{found.crowding.text}: the others stay pending, unless nodes of others are in more of them",
+            help="let the pools have more of them, or lower `minDomains`",
+        )
+        return
     on_purpose = found.ignored is not None and found.ignored.on_purpose
     if not found.verdicts or found.possible or on_purpose:
-        return
-    if pools != "complete" and not fit.is_intended_for(workload, [verdict.pool for verdict in found.verdicts]):
         return
     nearest = min(found.verdicts, key=_distance)
     refusal = nearest.refusal
     if refusal is None:
         return
-    ways = list(_ways_out(found))
-    others = pools != "complete" and not ways
-    others = others and fit.may_be_for_others(workload, [verdict.pool for verdict in found.verdicts])
+    judged = [verdict.pool for verdict in found.verdicts]
+    written = fit.suggestions(found)
+    ways = list(_ways_out(written))
+    meant = fit.is_intended_for(workload, judged) and found.ruled_out
+    others = pools != "complete" and not ways and (not meant or fit.may_be_for_others(workload, judged))
     pending = "they stay pending, unless nodes of others take them" if others else "they stay pending"
+    why = _say_why(found, nearest, refusal)
     yield Finding(
         at=refusal.at_workload or workload.name_node,
-        message=f"no NodePool takes its pods; {_say_why(found, nearest, refusal)}",
+        message=f"{_START}; {why}",
         severity="error" if pools == "complete" else "info" if others else None,
         also=list(_related_refusals(found, nearest)),
-        note=f"Karpenter launches no node for the pods: {pending}",
-        help=f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them",
+        note=f"{_say_more(found, refusal)}Karpenter launches no node for the pods: {pending}",
+        help=_help(workload, written),
         suggestions=ways,
+        once=f"{nearest.pool.name} {why}" if others and not meant else False,
     )
 
 
@@ -107,9 +127,9 @@ _LABEL = 'incompatible requirements, label "'
 
 
 def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit.PoolRefusal") -> str:
-    """The label that no pool has that would come into question, or why the nearest pool refuses."""
+    """The label that no pool has that would come into question, or why the nearest pool refuses, in few words."""
     if found.ignored is not None:
-        return f"Karpenter ignores them: {messages.short(refusal.message, 46)}"
+        return f"Karpenter ignores them: {found.ignored.brief}"
     own = {
         verdict.refusal.message
         for verdict in found.verdicts
@@ -121,8 +141,21 @@ def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit
         )
         which = "none that it tolerates" if tolerated else "none"
         return f"{which} has the label `{messages.short(refusal.message.split(chr(34))[1])}`"
-    name = messages.short(nearest.pool.name, 24)
-    return f"`{name}`: {messages.short(refusal.message.removeprefix('incompatible requirements, '), 62)}"
+    explanation = refusal.explanation
+    text = explanation.brief if explanation is not None else refusal.brief
+    room = 120 - len(f"{_START}; ``: ") - len(text)
+    return f"`{messages.short(nearest.pool.name, min(max(room, 8), 24))}`: {text}"
+
+
+def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
+    """What the refusal is about, in full, as the start of a note; empty where the message says it."""
+    if found.ignored is not None:
+        return f"{found.ignored.message}; "
+    explanation = refusal.explanation
+    if explanation is not None:
+        return f"{explanation.text}; "
+    hint = refusal.message.partition("(typo of ")[2].rstrip("?)")
+    return f"typo of {hint}? " if hint else ""
 
 
 _REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")
@@ -147,8 +180,15 @@ def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> I
             yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses them here{what}")
 
 
-def _ways_out(found: "fit.WorkloadFit") -> Iterator[Suggestion]:
-    for way in fit.suggestions(found):
+def _help(workload: "cluster_objects.Workload", ways: "list[fit.WayOut]") -> str:
+    """The first way out that no edit of the workload is, and the command that shows all."""
+    more = f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows what each pool makes of them"
+    first = next((way.message for way in ways if way.key is None and way.value is None and way.taint is None), None)
+    return f"{first}; {more}" if first is not None else more
+
+
+def _ways_out(ways: "list[fit.WayOut]") -> Iterator[Suggestion]:
+    for way in ways:
         made = _edits_of(way)
         if made:
             yield Suggestion(messages.short(way.message, 100), made)

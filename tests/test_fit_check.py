@@ -42,19 +42,19 @@ def findings_of(nodelint: Run, *args: str) -> list[dict[str, Any]]:
         ("nodeSelector: {karpenter.sh/nodepool: none}", True),
         ("nodeSelector: {karpenter.sh/capacity-type: spot}", False),
         ("nodeSelector: {karpenter.k8s.aws/instance-family: r5}", True),
-        ("nodeSelector: {other: label}", False),
-        ("containers: [{name: a, resources: {requests: {cpu: 1000}}}]", False),
+        ("nodeSelector: {other: label}", True),
+        ("containers: [{name: a, resources: {requests: {cpu: 1000}}}]", True),
+        ("containers: [{name: a, resources: {requests: {cpu: 1}}}]", False),
+        ("nodeSelector: {kubernetes.io/arch: arm64}", True),
         ("nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {requests: {cpu: 1000}}}]", True),
         ("nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]", True),
         ("nodeSelector: {team: '{{ team }}'}", False),
         (f"nodeSelector: {{team: batch}}\n{SPREAD.format('rack')}", True),
-        (f"nodeSelector: {{team: batch}}\n{SPREAD.format('karpenter.sh/nodepool')}", False),
+        (f"nodeSelector: {{team: batch}}\n{SPREAD.format('karpenter.sh/nodepool')}", True),
         ("nodeSelector: {team: '{{ team }}', karpenter.sh/nodepool: none}", True),
     ],
 )
-def test_only_what_cannot_be_and_is_meant_for_a_pool_is_told(
-    here: Path, nodelint: Run, expected: str, is_found: bool
-) -> None:
+def test_what_cannot_be_is_told_and_nothing_else(here: Path, nodelint: Run, expected: str, is_found: bool) -> None:
     (here / "web.yaml").write_text(pod(expected))
     assert bool(findings_of(nodelint)) == is_found
 
@@ -63,6 +63,10 @@ def test_only_what_cannot_be_and_is_meant_for_a_pool_is_told(
     ("expected", "severity"),
     [
         ("nodeSelector: {team: web}", "info"),
+        ("nodeSelector: {other: label}", "info"),
+        ("nodeSelector: {kubernetes.io/arch: arm64}", "info"),
+        ("containers: [{name: a, resources: {requests: {cpu: 1000}}}]", "info"),
+        (f"nodeSelector: {{team: batch}}\n{SPREAD.format('karpenter.sh/nodepool')}", "info"),
         ("nodeSelector: {team: bach}", "warning"),
         ("nodeSelector: {team: batch, tier: front}", "warning"),
         ("nodeSelector: {karpenter.sh/nodepool: none}", "warning"),
@@ -87,7 +91,7 @@ def test_what_may_be_for_nodes_of_others_is_only_mentioned(
         ("karpenter.sh/capacity-type: Spot", "karpenter.sh/capacity-type: spot"),
         ("karpenter.sh/capacity-type: ondemand", "karpenter.sh/capacity-type: on-demand"),
         ("karpenter.k8s.aws/instance-size: xlarg", "karpenter.k8s.aws/instance-size: xlarge"),
-        ("teem: batch", None),
+        ("teem: batch", "team: batch"),
         ("team: bach", "team: batch"),
     ],
 )

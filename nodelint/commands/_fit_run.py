@@ -99,8 +99,10 @@ def _list_unread(found: Discovery) -> list[str]:
 
 
 def _lacks_a_pool(fit: WorkloadFit) -> bool:
-    """Whether no pool takes a workload that is not meant to stay off Karpenter's nodes."""
+    """Whether no pool takes a workload that is not meant to stay off Karpenter's nodes, or takes only some pods."""
     on_purpose = fit.ignored is not None and fit.ignored.on_purpose
+    if fit.crowding is not None and fit.decided:
+        return True
     return bool(fit.verdicts) and not fit.possible and not on_purpose
 
 

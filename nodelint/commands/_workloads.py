@@ -26,24 +26,27 @@ _RULES = (RULE, _OF_ALL, "ignored-pod-annotation", "idle-capacity-buffer")
 def add_workloads(found: Discovery, session: Session, objects: Iterable[Object]) -> bool:
     """Add the files with workloads that pools are meant for to the sources of a run; whether there are any.
 
-    Of files without the word karpenter those that name a label or a taint of a pool; all of them where the pools are
-    told to be all that there is, or a rule asks about all workloads. Nothing is read where the run has no pools,
-    lacks the rules, or was asked about less than the repository: other pools may be in the rest of it.
+    Of files without the word karpenter those with DaemonSets, which take room on each node, those that name a label
+    or a taint of a pool, and those whose pods may be too demanding for the pool that takes most; all of them where a
+    rule asks about all workloads. Nothing is read where the run has no pools, lacks the rules, or was asked about
+    less than the repository: other pools may be in the rest of it.
     """
     selected = {name for name in _RULES if (rule := session.rules.get(name)) and session.selection.enables(rule)}
     if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
         return False
     from nodelint.model.manifest import NodePool
 
-    pools = [obj for obj in objects if isinstance(obj, NodePool) and not obj.foreign]
+    there = list(objects)
+    pools = [obj for obj in there if isinstance(obj, NodePool) and not obj.foreign]
     if not pools:
         return False
+    from nodelint.commands._undemanding_pods import has_pool_for_little
     from nodelint.model.cluster_objects import PATTERN
     from nodelint.source import Source
 
     keys = [key.encode() for key in own_keys(pools)]
-    every = _OF_ALL in selected or pools_are_complete(session.settings)
-    texts = dict(_selecting_texts(found, keys, every))
+    every = _OF_ALL in selected or (RULE in selected and not has_pool_for_little(there))
+    texts = dict(_selecting_texts(found, keys, every, demanding=RULE in selected))
     texts.update(_texts_of_bases(found, texts))
     node_groups = read_texts(found.node_groups)
     known = {source.path: number for number, source in enumerate(found.sources)}
@@ -92,22 +95,62 @@ def _is_all_read(source: Source) -> bool:
     return not source.masked and 0 < len(kinds) == len(list(objects(source, foreign=True, more=True)))
 
 
-def _selecting_texts(found: Discovery, keys: Sequence[bytes], every: bool) -> Iterator[tuple[str, str]]:
-    """The files with pods that are meant for nodes with one of some keys, or with all pods, and their texts."""
+def _selecting_texts(
+    found: Discovery, keys: Sequence[bytes], every: bool, demanding: bool
+) -> Iterator[tuple[str, str]]:
+    """The files with pods that are meant for nodes with one of some keys, or with all pods, and their texts.
+
+    `demanding` asks for those with DaemonSets as well, and with pods that ask for more than a little.
+    """
     from nodelint.model.cluster_objects import PATTERN
 
     known = {source.path: source for source in found.sources}
     buffers = set(found.buffers)
     of_charts: dict[str, bool] = {}
+    passed_over: dict[str, str] = {}
     for path in dict.fromkeys((*found.workloads, *found.buffers)):
         source = known.get(path.replace(os.sep, "/"))
         whole = every or path in buffers
-        if source is None and not whole and not keys:
+        if source is None and not whole and not keys and not demanding:
             continue
-        wanted = None if whole or _is_filled_with(path, keys, of_charts) else keys
-        text = source.text if source is not None else _text_with(path, wanted, _SELECTING)
-        if re.search(PATTERN, text) is not None and (source is None or source.whole):
+        text = source.text if source is not None else _text_with(path, None)
+        if re.search(PATTERN, text) is None or (source is not None and not source.whole):
+            continue
+        if source is not None or whole or _is_selecting(text, keys) or _is_filled_with(path, keys, of_charts):
             yield path, text
+        elif demanding:
+            passed_over[path] = text
+    yield from _demanding_texts(passed_over, known.values())
+
+
+def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
+    return any(text.find(key.decode()) >= 0 for key in keys) and any(text.find(mark) >= 0 for mark in _SELECTING)
+
+
+def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
+    """Those of some files with DaemonSets, and with pods that ask for more than a little beside these."""
+    from nodelint.commands._undemanding_pods import add_amounts, asks_for_little
+
+    with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
+    yield from with_daemons.items()
+    of_daemons = "\n".join([*with_daemons.values(), *(s.text for s in sources if _has_daemons(s.text))])
+    taken = add_amounts(of_daemons)
+    values: dict[str, str] = {}
+    for path, text in texts.items():
+        if path in with_daemons:
+            continue
+        folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
+        if inside and folder not in values:
+            values[folder] = _text_with(f"{folder}/values.yaml", None)
+        if not asks_for_little(f"{text}\n{values[folder]}" if inside else text, taken):
+            yield path, text
+
+
+def _has_daemons(text: str) -> bool:
+    return any(mark in text for mark in _DAEMONS)
+
+
+_DAEMONS = ("DaemonSet", "kubernetes_daemon")
 
 
 def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -146,7 +189,7 @@ def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]
     return of_charts[folder]
 
 
-_SELECTING = (b"nodeSelector", b"nodeAffinity", b"olerations", b"node_selector", b"node_affinity", b"toleration {")
+_SELECTING = ("nodeSelector", "nodeAffinity", "olerations", "node_selector", "node_affinity", "toleration {")
 """One of these is in a pod that is meant for some nodes: a label of its own may have the same key."""
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import ExplainFlags
     from nodelint.ec2.facts import AwsFacts
     from nodelint.karpenter.resolve import Resolution
+    from nodelint.lint.context import Context
     from nodelint.model.manifest import NodePool
     from nodelint.source.files.discover import Discovery
 
@@ -109,7 +110,7 @@ def command(
         chosen.releases: Context(world, chosen._replace(facts=facts), foreign=of_auto_mode)
         for chosen in newest.values()
     }
-    resolutions = [contexts[newest[pool].releases].resolution_with_overlays(pool) for pool in pools]
+    resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]
     say_refused(pools, lambda pool: contexts[newest[pool].releases])
     if pools or form == "json":
         _show(resolutions, facts, form, None if types else 5)
@@ -128,6 +129,12 @@ def _show(resolutions: Sequence[Resolution], facts: AwsFacts, form: str, most: i
     else:
         shown = look()
         echo(report.explain_text(resolutions, facts, width=shown.width, cheapest=most, style=shown.style))
+
+
+def _resolve(pool: NodePool, context: Context) -> Resolution:
+    """What a pool can launch, by the overlays and the settings of its controller."""
+    found = context.resolution_with_overlays(pool)
+    return found.with_min_values_relaxed() if context.policies(pool).min_values_relaxed else found
 
 
 def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[NodePool]:

@@ -26,7 +26,7 @@ _EXIT = """
 \b
 Exit codes:
   0  every workload has a pool, or is meant for other nodes
-  1  a workload has no pool
+  1  a workload has no pool, or some of its pods have none
   2  wrong usage or configuration, no pool to try, or a path or document that
      could not be read
   3  an error in nodelint itself

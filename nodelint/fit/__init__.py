@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from nodelint.fit.pods import requests_of
     from nodelint.fit.tree import Tree, WorkloadFit, is_intended_for, may_be_for_others
     from nodelint.fit.verdict import PoolRefusal, PoolVerdict
-    from nodelint.fit.ways_out import WayOut, suggestions
+    from nodelint.fit.ways_out import suggestions
+    from nodelint.fit.widening import WayOut
 
 __all__ = [
     "PoolRefusal",
@@ -30,7 +31,8 @@ _HOMES = {
     "pods": ("requests_of",),
     "tree": ("Tree", "WorkloadFit", "is_intended_for", "may_be_for_others"),
     "verdict": ("PoolRefusal", "PoolVerdict"),
-    "ways_out": ("WayOut", "suggestions"),
+    "ways_out": ("suggestions",),
+    "widening": ("WayOut",),
 }
 """The modules that hold the names, loaded when one of these is first used; checkers read the imports above."""
 

@@ -39,6 +39,12 @@ class IgnoredPod(NamedTuple):
     message: str
     on_purpose: bool = False
     for_auto_mode: bool = False
+    summary: str | None = None
+
+    @property
+    def brief(self) -> str:
+        """The reason in at most 70 characters."""
+        return self.summary or short(self.message, 70)
 
 
 _OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
@@ -56,7 +62,11 @@ def requirements_of(expressions: Iterable[LabelExpression], release: Version) ->
     return found
 
 
-def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
+_IGNORES_CLAIMS = Version(1, 7, 0)
+"""The first release that leaves pods with resource claims alone, unless IGNORE_DRA_REQUESTS says otherwise."""
+
+
+def ignored_because(pod: Pod, release: Version, claims_ignored: bool = True) -> IgnoredPod | None:
     """The first reason for which Karpenter ignores a pod; None where it tries to place it.
 
     A pod with a node is none that waits for one (`IsProvisionable` of pkg/utils/pod/scheduling.go).
@@ -69,7 +79,11 @@ def ignored_because(pod: Pod, release: Version) -> IgnoredPod | None:
     if NODE_POOL in requirements and requirements[NODE_POOL].operator == "DoesNotExist":
         at = next(expression.node for expression in first if expression.key == NODE_POOL)
         return IgnoredPod(at, "configured to not run on a Karpenter provisioned node", True)
-    return next(_refused(pod, release), None)
+    refused = next(_refused(pod, release), None)
+    if refused is None and pod.dynamic_resources and claims_ignored and release >= _IGNORES_CLAIMS:
+        text = "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
+        return IgnoredPod(pod.node.get("resourceClaims") or pod.node, f"{text} (IGNORE_DRA_REQUESTS is true)")
+    return refused
 
 
 def wanted_elsewhere(pod: Pod) -> IgnoredPod | None:
@@ -102,32 +116,43 @@ def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:
             at = term.node.get("matchFields") or term.node
             yield IgnoredPod(at, "node selector term with matchFields is not supported")
     for expression in (*pod.selector, *(expression for term in pod.terms for expression in term.expressions)):
-        for fault in _faults(expression, release):
-            yield IgnoredPod(expression.node, fault)
+        for fault, summary in _faults(expression, release):
+            yield IgnoredPod(expression.node, fault, summary=summary)
 
 
-def _faults(expression: LabelExpression, release: Version) -> Iterator[str]:
-    key = normalize(expression.key)
+def _faults(expression: LabelExpression, release: Version) -> Iterator[tuple[str, str]]:
+    """What Karpenter finds wrong with an expression: in its words, and in few."""
+    key, name = normalize(expression.key), short(expression.key, 36)
     if expression.operator not in OPERATORS:
-        yield f"key {key} has an unsupported operator {short(expression.operator)}"
+        fault = f"key {key} has an unsupported operator {short(expression.operator)}"
+        yield fault, f"`{short(expression.operator, 20)}` is no operator"
     if is_restricted(key, release):
-        yield f"using label {short(key)} is not allowed as it might interfere with the internal provisioning logic"
+        use = f"; use {NODE_POOL}, which names the pool" if key in _OF_ONE_NODE else ""
+        fault = f"using label {short(key)} is not allowed as it might interfere with the internal provisioning logic"
+        yield f"{fault}{use}", f"`{name}` may not be selected"
     known = table("labels")["known_values"].get(key)
     checked = known is not None and expression.operator == "In" and release >= Version.parse(known["since"])
     if checked and not set(expression.values) & set(known["values"]):
         shown = ", ".join(map(short, expression.values))
-        yield f"no valid values found in [{shown}] for {key}, expected one of: {', '.join(known['values'])}"
-    if (fault := qualified_name_fault(key)) is not None:
-        yield f"key {short(key)} is not a qualified name: it {fault}"
+        fault = f"no valid values found in [{shown}] for {key}, expected one of: {', '.join(known['values'])}"
+        yield fault, f"`{short(shown, 24)}` is no value of `{name}`"
+    if (fault_of_name := qualified_name_fault(key)) is not None:
+        yield f"key {short(key)} is not a qualified name: it {fault_of_name}", f"`{name}` is no name of a label"
     for value in expression.values:
-        if (fault := label_value_fault(value)) is not None:
-            yield f"invalid value {short(value)} for key {key}: it {fault}"
+        if (fault_of_value := label_value_fault(value)) is not None:
+            fault = f"invalid value {short(value)} for key {key}: it {fault_of_value}"
+            yield fault, f"`{short(value, 24)}` is no value of a label"
     if expression.operator == "In" and not expression.values:
-        yield f"key {key} with operator In must have a value defined"
+        yield f"key {key} with operator In must have a value defined", f"`{name} In` has no value"
     # a negative number is no value of a label, which has been said above
     is_bound = len(expression.values) == 1 and integer(expression.values[0]) is not None
     if expression.operator in _BOUNDS and not is_bound:
-        yield f"key {key} with operator {expression.operator} must have a single positive integer value"
+        fault = f"key {key} with operator {expression.operator} must have a single positive integer value"
+        yield fault, f"`{name} {expression.operator}` needs one positive integer"
+
+
+_OF_ONE_NODE = ("karpenter.sh/registered", "karpenter.sh/initialized", "karpenter.k8s.aws/ec2nodeclass")
+"""Labels of Karpenter's nodes by which people mean to choose a pool."""
 
 
 def is_restricted(key: str, release: Version) -> bool:

@@ -100,7 +100,7 @@ class TopologyKey(NamedTuple):
     """A label over whose values pods are to be spread, or to be near to other pods or away from them.
 
     `what` is core's name of the constraint. `preferred`: the scheduler gives it up where nothing meets it.
-    `honors_taints`: domains of nodes that the pod does not tolerate are none.
+    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is all of a spread.
     """
 
     node: Node
@@ -108,11 +108,27 @@ class TopologyKey(NamedTuple):
     what: str
     preferred: bool
     honors_taints: bool = True
+    constraint: Node | None = None
+
+    @property
+    def min_domains(self) -> int:
+        """The domains that there have to be, before one of them may have more pods than `maxSkew`; 0 for any."""
+        return _whole_number(self.constraint, "minDomains") or 0
+
+    @property
+    def max_skew(self) -> int | None:
+        """How many more pods one domain may have than another; None where it is not known."""
+        return _whole_number(self.constraint, "maxSkew")
 
     @property
     def is_spread(self) -> bool:
         """Whether pods are to be spread, not near to pods or away from them."""
         return self.what == SPREAD
+
+
+def _whole_number(constraint: Node | None, field: str) -> int | None:
+    node = constraint.get(field) if constraint is not None else None
+    return node.value if node is not None and isinstance(node.value, int) else None
 
 
 SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"
@@ -408,7 +424,8 @@ _SPREADS = ("DoNotSchedule", "ScheduleAnyway")
 def _topology(item: Node, what: str, preferred: bool, honors_taints: bool = True) -> Iterator[TopologyKey]:
     key = item.get("topologyKey")
     if key is not None and isinstance(key.value, str) and key.value:
-        yield TopologyKey(key, key.value, what, preferred, honors_taints)
+        constraint = item if what == SPREAD else None
+        yield TopologyKey(key, key.value, what, preferred, honors_taints, constraint)
 
 
 def _plain(node: Node | None) -> str | None:

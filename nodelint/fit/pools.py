@@ -46,11 +46,13 @@ class Policies(NamedTuple):
     """What the controller's settings decide, as far as files state them; else its defaults.
 
     `overlays_in_effect`: whether the feature gate of NodeOverlays is on; None where no file says so.
+    `claims_ignored`: whether pods with resource claims are left alone, as they are by default since 1.7.0.
     """
 
     min_values_relaxed: bool = False
     preferences_ignored: bool = False
     overlays_in_effect: bool | None = None
+    claims_ignored: bool = True
 
 
 def read_policies(settings: ControllerFacts) -> Policies:
@@ -59,6 +61,8 @@ def read_policies(settings: ControllerFacts) -> Policies:
         settings.setting("MIN_VALUES_POLICY") == "BestEffort",
         settings.setting("PREFERENCE_POLICY") == "Ignore",
         settings.gate("NodeOverlay"),
+        settings.setting("IGNORE_DRA_REQUESTS") != "false"
+        and not any(settings.gate(gate) for gate in ("DRANVIDIAGPU", "DRAEFA")),
     )
 
 

@@ -6,19 +6,20 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.fit import admission
+from nodelint.fit.crowding import Crowding, find_crowding
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import OWN_DOMAINS, IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.pods import LabelExpression, Pod, add_requests, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
 from nodelint.fit.unjudged import may_take
 from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
-from nodelint.fit.volumes import Volumes
+from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.karpenter.images import UnknownFact
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.cluster_objects import ClusterObject, Workload
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.releases import NEWEST, Version
-from nodelint.model.requirement import Requirements, normalize, well_known
+from nodelint.model.requirement import normalize, well_known
 from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ class WorkloadFit(NamedTuple):
     known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
     which a pool would take them, though none takes them as they are written. `may_have_unread_pool`: none that was
-    read takes them, and one more may stand in a file that cannot be read.
+    read takes them, and one more may stand in a file that cannot be read. `crowding`: pools take only some of them.
     """
 
     workload: Workload
@@ -44,12 +45,18 @@ class WorkloadFit(NamedTuple):
     elsewhere: bool = False
     admission: UnknownFact | None = None
     may_have_unread_pool: bool = False
+    crowding: Crowding | None = None
 
     @property
     def possible(self) -> bool:
         """Whether some pool, or a node of others, takes the pods, as far as is known."""
         known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
-        return known or self.may_have_unread_pool
+        return known or self.may_have_unread_pool or bool(self.static_pools)
+
+    @property
+    def static_pools(self) -> tuple[EmptyPool, ...]:
+        """The static pools whose nodes may have room for the pods, though none is launched for them."""
+        return tuple(v.pool for v in self.verdicts if v.refusal is not None and v.refusal.reason == "static")
 
     @property
     def ruled_out(self) -> bool:
@@ -116,12 +123,18 @@ class Tree:
         """Whether some pool, or a node of others, may take its pods; asked once for pods that ask the same."""
         pod = pod_of(workload)
         if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
-            return not self.fit(workload).ruled_out
+            return self._is_taken(workload)
+        if any(topology.min_domains for topology in pod.topologies):
+            return self._is_taken(workload)
         key = (id(self.pools_for(workload)), frozenset(pod.requests.items()), _shape_of(pod))
         found = self._taken.get(key)
         if found is None:
-            found = self._taken[key] = not self.fit(workload).ruled_out
+            found = self._taken[key] = self._is_taken(workload)
         return found
+
+    def _is_taken(self, workload: Workload) -> bool:
+        found = self.fit(workload)
+        return found.possible and found.crowding is None
 
     def _fit(self, workload: Workload) -> WorkloadFit:
         pod = pod_of(workload)
@@ -135,13 +148,16 @@ class Tree:
         is_here = other is not None and other.for_auto_mode and any(pool.is_of_auto_mode for pool in pools)
         if ignored is None and other is not None and not (taken or is_here):
             ignored = other
-        unknown = tuple(self._left_open(workload, pod, pools))
+        unknown = (*self._left_open(workload, pod, pools), *_find_unknown_room(pod, verdicts))
         unread = None if taken else self._find_other_pool(pod, release)
         if unread is not None:
             unknown = (*unknown, unread)
         elsewhere = self._may_run_elsewhere(pod, release)
         admitted_to = None if taken else admitted_to
-        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread is not None)
+        taking = [verdict.pool for verdict in verdicts if verdict.fits]
+        crowding = None if elsewhere or workload.is_daemon else find_crowding(workload, pod, taking)
+        maybe = unread is not None
+        return WorkloadFit(workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, maybe, crowding)
 
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
@@ -155,13 +171,13 @@ class Tree:
             return [self._judge_daemon(workload, pod, pool) for pool in pools], None, None
         added = admission.tolerations_for(pod)
         admitted = pod._replace(tolerations=(*pod.tolerations, *added)) if added else None
-        ignored, admitted_to, asked_of, volumes = None, None, None, list[Requirements]()
+        ignored, admitted_to, asked_of, volumes = None, None, None, list[VolumePlace]()
         verdicts: list[PoolVerdict] = []
         known = {} if self._bringing else self._list_known(pod, pools)
         for pool in pools:
             if pool.release != asked_of:
                 asked_of = pool.release
-                ignored = ignored or ignored_because(pod, asked_of)
+                ignored = ignored or ignored_because(pod, asked_of, pool.policies.claims_ignored)
                 volumes = self.volumes.alternatives(workload, asked_of)
             shared = known if not (ignored or volumes) else {}
             verdict = shared.get(id(pool))
@@ -289,6 +305,28 @@ class Tree:
                 for daemon in self.daemons.beside(workload, pool)
             )
         return found
+
+
+def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[UnknownFact]:
+    """What is not known of the room on all types that are taken to hold a pod, though it is known of other types."""
+    first = None
+    for verdict in verdicts:
+        if not verdict.fits:
+            continue
+        pool, sure, at_fault = verdict.pool, verdict.types, None
+        for resource in pod.requests if pool.sizes.exact else ():
+            left = sure - pool.sizes.unknown_of(resource)
+            at_fault = at_fault if left or not sure else resource
+            sure = left
+        if at_fault is None:
+            return
+        first = first or (at_fault, verdict)
+    if first is not None:
+        resource, verdict = first
+        names = verdict.pool.resolution.catalog.names_in(verdict.types)
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        at = pod.node.get("containers") or pod.node
+        yield UnknownFact(at, f"how much {resource} pods can use is not known of {shown}")
 
 
 def _shape_of(pod: Pod) -> object:

@@ -12,12 +12,25 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.ignored import IgnoredPod, requirements_of
-from nodelint.fit.pods import SPREAD, Daemon, HostPort, Pod, Term, Toleration, TopologyKey, add_requests
+from nodelint.fit.pods import (
+    SPREAD,
+    Daemon,
+    HostPort,
+    LabelExpression,
+    Pod,
+    Term,
+    Toleration,
+    TopologyKey,
+    add_requests,
+)
 from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
 from nodelint.fit.topologies import find_no_domain
+from nodelint.fit.volumes import VolumePlace
+from nodelint.karpenter.spelling import distance
 from nodelint.model import quantities
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.manifest import Taint
+from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.source import Node
@@ -26,11 +39,13 @@ from nodelint.tuples import NamedTuple
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
+    from nodelint.fit.lacking import Explanation
     from nodelint.karpenter.resolve.node_size import Resources
 
-    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues"]
+    Reason = Literal["taint", "requirements", "resources", "limits", "offering", "minValues", "static"]
 
 MORE_TYPES = Version(1, 7, 0)
 """The first release whose scheduler hands on 600 types, not 60."""
@@ -43,6 +58,7 @@ class PoolRefusal(NamedTuple):
 
     `daemons` are the DaemonSets without which some type of the pool would take it, `port` the port of the node that
     the pod needs and one of them has taken. `for_certain`: nodes that are there already change nothing about it.
+    `explain` works out what exactly lacks or clashes: few refusals are shown.
     """
 
     reason: Reason
@@ -52,6 +68,21 @@ class PoolRefusal(NamedTuple):
     daemons: tuple[Daemon, ...] = ()
     port: HostPort | None = None
     for_certain: bool = True
+    explain: Callable[[], Explanation | None] | None = None
+
+    @property
+    def brief(self) -> str:
+        """Karpenter's text in at most 70 characters, the deciding word in it."""
+        taint = self.message.partition("(taint=")[2].rstrip(")")
+        if self.reason == "taint" and taint:
+            return f"the taint {short(taint, 50)} is not tolerated"
+        text = self.message.removeprefix("incompatible requirements, ").partition(", resources=")[0]
+        return short(text, 70)
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """What exactly lacks or clashes, where Karpenter's text does not say it."""
+        return self.explain() if self.explain is not None else None
 
 
 class PoolVerdict(NamedTuple):
@@ -112,7 +143,7 @@ def judge_pod(
     pool: EmptyPool,
     daemons: Sequence[DaemonGroup],
     ignored: IgnoredPod | None = None,
-    volumes: Sequence[Requirements] = (),
+    volumes: Sequence[VolumePlace] = (),
 ) -> PoolVerdict:
     """Whether the pool takes the pod. Never says no where that depends on what is not known."""
     refusal = _refuse_at_once(pool, ignored)
@@ -123,7 +154,18 @@ def judge_pod(
         found = _Attempt(pod, pool, daemons, volumes).judge(state)
         if found.fits:
             break
-    return _with_image(found)
+    found = _with_image(found)
+    return _left_to_nodes(found) if found.fits and pool.pool.static else found
+
+
+def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
+    """That a static pool launches nothing for a pod that its nodes may hold."""
+    pool = found.pool
+    at = pool.pool.node.find("spec", "replicas")
+    count = f"`replicas: {at.value}`" if at is not None and isinstance(at.value, int) else "`replicas`"
+    text = f"the pool is static: it keeps {count} and launches no node for pending pods"
+    text += ", which only use what its nodes have"
+    return PoolVerdict(pool, NONE, PoolRefusal("static", text, at, for_certain=False))
 
 
 def _with_image(found: PoolVerdict) -> PoolVerdict:
@@ -173,7 +215,7 @@ class _Attempt:
     """One try to put a pod on a new node of a pool."""
 
     def __init__(
-        self, pod: Pod, pool: EmptyPool, daemons: Sequence[DaemonGroup], volumes: Sequence[Requirements]
+        self, pod: Pod, pool: EmptyPool, daemons: Sequence[DaemonGroup], volumes: Sequence[VolumePlace]
     ) -> None:
         self.pod = pod
         self.pool = pool
@@ -191,39 +233,53 @@ class _Attempt:
         requirements = requirements_of(expressions, pool.release)
         clash = pool.clash(pool.requirements, requirements)
         if clash is not None:
-            at = next((expression.node for expression in expressions if normalize(expression.key) == clash), None)
-            return PoolVerdict(pool, NONE, _clash_refusal(clash, requirements, pool, at))
+            return PoolVerdict(pool, NONE, _clash_refusal(clash, requirements, pool, expressions))
         total = pool.requirements
         if expressions:
             total = total.copy()
             total.add(*requirements)
         found = PoolVerdict(pool, NONE, None)
         for volume in self.volumes or (None,):
-            found = self._on_types(total, volume, state)
+            found = self._on_types(total, volume, state, expressions)
             if found.fits:
                 break
         return found
 
-    def _on_types(self, requirements: Requirements, volume: Requirements | None, state: _State) -> PoolVerdict:
+    def _on_types(
+        self,
+        requirements: Requirements,
+        volume: VolumePlace | None,
+        state: _State,
+        expressions: Sequence[LabelExpression],
+    ) -> PoolVerdict:
         pool = self.pool
         if volume is not None:
-            clash = pool.clash(requirements, volume)
+            clash = pool.clash(requirements, volume.requirements)
             if clash is not None:
-                found = _clash_refusal(clash, volume, pool, None)._replace(at_workload=self.pod.node.get("volumes"))
-                text = found.message.replace("incompatible requirements", "incompatible volume requirements")
-                return PoolVerdict(pool, NONE, found._replace(message=text))
+                return PoolVerdict(pool, NONE, self._volume_refusal(clash, volume, expressions))
             requirements = requirements.copy()
-            requirements.add(*volume)
+            requirements.add(*volume.requirements)
         for topology in state.topologies:
             none = find_no_domain(topology, pool, requirements, self.pod.tolerations, state.tolerations)
             if none is not None:
                 text = f"unsatisfiable topology constraint for {topology.what}, key={topology.key}"
                 lacking = PoolRefusal("requirements", text, None, topology.node, for_certain=none.for_certain)
                 return PoolVerdict(pool, NONE, lacking)
-        types, refusal = self._filtered(requirements)
+        types, refusal = self._filtered(requirements, expressions)
         if refusal is None and types and not pool.pool.static:
             refusal = self._too_few(types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
+
+    def _volume_refusal(self, clash: str, volume: VolumePlace, expressions: Sequence[LabelExpression]) -> PoolRefusal:
+        def explain() -> Explanation:
+            from nodelint.fit.lacking import explain_volume_clash
+
+            return explain_volume_clash(expressions, clash, volume.requirements, volume.node)
+
+        found = _clash_refusal(clash, volume.requirements, self.pool, ())
+        text = found.message.replace("incompatible requirements", "incompatible volume requirements")
+        at = self.pod.node.get("volumes")
+        return found._replace(message=text, at_workload=at, explain=explain)
 
     def _too_few(self, types: TypeSet) -> PoolRefusal | None:
         """Whether minValues are not met by the types left, or by the cheapest of them that are handed on."""
@@ -239,7 +295,9 @@ class _Attempt:
         text = f"minValues requirement is not met for label(s) (label(s)={key})"
         return PoolRefusal("minValues", text, pool.pool.requirements_node)
 
-    def _filtered(self, requirements: Requirements) -> tuple[TypeSet, PoolRefusal | None]:
+    def _filtered(
+        self, requirements: Requirements, expressions: Sequence[LabelExpression]
+    ) -> tuple[TypeSet, PoolRefusal | None]:
         """The types that meet requirements, have room and an offer; else the refusal in the words of core."""
         pool = self.pool
         if requirements is pool.requirements:
@@ -255,7 +313,26 @@ class _Attempt:
                 rooms.append((types, room & offered if pool.release >= DAEMONS_BY_TYPE else room))
         launched = meeting & offered
         left = union(room & launched for _, room in rooms)
-        return (left, None) if left else (NONE, self._refusal(meeting, offered, rooms))
+        if left:
+            return left, None
+
+        def explain() -> Explanation | None:
+            return self._explain(meeting & offered, requirements, expressions)
+
+        return NONE, self._refusal(meeting, offered, rooms)._replace(explain=explain)
+
+    def _explain(
+        self, types: TypeSet, requirements: Requirements, expressions: Sequence[LabelExpression]
+    ) -> Explanation | None:
+        """The resource of which the types left have too little, or what leaves no type."""
+        from nodelint.fit import lacking
+
+        pool = self.pool
+        if not types:
+            return lacking.explain_clash(pool, expressions)
+        found = lacking.explain_lack(self.pod, pool, self.daemons, types)
+        beyond = lacking.explain_limits(self.pod, pool, self.daemons, pool.meeting(requirements, pool.candidates))
+        return found._replace(text=f"{found.text}; {beyond}") if found is not None and beyond is not None else found
 
     def _refusal(self, meeting: TypeSet, offered: TypeSet, rooms: Sequence[tuple[TypeSet, TypeSet]]) -> PoolRefusal:
         """Why no type is left; `rooms` are the types of each group of daemons, and those of them with room."""
@@ -345,9 +422,14 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
         text = f"no instance type has enough resources, resources={shown_requests(pod.requests)}"
         alone = pool.sizes.holding(pod.requests, types)
         daemons, port = _daemons_in_the_way(pod, [group for group in others if group.types & alone])
-        return PoolVerdict(
-            pool, NONE, PoolRefusal("resources", text, None, pod.node.get("containers"), daemons, port)
-        )
+
+        def explain() -> Explanation | None:
+            from nodelint.fit.lacking import explain_lack
+
+            return explain_lack(pod, pool, others, types)
+
+        at = pod.node.get("containers")
+        return PoolVerdict(pool, NONE, PoolRefusal("resources", text, None, at, daemons, port, explain=explain))
     return _with_image(PoolVerdict(pool, room, None))
 
 
@@ -359,24 +441,73 @@ def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | Non
         requirements = requirements_of(expressions, pool.release)
         clash = pool.clash(pool.node_requirements, requirements)
         if clash is not None:
-            at = next((expression.node for expression in expressions if normalize(expression.key) == clash), None)
-            refusal = _clash_refusal(clash, requirements, pool, at)
+            refusal = _clash_refusal(clash, requirements, pool, expressions)
             continue
         types = pool.meeting(requirements, pool.allowed)
         found |= types
         if not types:
-            refusal = PoolRefusal("requirements", "no instance type met all requirements", None, pod.node)
+            refusal = PoolRefusal(
+                "requirements",
+                "no instance type met all requirements",
+                None,
+                pod.node,
+                explain=_explainer(pool, expressions),
+            )
     return found, refusal
 
 
-def _clash_refusal(key: str, requirements: Requirements, pool: EmptyPool, at: Node | None) -> PoolRefusal:
+def _explainer(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Callable[[], Explanation | None]:
+    def explain() -> Explanation | None:
+        from nodelint.fit.lacking import explain_clash
+
+        return explain_clash(pool, expressions)
+
+    return explain
+
+
+def _clash_refusal(
+    key: str, requirements: Requirements, pool: EmptyPool, expressions: Sequence[LabelExpression]
+) -> PoolRefusal:
+    at = next((expression.node for expression in expressions if normalize(expression.key) == key), None)
     if key not in pool.requirements:
-        return PoolRefusal(
-            "requirements", f'incompatible requirements, label "{key}" does not have known values', None, at
-        )
+        near = label_hint(key, pool)
+        hint = f' (typo of "{near}"?)' if near is not None else ""
+        text = f'incompatible requirements, label "{key}" does not have known values{hint}'
+        return PoolRefusal("requirements", text, None, at)
+
+    def explain() -> Explanation | None:
+        from nodelint.fit.lacking import explain_label_clash
+
+        return explain_label_clash(expressions, key, pool)
+
     line = next((effect for effect in pool.resolution.lines if normalize(effect.key) == key), None)
     text = f"key {key}, {_requirement_text(requirements[key])} not in {_requirement_text(pool.requirements[key])}"
-    return PoolRefusal("requirements", f"incompatible requirements, {text}", line.node if line else None, at)
+    return PoolRefusal(
+        "requirements", f"incompatible requirements, {text}", line.node if line else None, at, explain=explain
+    )
+
+
+def label_hint(key: str, pool: EmptyPool) -> str | None:
+    """The label that is taken for the one meant where a pool has none of a key: `labelHint` of core.
+
+    The first of Karpenter's own labels, then of the pool's, that holds the key, ends alike, or differs little. Core
+    goes through them in no order; of several the shortest is named.
+    """
+    end = key.rpartition("/")[2]
+    for known in (pool.known, pool.requirements.keys()):
+        found = [
+            label
+            for label in known
+            if key in label or _differs_little(key, label) or (known is pool.known and label.endswith(end))
+        ]
+        if found:
+            return min(found, key=lambda label: (label.rpartition("/")[2] != end, len(label), label))
+    return None
+
+
+def _differs_little(key: str, label: str) -> bool:
+    most = len(label) // 5
+    return most > 0 and abs(len(key) - len(label)) < most and distance(key, label, most) < most
 
 
 def _requirement_text(requirement: Requirement) -> str:

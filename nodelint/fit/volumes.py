@@ -15,8 +15,16 @@ from nodelint.model.manifest import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
 from nodelint.source import UNKNOWN, Node
+from nodelint.tuples import NamedTuple
 
 ALTERNATIVES = Version(1, 13, 0)
+
+
+class VolumePlace(NamedTuple):
+    """Where the volumes of a pod are or can be, and where that is written of the last of them."""
+
+    requirements: Requirements
+    node: Node | None
 
 
 class Volumes:
@@ -28,18 +36,18 @@ class Volumes:
         self._volumes = objects_by_name(cluster_objects, "PersistentVolume")
         self._classes = objects_by_name(cluster_objects, "StorageClass")
 
-    def alternatives(self, workload: Workload, release: Version) -> list[Requirements]:
+    def alternatives(self, workload: Workload, release: Version) -> list[VolumePlace]:
         """The combinations of topologies that the volumes of a workload's pods can be in; empty where any will do.
 
         What is not in the tree, or is not known, asks nothing.
         """
-        found: list[Requirements] = []
+        found: list[VolumePlace] = []
         for terms in self._topologies(workload):
-            term = [requirements_of(term, release) for term in terms if term]
+            term = [VolumePlace(requirements_of(term, release), term[0].node) for term in terms if term]
             term = term if release >= ALTERNATIVES else term[:1]
             if term:
                 pairs = [(a, b) for a in found for b in term] if found else [(None, b) for b in term]
-                meeting = [(a, b) for a, b in pairs if a is None or a.intersects(b) is None]
+                meeting = [(a, b) for a, b in pairs if a is None or a.requirements.intersects(b.requirements) is None]
                 found = [_joined(a, b) for a, b in meeting or pairs]
         return found
 
@@ -63,10 +71,10 @@ class Volumes:
         return _of_class(self._classes.get((None, name))) if isinstance(name, str) else []
 
 
-def _joined(first: Requirements | None, then: Requirements) -> Requirements:
-    both = first.copy() if first is not None else Requirements()
-    both.add(*then)
-    return both
+def _joined(first: VolumePlace | None, then: VolumePlace) -> VolumePlace:
+    both = first.requirements.copy() if first is not None else Requirements()
+    both.add(*then.requirements)
+    return VolumePlace(both, then.node)
 
 
 def _of_class(storage: ClusterObject | None) -> list[list[LabelExpression]]:

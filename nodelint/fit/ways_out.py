@@ -8,28 +8,12 @@ from nodelint.fit.ignored import NODE_POOL
 from nodelint.fit.pods import TOLERATES_ALL, LabelExpression, Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
-from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod
+from nodelint.fit.verdict import PoolVerdict, judge_daemon, judge_pod, label_hint
+from nodelint.fit.widening import WayOut, widening
 from nodelint.karpenter.labels import nearest_value
 from nodelint.karpenter.spelling import Words
-from nodelint.model.manifest import Taint
 from nodelint.model.messages import short
 from nodelint.model.requirement import Requirement, normalize
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
-
-
-class WayOut(NamedTuple):
-    """A way out, and where it would be written. `key` and `value` are what to write in the place of what is there.
-
-    `taint` is the taint that a toleration is to be added for.
-    """
-
-    message: str
-    at: Node
-    pool: EmptyPool
-    key: str | None = None
-    value: str | None = None
-    taint: Taint | None = None
 
 
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
@@ -41,7 +25,15 @@ def suggestions(fit: WorkloadFit) -> list[WayOut]:
     for verdict in fit.verdicts:
         for way_out in _for_pool(pod, verdict, fit):
             found.setdefault(way_out.message, way_out)
+    if fit.ignored is None and not fit.workload.is_daemon and not any(map(_changes_workload, found.values())):
+        for verdict in fit.verdicts:
+            for way_out in widening(pod, verdict):
+                found.setdefault(way_out.message, way_out)
     return list(found.values())
+
+
+def _changes_workload(way_out: WayOut) -> bool:
+    return way_out.taint is not None or way_out.key is not None or way_out.value is not None
 
 
 def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayOut]:
@@ -65,6 +57,15 @@ def _takes(pod: Pod, pool: EmptyPool, fit: WorkloadFit) -> bool:
     return judged.fits
 
 
+def _has_values(key: str, expression: LabelExpression, pool: EmptyPool) -> bool:
+    """Whether a pool can have nodes with a label of what is asked, as it has none of the key that is written."""
+    if expression.operator != "In" or not expression.values:
+        return False
+    if key in pool.requirements:
+        return any(pool.requirements[key].admits(value) for value in expression.values)
+    return any(pool.resolution.catalog.has_value(key, value) for value in expression.values)
+
+
 _ONCE_OF_POOLS = "karpenter.sh/provisioner-name"
 """The label by which nodes named their Provisioner, before there were NodePools."""
 
@@ -82,6 +83,13 @@ def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
         if near is not None and near != expression.key:
             text = f"did you mean `{near}`? No pool has the label `{short(expression.key)}`"
             yield WayOut(text, expression.node, pool, key=near)
+        elif (hint := label_hint(key, pool)) is not None:
+            text = f"did you mean `{hint}`? No pool has the label `{short(expression.key)}`"
+            if _has_values(hint, expression, pool):
+                yield WayOut(text, expression.node, pool, key=hint)
+            elif expression.values:
+                more = f"; nor has `{short(pool.name)}` a value `{short(expression.values[0])}` of the other"
+                yield WayOut(text + more, expression.node, pool)
         return
     if expression.operator != "In" or len(expression.values) != 1:
         return

@@ -246,6 +246,9 @@ def _gates(kind: Kind, name: str, value: str) -> Iterator[tuple[str, str]]:
         for row in table("settings")["gates"]:
             if row.get("value") == name and value:
                 yield row["gate"], value
+        for row in table("settings")["settings"]:
+            if row.get("value") == name and value:
+                yield from ((gate, value) for gate in row.get("gates", ()))
     elif name.upper().replace("-", "_") in ("FEATURE_GATES", "AWS_FEATURE_GATES"):
         for part in value.split(","):
             gate, _, state = part.partition("=")

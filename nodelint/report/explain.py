@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodelint.ec2.facts import NOTHING, AwsFacts
+from nodelint.ec2.type_set import NONE, union
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
 from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
 from nodelint.karpenter.resolve.resolution import LineEffect, Resolution
 from nodelint.model.finding import find_object_place, label_of
+from nodelint.model.keys import ARCH
 from nodelint.model.messages import short
 from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
@@ -27,7 +29,15 @@ from nodelint.report.explain_facts import (
     why_passed,
     zones,
 )
-from nodelint.report.explain_types import REGION, TypeRows, min_value_lines, overlay_lines, type_table
+from nodelint.report.explain_types import (
+    REGION,
+    TypeRows,
+    is_rare,
+    launch_order,
+    min_value_lines,
+    overlay_lines,
+    type_table,
+)
 from nodelint.report.json_text import JsonLine
 from nodelint.report.layout import aside, families, type_count, wrap
 from nodelint.report.locations import object_place, place_line
@@ -38,15 +48,6 @@ VERSION = 1
 
 _PASSED = 10
 """How many images that are passed over are shown."""
-
-_RARE = (
-    "nvidia.com/gpu",
-    "amd.com/gpu",
-    "aws.amazon.com/neuron",
-    "aws.amazon.com/neuroncore",
-    "habana.ai/gaudi",
-)
-"""Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
 
 
 def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -> dict[str, Any]:
@@ -75,6 +76,7 @@ def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
         "images": [_image_json(image) for image in resolution.images.images],
         "instanceTypes": rows.list_types(resolution),
+        "launchOrder": launch_order(resolution),
         "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
         "requirements": [
             {
@@ -266,14 +268,15 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
         words = f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
         yield from wrap(words, width, "")
         return
-    unmet = [least for least in resolution.min_values if not least.met]
+    relaxed = resolution.min_values_relaxed
+    unmet = [least for least in resolution.min_values if not least.met and not relaxed]
     ready = len(resolution.launchable & find_ready(resolution))
     most_tried = resolution.most_launched
     if resolution.zones is not None and not resolution.zones:
         words = f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would do)"
     elif unmet:
         words = f"=> none is launched: {launchable:,} of {total} would do, but minValues asks for more variety"
-    elif unmet_by_cheapest(resolution):
+    elif unmet_by_cheapest(resolution) and not relaxed:
         why = f"minValues asks for more variety than the cheapest {most_tried} have"
         words = f"=> none is launched: {launchable:,} of {total} would do, but {why}"
     elif not ready:
@@ -316,10 +319,8 @@ def _rare(resolution: Resolution) -> int:
     if any(requirement.min_values is not None for requirement in resolution.folded):
         return 0
     catalog = resolution.catalog
-    return sum(
-        "metal" in name.partition(".")[2] or any(catalog.resources(name).get(r, "0") != "0" for r in _RARE)
-        for name in catalog.names_in(resolution.launchable & find_ready(resolution))
-    )
+    left = resolution.launchable & find_ready(resolution)
+    return sum(is_rare(name, catalog) for name in catalog.names_in(left))
 
 
 def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
@@ -334,7 +335,8 @@ def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str
                 if types:
                     yield from families(resolution.catalog, types, f"{columns}  ", width)
                 else:
-                    yield f"{columns}  none of those left"
+                    below = " " * (len(columns) + 2)
+                    yield from wrap(_why_unused(image, resolution), width, f"{columns}  ", below)
             else:
                 words = f"{type_count(types)} may take it" if types else "known to AWS only"
                 yield f"  {title:<{room}}  {words}"
@@ -344,6 +346,23 @@ def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str
     for problem in images.problems:
         if problem.message not in reasons:
             yield from wrap(problem.message if problem.active else f"later: {problem.message}", width, "  ")
+
+
+def _why_unused(image: Image, resolution: Resolution) -> str:
+    """The line that removed the last types which an image is for, where one did."""
+    catalog = resolution.catalog
+    types = catalog.values(ARCH).get(image.arch or "", NONE)
+    devices = {variant: catalog.having_resource(resource) for variant, resource in _DEVICES.items()}
+    own = [devices[variant] for variant in image.variants if variant in devices]
+    types = types & union(own) if own else types - union(devices.values())
+    for line in resolution.lines:
+        if types & line.before and not types & line.after:
+            return f"none of those left: {_short(line, resolution)} removed the last of them"
+    return "none of those left"
+
+
+_DEVICES = {"nvidia": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
+"""What the types of a variant of an image have."""
 
 
 def _passed(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:

@@ -59,12 +59,45 @@ def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]
     }
 
 
-def _allocatable(resolution: Resolution, name: str) -> dict[str, str] | None:
-    """What pods can use of a type; None where the class leaves that open."""
+def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | None:
+    """What pods can use of a type, None for an amount that is not known; None where the class leaves all open."""
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     if not sizes.exact:
         return None
     return {**sizes.written_allocatable(name), **resolution.overlay_capacity.get(name, {})}
+
+
+def launch_order(resolution: Resolution) -> list[JsonLine] | None:
+    """The types in the order in which a launch on demand tries them, with the prices that decide; None without any.
+
+    GPU, accelerator and bare metal types are set aside while there are others, and only so many are handed on. Of
+    spot the prices are not known.
+    """
+    if "on-demand" not in resolution.capacity_types:
+        return None
+    catalog = resolution.catalog
+    left = resolution.launchable & ready(resolution)
+    names = catalog.names_in(left)
+    if not any(requirement.min_values is not None for requirement in resolution.folded):
+        names = [name for name in names if not is_rare(name, catalog)] or names
+    priced = [(price, name) for name in names if (price := resolution.price_in(name, REGION)) is not None]
+    chosen = sorted(priced)[: resolution.most_launched]
+    return [JsonLine({"name": name, "pricePerHour": price}) for price, name in chosen]
+
+
+_RARE = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neuroncore",
+    "habana.ai/gaudi",
+)
+"""Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
+
+
+def is_rare(name: str, catalog: Catalog) -> bool:
+    """Whether a type is set aside while there are others: it has GPUs or accelerators, or is bare metal."""
+    return "metal" in name.partition(".")[2] or any(catalog.resources(name).get(r, "0") != "0" for r in _RARE)
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
@@ -96,7 +129,7 @@ def _row(resolution: Resolution, price: float | None, name: str, whole: bool) ->
         "?" if price is None else f"${price:,.4f}/h",
         f"{catalog.label(name, CPU)} vCPU",
         _memory(catalog.label(name, MEMORY)),
-        *((left.get(resource, "?") for resource in _SHOWN) if whole else ()),
+        *((left.get(resource) or "not known" for resource in _SHOWN) if whole else ()),
         f"{image.found.id} {what}" if image.found is not None else what,
     )
 
@@ -111,14 +144,16 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def min_value_lines(resolution: Resolution, width: int) -> Iterator[str]:
     """How many values each minValues wants, how many there are, and how many the cheapest types have."""
     few = {least.key: have for least, have in unmet_by_cheapest(resolution)}
+    relaxed = "minValuesPolicy is BestEffort: types are launched all the same"
+    unmet = relaxed if resolution.min_values_relaxed else "under the policy Strict nothing is launched"
     for least in resolution.min_values:
         if least.have is None:
             verdict = "how many there are is known to AWS only"
         elif not least.met:
-            verdict = f"only {least.have:,} there (under the policy Strict nothing is launched)"
+            verdict = f"only {least.have:,} there ({unmet})"
         elif least.key in few:
             tried = f"{few[least.key]:,} among the cheapest {resolution.most_launched} that are tried"
-            verdict = f"{least.have:,} there, {tried} (under the policy Strict nothing is launched)"
+            verdict = f"{least.have:,} there, {tried} ({unmet})"
         else:
             verdict = f"{least.have:,} there"
         yield from wrap(f"{least.key}: {least.wanted:,} wanted, {verdict}", width, "  ")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from nodelint.fit.pods import add_requests
+from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.verdict import PoolRefusal, PoolVerdict, shown_requests
 from nodelint.model.finding import Span, label_of, written_place
@@ -22,7 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nodelint.fit.ways_out import WayOut
+    from nodelint.fit.lacking import Explanation, Lack
+    from nodelint.fit.widening import WayOut
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[st
     return {
         **_identity(fit),
         "possible": fit.possible,
-        "note": None if fit.admission is None else fit.admission.reason,
+        "note": _note(fit),
         "pools": [made[id(verdict)] for verdict in fit.verdicts],
         "suggestions": [
             {"message": way_out.message, "path": at.source.path, "line": _line(at)}
@@ -71,16 +73,37 @@ def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[st
     }
 
 
+def _note(fit: WorkloadFit) -> str | None:
+    if fit.crowding is not None:
+        return fit.crowding.text
+    return None if fit.admission is None else fit.admission.reason
+
+
 def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
     refusal = verdict.refusal
+    explanation = refusal.explanation if refusal is not None else None
+    at = written_place(verdict.pool.pool.name_node)
     return {
         "name": verdict.pool.name,
+        "path": at.source.path,
+        "line": _line(at),
         "fits": verdict.fits,
         "instanceTypes": len(verdict.types),
         "cheapest": cheapest(verdict),
         "reason": None if refusal is None else refusal.reason,
         "message": None if refusal is None else refusal.message,
+        "explanation": None if explanation is None else explanation.text,
+        "lacking": [] if explanation is None else [_lack_json(lack) for lack in explanation.lacking],
         "daemonSets": [] if refusal is None else [daemon.workload.name for daemon in refusal.daemons],
+    }
+
+
+def _lack_json(lack: Lack) -> dict[str, Any]:
+    amounts = {"requested": lack.requested, "byDaemonSets": lack.by_daemons, "offered": lack.offered}
+    return {
+        "resource": lack.resource,
+        **{name: format_quantity(lack.resource, amount) for name, amount in amounts.items()},
+        "instanceType": lack.instance_type,
     }
 
 
@@ -98,7 +121,10 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
         "pricePerHour": price,
         "cpu": resolution.catalog.label(name, CPU),
         "memoryMiB": resolution.catalog.label(name, MEMORY),
-        "allocatable": {r: format_quantity(r, amount) for r, amount in sorted(size.allocatable.items())}
+        "allocatable": {
+            r: None if amount is None else format_quantity(r, amount)
+            for r, amount in sorted(size.allocatable.items())
+        }
         if whole
         else None,
     }
@@ -128,7 +154,12 @@ def summary(fits: Sequence[WorkloadFit]) -> str:
     """How many workloads have a pool, and how many have none."""
     decided = [fit for fit in fits if fit.decided]
     none = [fit for fit in decided if not fit.possible]
-    parts = [f"{counted(len(decided) - len(none), 'workload')} with a pool", f"{len(none):,} without"]
+    static = [fit for fit in decided if fit.static_pools and not any(verdict.fits for verdict in fit.verdicts)]
+    crowded = [fit for fit in decided if fit.crowding is not None]
+    whole = len(decided) - len(none) - len(static) - len(crowded)
+    parts = [f"{counted(whole, 'workload')} with a pool", f"{len(none):,} without"]
+    parts += [f"{len(static):,} left to nodes of static pools"] if static else []
+    parts += [f"{len(crowded):,} with a pool for some of its pods"] if crowded else []
     if len(fits) > len(decided):
         parts.append(f"{len(fits) - len(decided):,} not decided")
     return f"{', '.join(parts)}."
@@ -141,7 +172,8 @@ def _coloured(line: str, style: Style) -> str:
     if line.startswith("=>"):
         # Yellow where a node may take it all the same: one of a node group, or after admission.
         refused = "red" if line in _REFUSED else "yellow"
-        return style(line, bold=True, fg=refused if line.startswith("=> no ") else "green")
+        doubtful = line.startswith("=> no ") or line.endswith(" pods")
+        return style(line, bold=True, fg=refused if doubtful else "green")
     return style(line, bold=True) if line[:1].isalpha() else line
 
 
@@ -150,12 +182,15 @@ def _workload(fit: WorkloadFit, width: int, made: dict[int, list[str]]) -> Itera
     namespace = f" in {workload.namespace}" if workload.namespace else ""
     yield from wrap(f"{_label(fit)}{namespace}  {object_place(workload)}", width, "")
     yield from wrap(f"=> {_headline(fit)}", width, "")
+    same = _names_of_several(fit)
     for verdict in fit.verdicts:
         if id(verdict) not in made:
-            made[id(verdict)] = list(_verdict(verdict, width))
+            made[id(verdict)] = list(_verdict(verdict, width, same))
         yield from made[id(verdict)]
     for fact in fit.unknown if fit.possible else ():
         yield from wrap(f"not known: {fact.reason} ({place_line(fact.at)})", width, "  ")
+    if fit.crowding is not None:
+        yield from wrap(f"note: {fit.crowding.text} ({place_line(fit.crowding.node)})", width, "  ")
     if fit.admission is not None:
         yield from wrap(f"note: {fit.admission.reason} ({place_line(fit.admission.at)})", width, "  ")
     for way_out in _suggestions(fit):
@@ -178,23 +213,38 @@ def _headline(fit: WorkloadFit) -> str:
             return f"no pool, on purpose: {fit.ignored.message}"
         return "no pool: Karpenter ignores the pod"
     taking = [verdict for verdict in fit.verdicts if verdict.fits]
+    if not taking and fit.static_pools:
+        return "no node is launched for it: static pools keep their nodes, and these may have room"
     if not taking and fit.elsewhere:
         return "no NodePool takes it; a node group may"
     if not taking and fit.admission is not None:
         return "no pool takes it as it is written; what the API server adds lets it in"
     if not taking:
         return "no pool that could be read takes it" if fit.may_have_unread_pool else "no pool takes it"
-    names = ", ".join(f"`{short(verdict.pool.name)}`" for verdict in taking[:3])
+    same = _names_of_several(fit)
+    names = ", ".join(_quoted_name(verdict.pool, same) for verdict in taking[:3])
     more = f" and {len(taking) - 3:,} more" if len(taking) > 3 else ""
     sure = "" if fit.decided else "may be taken by "
-    return f"{sure}{names}{more}"
+    part = f", for {fit.crowding.most} of its {fit.crowding.pods} pods" if fit.crowding is not None else ""
+    return f"{sure}{names}{more}{part}"
 
 
-def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
+def _names_of_several(fit: WorkloadFit) -> set[str]:
+    """The names that several pools bear."""
+    names = [verdict.pool.name for verdict in fit.verdicts]
+    return {name for name in names if names.count(name) > 1}
+
+
+def _quoted_name(pool: EmptyPool, same: Set[str]) -> str:
+    return f"`{short(pool.name)}`" + (f" ({place_line(pool.pool.name_node)})" if pool.name in same else "")
+
+
+def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
     pool = verdict.pool
+    name = f"{pool.name} ({place_line(pool.pool.name_node)})" if pool.name in same else pool.name
     refusal = verdict.refusal
     if refusal is None:
-        words = f"yes  {pool.name}: {counted(len(verdict.types), 'type')}"
+        words = f"yes  {name}: {counted(len(verdict.types), 'type')}"
         small = pool.resolution.cheapest_type(verdict.types)
         if small is not None:
             words += f", from {small[1]} at ${small[0]:,.4f}/h"
@@ -202,12 +252,21 @@ def _verdict(verdict: PoolVerdict, width: int) -> Iterator[str]:
             words += " (as far as is known)"
         yield from wrap(words, width, "  ", "       ")
         return
-    yield from wrap(f"no   {pool.name}: {refusal.message}", width, "  ", "       ")
-    where = [place_line(node) for node in (refusal.at_pool, refusal.at_workload) if node is not None]
+    yield from wrap(f"no   {name}: {refusal.message}", width, "  ", "       ")
+    explanation = refusal.explanation
+    if explanation is not None:
+        yield from wrap(explanation.text, width, "       ")
+    where = dict.fromkeys(map(place_line, refusal_places(refusal, explanation)))
     if where:
         yield from wrap(", ".join(where), width, "       ")
     if refusal.daemons:
         yield from wrap(_say_daemons(refusal), width, "       ")
+
+
+def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
+    """The places that a refusal is about: of the pool, of the workload, and those that are explained."""
+    more = explanation.places if explanation is not None else ()
+    return [node for node in (refusal.at_pool, refusal.at_workload, *more) if node is not None]
 
 
 def _say_daemons(refusal: PoolRefusal) -> str:
@@ -231,11 +290,18 @@ def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
         sign = "🟢" if fit.possible and fit.decided else "🟡" if fit.possible or not fit.decided else "🔴"
         what = _headline(fit)
         if fit.decided and not fit.possible and fit.ignored is None:
-            why = dict.fromkeys(f"{v.pool.name}: {v.refusal.message}" for v in fit.verdicts if v.refusal is not None)
-            what = "; ".join([what, *(short(reason, 160) for reason in why)])
+            why = dict.fromkeys(_say_why(verdict) for verdict in fit.verdicts if verdict.refusal is not None)
+            what = "; ".join([what, *(short(reason, 240) for reason in why)])
         cells = (sign, f"`{_label(fit)}`", what, f"`{object_place(fit.workload)}`")
         rows.append("| " + " | ".join(inline(printable(cell)).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([f"### nodelint fit: {summary(fits)}", "", *rows])
+
+
+def _say_why(verdict: PoolVerdict) -> str:
+    refusal = verdict.refusal
+    explanation = refusal.explanation if refusal is not None else None
+    text = explanation.text if explanation is not None else refusal.message if refusal is not None else ""
+    return f"{verdict.pool.name}: {text}"
 
 
 def _line(at: Node | Span) -> int:

@@ -14,7 +14,7 @@ from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.images import ImageSet
 from nodelint.model import quantities
-from nodelint.model.keys import ARCH, CPU, HYPERVISOR, LOCAL_NVME, MEMORY
+from nodelint.model.keys import ARCH, CPU, FAMILY, LOCAL_NVME, MEMORY
 from nodelint.model.manifest import EC2NodeClass, text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 EFA = "vpc.amazonaws.com/efa"
-_DECIDING = {"cpu": (CPU,), "memory": (MEMORY, ARCH), "ephemeral-storage": (LOCAL_NVME, HYPERVISOR)}
+_DECIDING = {"cpu": (CPU,), "memory": (MEMORY, ARCH), "ephemeral-storage": (LOCAL_NVME, FAMILY)}
 """The labels of a type that decide how much of a resource it has, beside the class."""
 
 OF_CLASS = ("pods", "ephemeral-storage", EFA)
@@ -106,8 +106,8 @@ class NodeCapacity:
             disks = self._view.label(name, LOCAL_NVME)
             if disks is not None:
                 return int(disks) * 10**9 * ONE
-            if self._view.label(name, HYPERVISOR) == "xen":
-                return None  # Disks of old types count, and no label tells their size.
+            if self._view.label(name, FAMILY) in table("allocatable")["familiesWithOtherDisks"]:
+                return None  # These disks count, and no label tells their size.
         if not volumes_known(self._spec):
             return None
         at = volume(self._spec, self._family)

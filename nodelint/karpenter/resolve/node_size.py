@@ -38,23 +38,32 @@ _SIZED = ("cpu", "memory", "pods", "ephemeral-storage", EFA)
 
 
 class NodeSize(NamedTuple):
-    """What a node has (`capacity`, after what the hypervisor keeps), and what of it pods can use."""
+    """What a node has (`capacity`, after what the hypervisor keeps), and what of it pods can use; None: not known."""
 
-    capacity: Resources
-    allocatable: Resources
+    capacity: Mapping[str, int | None]
+    allocatable: Mapping[str, int | None]
 
     def holds(self, requests: Resources) -> bool:
-        """Whether a node has room for requests; never where it has less than nothing of a resource."""
-        if any(amount < 0 for amount in self.allocatable.values()):
+        """Whether a node has room for requests, as far as is known; never with less than nothing of a resource."""
+        if any(amount is not None and amount < 0 for amount in self.allocatable.values()):
             return False
-        return all(amount <= self.allocatable.get(resource, 0) for resource, amount in requests.items())
+        for resource, amount in requests.items():
+            most = self.allocatable.get(resource, 0)
+            most = self.capacity.get(resource) if most is None else most
+            if most is not None and amount > most:
+                return False
+        return True
 
 
 class SizeColumn(NamedTuple):
-    """What nodes have of one resource, and what of it pods can use, of each type in the order of names."""
+    """What nodes have of one resource, and what of it pods can use, of each type in the order of names.
+
+    At the places of `unknown` stands the most that it can be.
+    """
 
     capacity: list[int]
     allocatable: list[int]
+    unknown: frozenset[int]
 
 
 class _Steps:
@@ -93,7 +102,7 @@ class NodeSizes:
         self._soft = self._family["evictionSoft"] and behaves("counts-soft-eviction", view.version)
         self._given = node_class, images, view
         self._columns: dict[str, SizeColumn] = {}
-        self._written: dict[str, dict[str, str]] = {}
+        self._written: dict[str, dict[str, str | None]] = {}
         self._room: dict[str, _Steps] = {}
         self._extent: dict[str, _Steps] = {}
         self._brought: Mapping[str, Resources] = {}
@@ -127,9 +136,28 @@ class NodeSizes:
             own[_ADDRESSES] = None
         columns = {resource: self._column(resource) for resource in own}
         return NodeSize(
-            {resource: column.capacity[place] for resource, column in columns.items()},
-            {resource: column.allocatable[place] for resource, column in columns.items()},
+            {r: None if (amount := column.capacity[place]) == _ENOUGH else amount for r, column in columns.items()},
+            {r: None if place in column.unknown else column.allocatable[place] for r, column in columns.items()},
         )
+
+    def unknown_of(self, resource: str) -> TypeSet:
+        """The types of which it is not known how much of a resource pods can use."""
+        return TypeSet.from_positions(sorted(self._column(resource).unknown))
+
+    def largest(self, resource: str, types: TypeSet) -> tuple[int, str] | None:
+        """The most that pods can use of a resource on one of some types, and the first type with it.
+
+        None where there are no types, or where it is not known of one of them.
+        """
+        column = self._column(resource)
+        if not types or not types.isdisjoint(self.unknown_of(resource)):
+            return None
+        placed = (
+            (column.allocatable[place], name)
+            for name in self._view.names_in(types)
+            if (place := self._view.place(name)) is not None
+        )
+        return min(placed, key=lambda pair: (-pair[0], pair[1]))
 
     def _column(self, resource: str) -> SizeColumn:
         """How much of a resource the nodes of each type have, in the order of names."""
@@ -144,21 +172,30 @@ class NodeSizes:
         if resource == _ADDRESSES:
             own = map(self._addresses_of, names)
             has = [amount if addresses is None else addresses for amount, addresses in zip(has, own, strict=True)]
+        unknown = {place for place, amount in enumerate(has) if amount is None}
         capacity = [_ENOUGH if amount is None else amount for amount in has]
-        reserved = self._list_reserved(resource, capacity)
+        counts = self._list_counts(resource)
+        reserved = self._list_reserved(resource, capacity, counts)
+        if counts is not None and kept_amount(self._kubelet, "kubeReserved", resource) is None:
+            unknown.update(place for place, count in enumerate(counts) if count is None)
         places = {self._view.place(name): amounts for name, amounts in self._brought.items()}
         brought = {place: amounts for place, amounts in places.items() if place is not None}
         for place, amounts in brought.items():
             if resource in amounts:
                 amount = amounts[resource]
                 capacity[place] = amount if self._in_effect else max(amount, capacity[place])
+                unknown.discard(place)
         left = (
-            capacity if reserved is None else [amount - part for amount, part in zip(capacity, reserved, strict=True)]
+            [*capacity]
+            if reserved is None
+            else [amount - part for amount, part in zip(capacity, reserved, strict=True)]
         )
+        for place in unknown:
+            left[place] = capacity[place]
         for place, amounts in brought.items() if self._in_effect and resource == "memory" else ():
             pages = sum(amount for name, amount in amounts.items() if name.startswith("hugepages-"))
             left[place] = max(left[place] - pages, 0) if pages else left[place]
-        return SizeColumn(capacity, left)
+        return SizeColumn(capacity, left, frozenset(unknown))
 
     def _addresses_of(self, name: str) -> int | None:
         """The IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
@@ -167,15 +204,18 @@ class NodeSizes:
         network = self._view.network(name)
         return (network.ipv4_per_interface - 1 if network else 0) * ONE
 
-    def written_allocatable(self, name: str) -> Mapping[str, str]:
-        """What pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0."""
+    def written_allocatable(self, name: str) -> Mapping[str, str | None]:
+        """What pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0.
+
+        None stands for an amount that is not known.
+        """
         found = self._written.get(name)
         if found is None:
             amounts = self.of_type(name).allocatable
             found = {
-                resource: format_quantity(resource, amounts[resource])
-                for resource in sorted(amounts)
-                if amounts[resource]
+                resource: None if amount is None else format_quantity(resource, amount)
+                for resource, amount in sorted(amounts.items())
+                if amount != 0
             }
             self._written[name] = found
         return found
@@ -220,14 +260,20 @@ class NodeSizes:
             types -= steps.having(most + 1)
         return types
 
-    def _list_reserved(self, resource: str, capacity: Sequence[int]) -> list[int] | None:
+    def _list_counts(self, resource: str) -> Sequence[int | None] | None:
+        """The pods by which memory is kept on nodes of each type, None for one that is not known; else None."""
+        if self._pods is None or resource != "memory":
+            return None
+        count = self._pods.counted if self._family["memoryByPods"] else self._pods.addresses
+        return work_out_alike(self._view.names, self._pods.deciding, count)
+
+    def _list_reserved(
+        self, resource: str, capacity: Sequence[int], counted: Sequence[int | None] | None
+    ) -> list[int] | None:
         """What is kept of a resource on nodes of each type; None where nothing is."""
         if self._pods is None or resource not in ("cpu", "memory", "ephemeral-storage"):
             return None
-        counts: Sequence[int | None] = [None] * len(capacity)
-        if resource == "memory":
-            count = self._pods.counted if self._family["memoryByPods"] else self._pods.addresses
-            counts = work_out_alike(self._view.names, self._pods.deciding, count)
+        counts = counted if counted is not None else [None] * len(capacity)
         keys = list(zip(capacity, counts, strict=True))
         made = {key: self._reserve(resource, *key) for key in dict.fromkeys(keys)}
         return [made[key] for key in keys]

@@ -157,6 +157,17 @@ class Resolution:
     overlay_capacity: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """For types that overlays mean: the resources that they bring."""
 
+    min_values_relaxed: bool = False
+    """Whether the controller launches types although minValues is not met (`minValuesPolicy: BestEffort`)."""
+
+    def with_min_values_relaxed(self) -> Resolution:
+        """The same for a controller that relaxes minValues where they are not met."""
+        from copy import copy
+
+        twin = copy(self)
+        twin.min_values_relaxed = True
+        return twin
+
     def with_overlays(
         self,
         names: tuple[str, ...],

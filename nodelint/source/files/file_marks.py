@@ -18,10 +18,11 @@ _STATES = (
 )
 _STATES_ALONE, _STATES_IN_HCL = (b"KARPENTER_", b"eksctl.io/"), (b"_version", b"-version", b"aws_eks_cluster")
 
-# One of these is in a file that makes pods.
+# One of these is in a file that makes pods, or says where their volumes are.
 _WORKLOADS = (
     *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
+    *(b": PersistentVolume", b": StorageClass"),
 )
 # An Application of Argo CD gives values below `helm`. A long mark is found sooner than a short one, so it goes first.
 # A helmfile is known by its name.
@@ -40,7 +41,10 @@ NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
 # These stand below a key of the chart, also where one is set by its path.
 _ABOVE_SETTINGS, _SETTINGS = (
     b"settings",
-    (b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:"),
+    (
+        *(b"featureGates:", b"minValuesPolicy:", b"preferencePolicy:", b"interruptionQueue:"),
+        *(b"ignoreDRARequests:", b"enableDRA:"),
+    ),
 )
 
 
@@ -110,7 +114,7 @@ def holds_any(data: bytes, marks: Iterable[bytes]) -> bool:
 
 
 def may_make_pods(file: str, data: bytes) -> bool:
-    """Whether a file may make pods: by a manifest, or by a block of Terraform."""
+    """Whether a file may make pods, or place their volumes: by a manifest, or by a block of Terraform."""
     return holds_any(data, _WORKLOADS) or (file.endswith(_HCL) and data.find(_WORKLOADS_OF_BLOCKS) >= 0)
 
 

@@ -1,0 +1,99 @@
+"""Whether a workload's pods find enough domains: `minDomains` of a spread whose pods are to stay apart.
+
+While there are fewer domains than `minDomains`, the domain with the fewest pods counts as having none (Kubernetes'
+topology spread constraints): each one that is there takes `maxSkew` pods, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodelint.fit.ignored import requirements_of
+from nodelint.fit.pods import Pod, TopologyKey
+from nodelint.fit.pools import EmptyPool
+from nodelint.model.cluster_objects import Workload
+from nodelint.model.keys import ZONE
+from nodelint.model.messages import counted
+from nodelint.model.requirement import Requirements, normalize
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+
+class Crowding(NamedTuple):
+    """That only so many of a workload's pods find a domain, and where that is written."""
+
+    node: Node
+    most: int
+    pods: int
+    brief: str
+    text: str
+
+
+def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Crowding | None:
+    """The first spread whose domains, on the nodes of pools that take the pods, are too few; None where none is.
+
+    What is not known is enough.
+    """
+    replicas = workload.node.find("spec", "replicas")
+    count = replicas.value if replicas is not None else None
+    if not isinstance(count, int) or not pools:
+        return None
+    for topology in pod.topologies:
+        skew = topology.max_skew
+        if topology.preferred or not topology.min_domains or skew is None or not _counts_itself(workload, topology):
+            continue
+        domains = _list_domains(pod, pools, normalize(topology.key))
+        if domains is None or len(domains) >= topology.min_domains or count <= len(domains) * skew:
+            continue
+        most = len(domains) * skew
+        name = topology.key.rpartition("/")[2]
+        brief = f"`minDomains: {topology.min_domains}` of {name}: the NodePools have {len(domains)}"
+        text = (
+            f"the NodePools that take its pods have {counted(len(domains), 'domain')} of `{topology.key}` "
+            f"({', '.join(sorted(domains)[:3])}), fewer than `minDomains: {topology.min_domains}`, so each takes "
+            f"{counted(skew, 'pod')}: {most} of {count} get a node"
+        )
+        return Crowding(topology.node, most, count, f"{brief}, and {most} of its {count} pods get a node", text)
+    return None
+
+
+def _list_domains(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:
+    """The domains that nodes of pools can be in for a pod; None where they are not known."""
+    found: set[str] = set()
+    for pool in pools:
+        for term in pod.terms or (None,):
+            expressions = requirements_of(
+                (*pod.selector, *(term.expressions if term is not None else ())), pool.release
+            )
+            domains = _domains_of(pool, key, expressions)
+            if domains is None:
+                return None
+            found |= domains
+    return found
+
+
+def _domains_of(pool: EmptyPool, key: str, expressions: Requirements) -> set[str] | None:
+    own = {r.key: r for r in pool.requirements}.get(key)
+    values: set[str] | None = set(own.values) if own is not None and own.operator == "In" else None
+    if values is None and key in expressions and expressions[key].operator == "In":
+        values = set(expressions[key].values)
+    zones = pool.resolution.zones if key == ZONE else None
+    if values is None and zones is not None:
+        values = set(zones)
+    if values is None or pool.any_key:
+        return None
+    checks = [r for r in (own, {r.key: r for r in expressions}.get(key)) if r is not None]
+    return {value for value in values if all(check.admits(value) for check in checks)}
+
+
+def _counts_itself(workload: Workload, topology: TopologyKey) -> bool:
+    """Whether the pods of a workload are certainly among those that a spread counts."""
+    selector = topology.constraint.get("labelSelector") if topology.constraint is not None else None
+    wanted = selector.get("matchLabels") if selector is not None else None
+    labels = workload.node.find("spec", "template", "metadata", "labels")
+    if selector is None or wanted is None or labels is None or selector.get("matchExpressions") is not None:
+        return False
+    if not wanted.entries or any(not isinstance(entry.value.value, str) for entry in wanted.entries):
+        return False
+    own = {entry.name: entry.value.value for entry in labels.entries}
+    return all(own.get(entry.name) == entry.value.value for entry in wanted.entries)

@@ -1,0 +1,240 @@
+"""What exactly keeps a pod from all types of a pool: the resource that lacks, or two conditions that clash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nodelint.ec2.type_set import TypeSet, union
+from nodelint.fit.ignored import requirements_of
+from nodelint.fit.pods import LabelExpression, Pod, add_requests
+from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.model.messages import short
+from nodelint.model.quantities import format_quantity
+from nodelint.model.requirement import Requirement, Requirements, normalize
+from nodelint.source import Node
+from nodelint.tuples import NamedTuple
+
+
+class Lack(NamedTuple):
+    """A resource of which no type left has enough: what the pod and DaemonSets ask, what the largest type offers."""
+
+    resource: str
+    requested: int
+    by_daemons: int
+    offered: int
+    instance_type: str | None
+
+
+class Explanation(NamedTuple):
+    """A sentence about a refusal, the same in few words, the places that it is about, and the resources that lack."""
+
+    text: str
+    brief: str
+    places: tuple[Node, ...] = ()
+    lacking: tuple[Lack, ...] = ()
+
+
+def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> Explanation | None:
+    """Which resource none of some types has enough of, beside the daemons that run on them."""
+    parts = [(group, types & group.types) for group in groups if group.port_taken_from(pod) is None]
+    parts = [(group, left) for group, left in parts if left]
+    if not parts:
+        return None
+    lacking = tuple(
+        lack for resource, amount in pod.requests.items() if (lack := _lack_of(resource, amount, pool, parts))
+    )
+    if lacking:
+        return Explanation("; ".join(map(_say_lack, lacking)), _brief_lack(lacking[0]), lacking=lacking)
+    return _explain_together(pod, pool, parts)
+
+
+def _lack_of(
+    resource: str, requested: int, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]
+) -> Lack | None:
+    """That no type has enough of a resource; None where one has, or where it is not known."""
+    best: tuple[int, Lack] | None = None
+    for group, types in parts:
+        largest = pool.sizes.largest(resource, types)
+        if largest is None:
+            return None
+        taken = group.requests.get(resource, 0)
+        if best is None or largest[0] - taken > best[0]:
+            name = largest[1] if largest[0] > 0 else None
+            best = largest[0] - taken, Lack(resource, requested, taken, max(largest[0], 0), name)
+    return best[1] if best is not None and best[0] < requested else None
+
+
+def _brief_lack(lack: Lack) -> str:
+    """`cpu 2, m7i.large offers 1930m`."""
+    amount = f"{short(lack.resource, 30)} {format_quantity(lack.resource, lack.requested + lack.by_daemons)}"
+    amount += " with DaemonSets" if lack.by_daemons else ""
+    if lack.instance_type is None:
+        return f"{amount}, no type has any"
+    return f"{amount}, {lack.instance_type} offers {format_quantity(lack.resource, lack.offered)}"
+
+
+def _say_lack(lack: Lack) -> str:
+    """`cpu: the pod asks for 2, and the largest type left, m7i.large, offers 1930m`."""
+    amount = format_quantity(lack.resource, lack.requested + lack.by_daemons)
+    who = "the pod and the DaemonSets ask" if lack.by_daemons else "the pod asks"
+    if lack.instance_type is None:
+        return f"{short(lack.resource)}: {who} for {amount}, and no type left has any"
+    offered = format_quantity(lack.resource, lack.offered)
+    largest = f"the largest type left, {lack.instance_type}, offers {offered}"
+    return f"{short(lack.resource)}: {who} for {amount}, and {largest}"
+
+
+def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]) -> Explanation | None:
+    """That each resource is there, and on no type all of them: the type that has most of what is asked."""
+    nearest: tuple[int, float, str, list[str]] | None = None
+    for group, types in parts:
+        total = add_requests((pod.requests, group.requests))
+        for name in pool.resolution.catalog.names_in(types):
+            left = pool.sizes.of_type(name).allocatable
+            short_of = [r for r, amount in total.items() if (has := left.get(r, 0)) is not None and has < amount]
+            if not short_of:
+                continue
+            share = min((left.get(r) or 0) / total[r] for r in short_of)
+            if nearest is None or (len(short_of), -share) < nearest[:2]:
+                amounts = [
+                    f"{format_quantity(r, left.get(r) or 0)} of {format_quantity(r, total[r])} {r}" for r in short_of
+                ]
+                nearest = len(short_of), -share, name, amounts
+    if nearest is None:
+        return None
+    shares = ", ".join(nearest[3])
+    text = f"no type left has all of it at once: {nearest[2]} comes nearest, with {shares}"
+    return Explanation(text, f"{nearest[2]} has {nearest[3][0]}")
+
+
+def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> str | None:
+    """That types would hold the pod which the limits of the pool do not let through."""
+    beyond = pool.candidates & types - pool.allowed
+    holding = union(pool.sizes.holding(add_requests((pod.requests, g.requests)), g.types & beyond) for g in groups)
+    if not holding:
+        return None
+    cheapest = pool.resolution.cheapest_type(holding)
+    name = cheapest[1] if cheapest is not None else pool.resolution.catalog.names_in(holding)[0]
+    return f"{name} would hold it, and is beyond the limits of the pool"
+
+
+def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Explanation | None:
+    """Which of a pod's conditions leaves no type of a pool, and which line of the pool it clashes with."""
+    for expression in expressions:
+        requirement = _requirement(expression, pool)
+        if requirement is None or not _selecting(pool, requirement):
+            continue
+        if pool.candidates & _types(pool, requirement):
+            continue
+        line = next(_clashing_lines(pool, requirement), None)
+        brief = f"none of its types has {_brief(expression)}"
+        if line is None:
+            return Explanation(f"no type of the pool has {_say(expression)}", brief, (expression.node,))
+        text = f"no type has both {_say(expression)} of the pod and {_say_line(line)} of the pool"
+        return Explanation(text, brief, (expression.node, line.node))
+    pairs = ((a, b) for number, a in enumerate(expressions) for b in expressions[number + 1 :])
+    for first, second in pairs:
+        both = [_requirement(first, pool), _requirement(second, pool)]
+        both_kept = [_types(pool, r) for r in both if r is not None and _selecting(pool, r)]
+        if len(both_kept) == 2 and not pool.candidates & both_kept[0] & both_kept[1]:
+            text = f"no type of the pool has both {_say(first)} and {_say(second)}"
+            brief = f"none of its types has {_brief(first)} and {_brief(second)}"
+            return Explanation(text, brief, (first.node, second.node))
+    return None
+
+
+def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: EmptyPool) -> Explanation | None:
+    """Two conditions of one pod on one label that no value meets, or one of the pod and one of the pool."""
+    same = [expression for expression in expressions if normalize(expression.key) == key]
+    for number, first in enumerate(same):
+        for second in same[number + 1 :]:
+            pair = Requirements()
+            try:
+                pair.add(Requirement.parse(first.key, first.operator, first.values))
+                pair.add(Requirement.parse(second.key, second.operator, second.values))
+            except ValueError:
+                continue
+            if "DoesNotExist" not in (first.operator, second.operator) and pair[key].operator == "DoesNotExist":
+                text = f"the pod contradicts itself: it asks for {_say(first)} and for {_say(second)}"
+                brief = f"it asks for {_brief(first)} and {_brief(second)} at once"
+                return Explanation(text, brief, (first.node, second.node))
+    lines = [line for line in pool.resolution.lines if normalize(line.key) == key]
+    for expression in same:
+        asks = _requirement(expression, pool)
+        line = next((o for o in lines if asks and o.requirement and not o.requirement.intersects(asks)), None)
+        if line is not None:
+            text = f"the pod asks for {_say(expression)}, and the pool has {_say_line(line)}"
+            values = ", ".join(short(value, 16) for value in line.values[:3])
+            more = ", ..." if len(line.values) > 3 else ""
+            has = f"the pool has [{values}{more}]" if line.operator == "In" else "the pool excludes that"
+            return Explanation(text, f"{_brief(expression)}, {has}", (expression.node, line.node))
+    return None
+
+
+def explain_volume_clash(
+    expressions: Sequence[LabelExpression], key: str, volume: Requirements, at: Node | None
+) -> Explanation:
+    """That a pod's volume is in one place and the pod, or the pool, in another."""
+    values = ", ".join(sorted(volume[key].values)[:3]) if key in volume else "another place"
+    places = (at,) if at is not None else ()
+    for expression in expressions:
+        if normalize(expression.key) == key and not _requirement_of(expression).intersects(volume[key]):
+            text = f"the pod asks for {_say(expression)}, and its volume is in {values}"
+            brief = f"it asks for {_brief(expression)}, its volume is in {values}"
+            return Explanation(text, brief, (expression.node, *places))
+    text = f"its volume is in {values}, where the pool launches nothing"
+    return Explanation(text, text, places)
+
+
+def _requirement_of(expression: LabelExpression) -> Requirement:
+    try:
+        return Requirement.parse(expression.key, expression.operator, expression.values)
+    except ValueError:
+        return Requirement.parse(expression.key, "Exists", ())
+
+
+def _requirement(expression: LabelExpression, pool: EmptyPool) -> Requirement | None:
+    return next(iter(requirements_of((expression,), pool.release)), None)
+
+
+def _selecting(pool: EmptyPool, requirement: Requirement) -> bool:
+    """Whether a requirement is about types or their offers."""
+    keys = pool.resolution.catalog.keys
+    places = pool.resolution.places
+    return requirement.key in keys or (places is not None and requirement.key in places.keys)
+
+
+def _types(pool: EmptyPool, requirement: Requirement) -> TypeSet:
+    return pool.meeting((requirement,), pool.resolution.catalog.all_types)
+
+
+def _clashing_lines(pool: EmptyPool, requirement: Requirement) -> Iterator[LineEffect]:
+    for line in pool.resolution.lines:
+        if line.requirement is not None and not line.kept & _types(pool, requirement):
+            yield line
+
+
+def _say(expression: LabelExpression) -> str:
+    values = f" [{', '.join(map(short, expression.values[:5]))}]" if expression.values else ""
+    return f"`{short(expression.key)} {expression.operator}{values}`"
+
+
+def _brief(expression: LabelExpression) -> str:
+    name = short(expression.key.rpartition("/")[2], 24)
+    if len(expression.values) == 1 and expression.operator == "In":
+        return f"{name} {short(expression.values[0], 24)}"
+    values = ", ".join(short(value, 16) for value in expression.values[:2])
+    more = ", ..." if len(expression.values) > 2 else ""
+    return f"{name} {expression.operator} [{values}{more}]" if values else f"{name} {expression.operator}"
+
+
+def _say_line(line: LineEffect) -> str:
+    more = f" and {len(line.values) - 5} more" if len(line.values) > 5 else ""
+    values = f" [{', '.join(map(short, line.values[:5]))}{more}]" if line.values else ""
+    return f"`{short(line.key)} {line.operator}{values}`"
+
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.karpenter.resolve.resolution import LineEffect
