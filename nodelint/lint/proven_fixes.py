@@ -32,6 +32,9 @@ FindMoved = Callable[
 _MOST_ALONE = 200
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
 
+_MOST_BUILT = 4_000_000
+"""Characters of built texts that edits which are tried alone may have built anew, all together."""
+
 _DETAIL = 160
 
 
@@ -129,6 +132,7 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._alone = 0
+        self._built = 0
 
     def prove(self) -> Report:
         offers = self._list_offers()
@@ -163,6 +167,8 @@ class _Run:
     def _try(self, batch: Sequence[_Offer]) -> None:
         """Try offers that change different objects at once; alone, where something speaks against any of them."""
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
+        if len(batch) == 1:
+            self._built += sum(len(text.text) for built in tried.inventory.built for text in built.texts)
         if RUN.is_over():  # what they make was not judged
             late = Withheld("not-editable", detail=RUN.late_reason)
             self._why.update((offer.edits, late) for offer in batch)
@@ -181,8 +187,8 @@ class _Run:
             return
         for offer in suspects:
             self._alone += 1
-            if self._alone > _MOST_ALONE:
-                self._why[offer.edits] = Withheld("new-finding")
+            if self._alone > _MOST_ALONE or self._built > _MOST_BUILT:
+                self._why[offer.edits] = Withheld("not-tried")
             else:
                 self._moved.discard(offer.edits)
                 self._try([offer])

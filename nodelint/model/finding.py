@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         "new-finding",
         "finding-stays",
         "undone",
+        "not-tried",
     ]
 else:
     Severity = Safety = str
@@ -144,6 +145,7 @@ _WITHHELD_TEXTS = {
     "new-finding": "it would make another finding",
     "finding-stays": "the finding would stay",
     "undone": "the fix of another rule takes it back",
+    "not-tried": "there are too many fixes here to try each of them by itself: apply some and check again",
 }
 
 

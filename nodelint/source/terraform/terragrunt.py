@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAME = "terragrunt.hcl"
 _MOST_FOLDERS = 20_000
 """Folders of a repository that are looked through."""
-_MOST_CALLS = 1000
+_MOST_CALLS = 400
 """Files of Terragrunt that call one module."""
 _DEEPEST = 10
 """Files that include or read each other."""

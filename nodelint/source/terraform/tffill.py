@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 JSON_ENDS = (".tf.json", ".tofu.json")
 ENDS = (".tf", ".tofu", *JSON_ENDS)
 """Of Terraform's own files."""
-MOST_INSTANCES = 1000
+MOST_INSTANCES = 400
 """Instances of one block that are built."""
 _GROUPS = ("karpenter.", "eks.amazonaws.com/")
 """Of the objects that are read: their apiVersion begins so."""

@@ -38,7 +38,7 @@ from nodelint.source.terraform.tfvars import environment_files, read_variables
 if TYPE_CHECKING:
     from nodelint.source.text import Source
 
-_MOST_CALLS = 1000
+_MOST_CALLS = 400
 """Calls of a module, or of a template, that are built."""
 _DOCUMENTS = "kubectl_path_documents"
 _DEEPEST = 10

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ENDS = (".tfvars", ".tfvars.json")
 _BY_ITSELF = ("terraform.tfvars", "terraform.tfvars.json")
 _MODULE_ENDS = (".tf", ".tofu")
-_MOST_FILES = 1000
+_MOST_FILES = 400
 """Files of variables that one root module is built with."""
 _MOST_ENTRIES = 20_000
 """Entries of folders that are looked through for them."""
