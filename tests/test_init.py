@@ -33,7 +33,7 @@ HOOK = """\
   hooks:
   - id: nodelint
     name: nodelint
-    entry: nodelint check --
+    entry: nodelint check --timeout 5m --no-repository-rules --
     language: system
     types: [text]
     files: "\\\\.(ya?ml|json|tf|tofu|tpl|tftpl|tmpl|gotmpl|j2)$"

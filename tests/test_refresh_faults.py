@@ -221,12 +221,19 @@ def test_a_region_that_is_not_enabled_in_the_account(run: Run, front: aws.Front)
     assert "or the region is not enabled (AuthFailure)" in done.stdout
 
 
+def test_a_name_that_no_region_can_have_is_refused(run: Run, front: aws.Front) -> None:
+    done = run("refresh", "--region", "eu-middle-1", "--output", "facts.json")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "`eu-middle-1` is not a region such as us-east-1, did you mean `eu-west-1`?" in done.stderr
+    assert not Path("facts.json").exists() and not front.seen
+
+
 def test_a_region_that_does_not_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     monkeypatch.setattr("socket.getaddrinfo", _no_such_host)
-    done = run("refresh", "--region", "eu-middle-1", "--output", "facts.json")
+    done = run("refresh", "--region", "eu-west-99", "--output", "facts.json")
     assert done.exit_code == 5, done.output
-    assert "there is no region `eu-middle-1`" in done.stdout
+    assert "there is no region `eu-west-99`" in done.stdout
     assert not Path("facts.json").exists()
 
 

@@ -180,7 +180,7 @@ def _print_on_terminal(arguments: list[str], columns: int, cwd: Path) -> list[st
         os.close(follower)
         text = printed.result().decode()
     os.close(leader)
-    return re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\\\|\x07)", "", text).splitlines()
+    return re.sub(r"\x1b\[[0-9;]*[mK]|\x1b\]8;[^\x1b\x07]*(?:\x1b\\\\|\x07)", "", text).splitlines()
 
 
 @pytest.mark.parametrize(

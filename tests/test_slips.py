@@ -188,7 +188,7 @@ def test_what_was_refused_for_good_is_not_counted_as_found() -> None:
     answers = {subnets[0]: Answer(at, ("subnet-1",), 1), subnets[1]: Answer(at, failed="denied")}
     asking = Asking(Region("eu-west-1", None, answers), answers, 2, 1.0)
     text = refresh_text(asking, {})
-    assert "1 by 1 question" in text
+    assert "1 found (1 query)" in text
     assert "not answered: " in text and "denied" in text and "may pass" not in text
 
 

@@ -73,7 +73,7 @@ def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]
             text = gate.read(path, _LARGEST).decode(errors="replace")
         except OSError:
             continue
-        for written in re.findall(r'(?m)^\s*source\s*=\s*"(\.[^"$?]*)"', text):
+        for written in re.findall(r'(?m)^[ \t]*source\s*=\s*"(\.[^"$?]*)"', text):
             if os.path.normpath(os.path.join(os.path.dirname(path), written)) in modules:
                 yield path
 

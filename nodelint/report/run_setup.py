@@ -137,7 +137,7 @@ _KEYS = {
 }
 """Settings that have another name in the configuration."""
 
-_INTERNAL = ("karpenter_named", "karpenter_range", "bounds", "root", "exclude_root", "include_root")
+_INTERNAL = ("places", "karpenter_named", "karpenter_range", "bounds", "root", "exclude_root", "include_root")
 
 
 def _describe_value(name: str, value: object, settings: Settings) -> str:

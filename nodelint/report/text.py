@@ -183,12 +183,12 @@ def _fix(entry: FindingGroup, look: TextStyle, shown: set[tuple[Edit, ...]]) -> 
         texts = {tuple(edit.text for result in line for edit in result.finding.edits) for line in entry.lines}
         about.append("the same in each place" if len(texts) == 1 else "of this place; --diff shows all")
     aside = f" ({'; '.join(about)})" if about else ""
-    head = look.style(f"fix{aside}:", fg="green", bold=True)
+    head = f"fix{aside}:{' the same as above' if edits in shown else ''}"
+    lines = wrapped(head, look.width, "  ", "    ") if look.terminal else [f"  {head}"]
+    yield from (f"{line[:2]}{look.style(line[2:], fg='green', bold=True)}" for line in lines)
     if edits in shown:
-        yield f"  {head} the same as above"
         return
     shown.add(edits)
-    yield f"  {head}"
     yield from fix_lines(edits, first.span.source, look, "shown by --diff")
 
 
