@@ -74,7 +74,8 @@ def test_a_mistake_in_a_variable_is_found_where_it_is_written(
         ("unknown-value", "clusters/prod/settings.yaml", 5),
         ("unknown-value", "clusters/prod/infra.yaml", 9),
     }
-    assert nodelint("check", ".", "--fix", "--unsafe-fixes").returncode == 1
+    done = nodelint("check", ".", "--fix", "--unsafe-fixes")
+    assert (done.returncode, "`m55` is not known to EC2 or Karpenter" in done.stdout) == (0, True)
     assert "capacity: on-demand\n" in (tmp_path / "clusters/prod/infra.yaml").read_text()
     assert (tmp_path / "infra/karpenter/pool.yaml").read_text() == POOL
 

@@ -202,7 +202,7 @@ def test_an_overlay_that_is_refused_is_not_judged(nodelint: Run) -> None:
     done = nodelint("check")
     assert done.returncode == 2
     assert "Skipped: prod/own.yaml:3: the overlay prod is not built: the patch is for " in done.stdout
-    assert "No findings; 1 file not judged" in done.stdout
+    assert "1 file not judged, 1 path not read; nothing found in the rest: 3 objects" in done.stdout
     assert "--kustomize" not in done.stdout + done.stderr
     assert "prod/own.yaml:3: not built: " in done.stderr
     (place,) = json.loads(nodelint("check", "--format", "json").stdout)["coverage"]["notJudged"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from nodelint import edits
-from nodelint.lint.autofix import _edits_comment
+from nodelint.lint.broken_fixes import _edits_comment
 from nodelint.lint.engine import Report
 from nodelint.lint.suppressions import Suppression
 from nodelint.model.finding import Finding, Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nodelint.lint.autofix import applicable
+from nodelint.lint.broken_fixes import applicable
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
 from nodelint.lint.rule import Rule
 from nodelint.model.releases import NEWEST

@@ -202,7 +202,7 @@ def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[Unrea
         if templates and "{{" in obj.source.text and gate.is_file(os.path.join(chart, CHART)):
             counts[_display_folder(chart)] = counts.get(_display_folder(chart), 0) + 1
             used = given.get(os.path.abspath(obj.source.path), ())
-            values |= dict.fromkeys(_slashes(os.path.relpath(path)) for path in used)
+            values |= dict.fromkeys(_slashes(os.path.relpath(path)) for path in used if path)
     if counts:
         yield Unread("chart", tuple(counts), sum(counts.values()), "--helm", tuple(sorted(values)))
 
