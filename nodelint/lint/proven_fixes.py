@@ -238,7 +238,7 @@ def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
 def _batches(offers: Sequence[_Offer], comments: Collection[str]) -> Iterator[list[_Offer]]:
     """The offers in groups of which no two change one document, nor one text of a file that others are built of.
 
-    Those of rules about `comments` may: without more of them the rules say no less, so what holds together holds alone.
+    Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
     """
     about_comments = [offer for offer in offers if all(mark[0] in comments for mark in offer.wants)]
     if about_comments:
