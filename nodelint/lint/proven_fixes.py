@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from nodelint.budget import RUN
 from nodelint.build import Inventory, may_fill
@@ -13,6 +13,7 @@ from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_bisection import document_number
 from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Trials, Tried, count_said, mark_of
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
+from nodelint.lint.suppressions import Suppression
 from nodelint.model.finding import Edit, Finding, Suggestion, Withheld, written_place
 from nodelint.model.manifest import NodePool
 from nodelint.source import Source
@@ -131,13 +132,14 @@ class _Run:
         self._sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
+        self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._built = 0
 
     def prove(self) -> Report:
         offers = self._list_offers()
         for part in (True, False):
-            for batch in _batches([offer for offer in offers if offer.safe is part]):
+            for batch in _batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
         if not self._why and not self._moved:
             return self._report
@@ -233,8 +235,24 @@ def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
         yield tuple(suggestion.edits), False
 
 
-def _batches(offers: Sequence[_Offer]) -> Iterator[list[_Offer]]:
-    """The offers in groups of which no two change one document, nor one text of a file that others are built of."""
+def _batches(offers: Sequence[_Offer], comments: Collection[str]) -> Iterator[list[_Offer]]:
+    """The offers in groups of which no two change one document, nor one text of a file that others are built of.
+
+    Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
+    """
+    about_comments = [offer for offer in offers if all(mark[0] in comments for mark in offer.wants)]
+    if about_comments:
+        ids = set(map(id, about_comments))
+        while about_comments:
+            spans, batch, rest = OccupiedSpans(), [], []
+            for offer in about_comments:
+                met = any(spans.touches(edit.span) for edit in offer.edits)
+                (rest if met else batch).append(offer)
+                if not met:
+                    spans.add(edit.span for edit in offer.edits)
+            yield batch
+            about_comments = rest
+        offers = [offer for offer in offers if id(offer) not in ids]
     left = list(offers)
     while left:
         batch, rest = [], []
