@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
-from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.resolve import ELSEWHERE, Resolution
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
