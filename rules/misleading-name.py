@@ -183,5 +183,5 @@ def _device(pool: NodePool, at: Node, start: str, named: str, context: Context) 
     yield Finding(
         at=at,
         message=f"{start.replace('{}', f'{named}s')}, but {lack}",
-        help="allow instance types that have one, or rename what says {named}",
+        help=f"allow instance types that have one, or rename what says {named}",
     )

@@ -149,8 +149,8 @@ class TestCapacityOrder:
     @pytest.mark.parametrize(
         ("values", "kind", "words"),
         [
-            ("on-demand,spot", "m", "no preference"),
-            ("on-demand,reserved,spot", "m", "no preference"),
+            ("on-demand,spot", "m", "a set, not an order"),
+            ("on-demand,reserved,spot", "m", "a set, not an order"),
             ("spot,on-demand", "m", None),
             ("spot", "m", None),
             ("on-demand", "m", None),
@@ -173,21 +173,21 @@ class TestMisleadingName:
     @pytest.mark.parametrize(
         ("name", "lines", "words"),
         [
-            ("spot-medium", [f"{CAPACITY} In spot,on-demand"], "for spot capacity, but on-demand is allowed"),
-            ("spot", [f"{CAPACITY} In on-demand"], "but only on-demand is allowed"),
+            ("spot-medium", [f"{CAPACITY} In spot,on-demand"], "says spot, but the requirements allow on-demand"),
+            ("spot", [f"{CAPACITY} In on-demand"], "but the requirements allow only on-demand"),
             ("spot", [f"{CAPACITY} In spot"], None),
             ("spot", [f"{CAPACITY} NotIn on-demand"], None),
-            ("web-on-demand", [ANY], "for on-demand capacity, but spot is allowed, and tried first"),
-            ("od.web", [f"{CAPACITY} In spot"], "but only spot is allowed"),
+            ("web-on-demand", [ANY], "says on-demand, but the requirements allow spot, which is tried first"),
+            ("od.web", [f"{CAPACITY} In spot"], "but the requirements allow only spot"),
             ("spot-od", [f"{CAPACITY} In spot,on-demand"], None),
             ("spotless", [f"{CAPACITY} In on-demand"], None),
-            ("arm64", [f"{CATEGORY} In m"], "named for arm64, but"),
+            ("arm64", [f"{CATEGORY} In m"], "says arm64, but"),
             ("graviton", [f"{ARCH} In arm64"], None),
-            ("x86", [f"{CATEGORY} In m"], "named for amd64, but"),
+            ("x86", [f"{CATEGORY} In m"], "says amd64, but"),
             ("x86-arm64", [f"{CATEGORY} In m"], None),
-            ("gpu", [f"{CATEGORY} In m"], "named for GPUs, but none"),
+            ("gpu", [f"{CATEGORY} In m"], "says GPUs, but none"),
             ("gpu", [f"{CATEGORY} In g"], None),
-            ("trainium", [f"{CATEGORY} In m"], "named for Neuron devices, but none"),
+            ("trainium", [f"{CATEGORY} In m"], "says Neuron devices, but none"),
         ],
     )
     def test_names(self, check: Check, name: str, lines: list[str], words: str | None) -> None:
@@ -209,9 +209,9 @@ class TestMisleadingName:
     @pytest.mark.parametrize(
         ("label", "lines", "words"),
         [
-            ("lifecycle: spot", [f"{CAPACITY} In spot,on-demand"], "labelled `lifecycle: spot`, but on-demand"),
+            ("lifecycle: spot", [f"{CAPACITY} In spot,on-demand"], "labelled `lifecycle: spot`, but the requirements allow on-demand"),
             ("lifecycle: spot", [f"{CAPACITY} In spot"], None),
-            ("lifecycle: on-demand", [ANY], "but spot is allowed, and tried first"),
+            ("lifecycle: on-demand", [ANY], "but the requirements allow spot, which is tried first"),
             ("arch: arm64", [f"{CATEGORY} In m"], "nodes are labelled `arch: arm64`, but"),
             ("type: gpu", [f"{CATEGORY} In m"], "nodes are labelled `type: gpu`, but none"),
             ("team: spot-and-on-demand", [f"{CAPACITY} In spot"], None),

@@ -260,7 +260,7 @@ def test_a_volume_below_the_snapshot_of_the_image_never_starts(
         ("karpenter.k8s.aws/instance-family", "r9g", False),
         ("karpenter.k8s.aws/instance-family", "t8i", False),
         ("node.kubernetes.io/instance-type", "r9g.xlarge", False),
-        ("karpenter.k8s.aws/instance-family", "r99g", True),
+        ("karpenter.k8s.aws/instance-family", "r99g", False),
         ("node.kubernetes.io/instance-type", "m5.huge", True),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nodelint.ec2.facts import AwsFacts
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import Answer, CapacityReservation, Offering, Question, Region, Snapshot, Subnet
-from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.resolve import ELSEWHERE, Resolution
 from nodelint.lint.context import Context
 from nodelint.lint.target import Target
 from nodelint.model.documents import objects
@@ -444,7 +444,8 @@ def test_what_is_left_is_what_the_controllers_own_loop_leaves(
     )
     expected = [name for name in sorted(TYPES) if launched(name, sold, served, reservations, wanted, release)]
     assert found.catalog.names_in(found.candidates) == expected
-    assert found.complete
+    # A type that is newer than the catalogue may be what is left, where none of the catalogue is.
+    assert found.complete or (not expected and all(ELSEWHERE in fact.reason for fact in found.unknown))
 
 
 @given(st.lists(offer_lines(), max_size=5), markets(), reserved())

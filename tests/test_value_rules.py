@@ -597,10 +597,10 @@ def test_the_fix_is_written_and_the_file_is_clean_after(
     before = nodelint("check", "pool.yaml")
     assert before.returncode == 1
     assert "flex-preference" in before.stdout
-    assert nodelint("check", "--fix", "pool.yaml").returncode == 0
+    assert nodelint("check", "--unsafe-fixes", "pool.yaml").returncode == 0
     assert "name: default-flex" in file.read_text()
     again = file.read_text()
-    assert nodelint("check", "--fix", "pool.yaml").returncode == 0
+    assert nodelint("check", "--unsafe-fixes", "pool.yaml").returncode == 0
     assert file.read_text() == again
 
 
