@@ -79,7 +79,9 @@ def test_lines_without_a_place_are_an_error(lines: str, words: str) -> None:
 
 
 def test_documents_have_a_frame_each_or_stand_by_themselves() -> None:
-    pool, node_class = (Path(DATA, "frames", f"{name}.yaml").read_text(encoding="utf-8") for name in ("pool", "class"))
+    pool, node_class = (
+        Path(DATA, "frames", f"{name}.yaml").read_text(encoding="utf-8") for name in ("pool", "class")
+    )
     assert lay_over(f"{pool}---\n{node_class}", "") == f"{pool}---\n{node_class}"
     named = node_class.replace("name: default", "name: b")
     assert lay_over(f"{pool}---\n{node_class}", "---\nmetadata.name: b\n") == f"{pool}---\n{named}"
@@ -128,7 +130,9 @@ def test_pairs_may_stand_in_two_rows() -> None:
 def test_an_example_without_its_frame_stays_and_is_an_error() -> None:
     page = PAGE.replace("frame=pool\n", "frame=pol\n")
     assert "```yaml bad frame=pol\nspec.weight: 4\n```" in whole_page(page)
-    assert frame_errors(page) == ["```yaml bad frame=pol: there is no frame `pol`; frames are class, node-class, pool"]
+    assert frame_errors(page) == [
+        "```yaml bad frame=pol: there is no frame `pol`; frames are class, node-class, pool"
+    ]
     assert frame_errors(whole_page(page)) == frame_errors(page)
 
 

@@ -30,7 +30,10 @@ FindMoved = Callable[
 ]
 """The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
 
-_MOST_ALONE = 200
+_MOST_APART = 8
+"""Groups of edits in which no two change one document, before edits of one document are tried together."""
+
+_MOST_ALONE = 24
 """Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
 
 _MOST_BUILT = 4_000_000
@@ -241,28 +244,27 @@ def _batches(offers: Sequence[_Offer], comments: Collection[str]) -> Iterator[li
     Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
     """
     about_comments = [offer for offer in offers if all(mark[0] in comments for mark in offer.wants)]
-    if about_comments:
-        ids = set(map(id, about_comments))
-        while about_comments:
-            spans, batch, rest = OccupiedSpans(), [], []
-            for offer in about_comments:
-                met = any(spans.touches(edit.span) for edit in offer.edits)
-                (rest if met else batch).append(offer)
-                if not met:
-                    spans.add(edit.span for edit in offer.edits)
-            yield batch
-            about_comments = rest
-        offers = [offer for offer in offers if id(offer) not in ids]
-    left = list(offers)
+    ids = set(map(id, about_comments))
+    yield from _groups(about_comments, 0)
+    yield from _groups([offer for offer in offers if id(offer) not in ids], _MOST_APART)
+
+
+def _groups(left: Sequence[_Offer], apart: int) -> Iterator[list[_Offer]]:
+    """The offers in groups of which no two edits touch. In the first groups, no two offers change one document.
+
+    `apart` is the number of those first groups: each of them has everything judged once, so that many offers of one
+    document are tried together from then on.
+    """
     while left:
-        batch, rest = [], []
+        batch: list[_Offer] = []
+        rest: list[_Offer] = []
         parts: set[tuple[int, int]] = set()
         names: set[Name] = set()
         spans = OccupiedSpans()
         for offer in left:
             own = {(id(edit.source), document_number(edit)) for edit in offer.edits}
             about = {mark[1] for mark in offer.wants}
-            met = own & parts if all(number >= 0 for _, number in own) else about & names
+            met = apart > 0 and bool(own & parts if all(number >= 0 for _, number in own) else about & names)
             if met or any(spans.touches(edit.span) for edit in offer.edits):
                 rest.append(offer)
                 continue
@@ -272,6 +274,7 @@ def _batches(offers: Sequence[_Offer], comments: Collection[str]) -> Iterator[li
             spans.add(edit.span for edit in offer.edits)
         yield batch
         left = rest
+        apart -= 1
 
 
 def _touches(offer: _Offer, name: Name, tried: Tried) -> bool:
