@@ -39,7 +39,9 @@ import re
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, releases, rule, userdata
 
 _INIT = re.compile(r"""["']ephemeral-storage["']\s*,\s*["']init["']""")
-_ARRAY = re.compile(r"(?m)^(?![ \t]*#)[^\n]*?\b(mdadm[ \t][^\n]*--create|mdadm[ \t]+-C\b|setup-local-disks)\b")
+_ARRAY = re.compile(
+    r"(?m)^(?![ \t]*+#)[^\n]{0,500}?\b(mdadm[ \t][^\n]{0,500}?--create|mdadm[ \t]{1,20}-C\b|setup-local-disks)\b"
+)
 _SINCE = releases.Version(1, 1, 0)
 
 

@@ -52,9 +52,12 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, controller_settings, rule, terraform_trace
 
 _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"[^"\n]*eks(?:/aws)?(?:\.git)?//modules/karpenter\b[^"\n]*"')
-_MAJOR = re.compile(r'(?m)^[ \t]*(?:version\s*=\s*"\s*(?:=|~>)?\s*|source\s*=\s*"[^"\n]*\?ref=)v?(\d+)(?:\.\d+)*"')
+_MAJOR = re.compile(
+    r'(?m)^[ \t]*+(?:version[ \t]*+=[ \t]*+"[ \t]*+(?:=|~>)?[ \t]*+|'
+    r'source[ \t]*+=[ \t]*+"[^"\n?]{0,500}\?ref=)v?(\d{1,6}+)[.\d]{0,20}+"'
+)
 _TRUST = re.compile(r'"system:serviceaccount:([^":\n]+):([^":\n]+)"')
-_PAIRS = re.compile(r"(?:irsa_)?namespace_service_accounts\s*=\s*\[([^\]]*)\]")
+_PAIRS = re.compile(r"namespace_service_accounts\s*+=\s*+\[([^\][]{0,5000})\]")
 _DEFAULT_MODULE = ("kube-system", "karpenter")
 _OF_21 = 21
 

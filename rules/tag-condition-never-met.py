@@ -55,7 +55,7 @@ from collections.abc import Callable, Iterator
 from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_trace
 
 _KEY = re.compile(r"aws:RequestTag/[\w./:${}-]+")
-_ACTIONS = re.compile(r"""(?i)["']?\bactions?["']?\s*[=:]\s*(?:\[([^\]]*)\]|["']([^"'\n]*)["'])""")
+_ACTIONS = re.compile(r"""(?i)\bactions?["']?\s*+[=:]\s*+(?:\[([^\][]{0,5000})\]|["']([^"'\n]{0,500})["'])""")
 _DENY = re.compile(r"""(?i)["']?effect["']?\s*[=:]\s*["']deny["']""")
 _OPERATOR = re.compile(r"""(?:\btest\s*=\s*["']?|["']?)\b((?:For\w+Values:)?(?:String|Arn)\w+|Null)\b""")
 _WITHOUT_TAGS = (
@@ -162,5 +162,5 @@ def _count(action: str) -> Callable[[str], int]:
     service, _, name = action.partition(":")
     prefixes = "|".join(re.escape(name[:n]) + r"\*" for n in range(len(name)))
     pattern = re.compile(rf"""(?i)["'](?:\*|{service}:(?:{name}|{prefixes}))["']""")
-    resources = re.compile(r"""(?i)["']?\b(?:not_?)?resources?["']?\s*[=:]\s*\[?\s*["']\*["']""")
+    resources = re.compile(r"""(?i)\b(?:not_?)?resources?["']?\s*+[=:]\s*+\[?\s*+["']\*["']""")
     return lambda text: len(pattern.findall(resources.sub("", text)))

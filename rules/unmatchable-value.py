@@ -131,7 +131,9 @@ def _may_be_newer(line: resolve.LineEffect, value: manifest.Value, resolution: r
     key = requirement.normalize(line.key)
     others = [requirement for requirement in resolution.folded if requirement.key != key]
     alone = requirement.Requirement.parse(key, "In", (str(value.text),), release=resolution.version)
-    return catalog.newer_type((*others, alone), resolution.catalog) is not None
+    return (
+        catalog.newer_type((*others, alone), resolution.catalog, resolve.sizes_left_out(resolution.pool)) is not None
+    )
 
 
 def _misspelt(pool: NodePool, context: Context) -> set[str]:

@@ -209,7 +209,11 @@ class TestMisleadingName:
     @pytest.mark.parametrize(
         ("label", "lines", "words"),
         [
-            ("lifecycle: spot", [f"{CAPACITY} In spot,on-demand"], "labelled `lifecycle: spot`, but the requirements allow on-demand"),
+            (
+                "lifecycle: spot",
+                [f"{CAPACITY} In spot,on-demand"],
+                "labelled `lifecycle: spot`, but the requirements allow on-demand",
+            ),
             ("lifecycle: spot", [f"{CAPACITY} In spot"], None),
             ("lifecycle: on-demand", [ANY], "but the requirements allow spot, which is tried first"),
             ("arch: arm64", [f"{CATEGORY} In m"], "nodes are labelled `arch: arm64`, but"),

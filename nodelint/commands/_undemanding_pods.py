@@ -33,7 +33,7 @@ _HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPe
 _AMOUNT = r"""["']?[ \t]*[:=][ \t]*["']?([0-9.]+[A-Za-z]*)"""
 _AMOUNTS = {resource: re.compile(resource + _AMOUNT) for resource in _LITTLE}
 """A search that begins with a word is quick."""
-_NOT_WRITTEN = re.compile(r"\{\{.*?\}\}|[ \t]#[^\n]*", re.DOTALL)
+_NOT_WRITTEN = re.compile(r"\{\{.{0,200}?\}\}|[ \t]#[^\n]*", re.DOTALL)
 _WORDS = (
     *("nodeSelector", "ffinity", "topology", "runtime", "resourceClaims", "nodeName", "overhead", "olumeClaim"),
     *(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -437,17 +437,19 @@ def names_elsewhere(key: str) -> frozenset[str]:
     return frozenset(names if key == INSTANCE_TYPE else [name.partition(".")[0] for name in names])
 
 
-_NAME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.(.+)")
+_NAME = re.compile(r"([a-z]{1,30})(?:-[0-9]{1,9}tb)?([0-9]{1,9}).{0,100}\.(.{1,100})")
 """Karpenter's own expression for the category and the generation in a type's name."""
 NAME_KEYS = (CATEGORY, GENERATION, FAMILY, SIZE, INSTANCE_TYPE)
 """The labels that follow from a type's name."""
 
 
-def newer_type(requirements: Iterable[Requirement], catalog: Catalog) -> str | None:
+def newer_type(requirements: Iterable[Requirement], catalog: Catalog, not_sizes: Collection[str] = ()) -> str | None:
     """Return a type that is newer than the catalogue and whose name meets the requirements; None if there is none.
 
-    EC2 knows such a type by name. Only labels that follow from the name are compared; what else is asked for must
-    leave some type of the catalogue, or it leaves nothing of any.
+    EC2 knows such a type by name. Types of `not_sizes` do not count: EKS Auto Mode launches no small ones. Only
+    labels that follow from the name are compared; what else is asked for must leave some type of the catalogue, or it
+    leaves
+    nothing of any.
     """
     every = tuple(requirements)
     if not catalog.fitting(requirement for requirement in every if requirement.key not in NAME_KEYS):
@@ -460,7 +462,9 @@ def newer_type(requirements: Iterable[Requirement], catalog: Catalog) -> str | N
         (
             name
             for name, labels in catalog.remembered(("newer", known), lambda: _newer_types(catalog, known)).items()
-            if by_name and all(requirement.admits(labels[requirement.key]) for requirement in by_name)
+            if by_name
+            and labels[SIZE] not in not_sizes
+            and all(requirement.admits(labels[requirement.key]) for requirement in by_name)
         ),
         None,
     )

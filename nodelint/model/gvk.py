@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nodelint.source import UNKNOWN, Node
+from nodelint.source.nodes import MappingEntry
 from nodelint.tuples import NamedTuple
 
 CORE_GROUP = "karpenter.sh"
@@ -58,7 +59,8 @@ def _branches(node: Node) -> list[Node]:
     if len(starts) < 2:
         return [node]
     parts = [node.entries[a:b] for a, b in pairwise([*starts, len(node.entries)])]
-    if starts[0] or not all({"kind", "spec"} <= {entry.name for entry in part} for part in parts):
+    names = [{entry.name for entry in part} for part in parts]
+    if starts[0] or not (all({"kind", "spec"} <= own for own in names) or _have_kinds_of_their_own(parts)):
         chosen = next((n for n in starts if (_text(node.entries[n].value) or "").endswith("/v1")), starts[0])
         parts = [[entry for n, entry in enumerate(node.entries) if n not in starts or n == chosen]]
     found = []
@@ -67,6 +69,12 @@ def _branches(node: Node) -> list[Node]:
         branch.entries, branch.parent = part, node.parent
         found.append(branch)
     return found
+
+
+def _have_kinds_of_their_own(parts: list[list[MappingEntry]]) -> bool:
+    """Whether each branch states a kind, and no two the same one."""
+    kinds = [next((_text(entry.value) for entry in part if entry.name == "kind"), None) for part in parts]
+    return None not in kinds and len(set(kinds)) == len(kinds)
 
 
 def _api_version(node: Node) -> str | None:

@@ -21,9 +21,9 @@ __all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_ar
 STEPS = 5
 """More steps from an expression to a resource are not followed."""
 
-_REFERENCE = re.compile(r"(?:data\.)?([A-Za-z_][\w-]*)\.([\w-]+)(?:\[[^\]]*\])?((?:\.[\w-]+(?:\[[^\]]*\])?)*)")
-_WRAPPED = re.compile(r'"?\$\{\s*+([^{}"]+?)\s*\}"?|(.+?)[,\s]*', re.DOTALL)
-_ARGUMENT = r'(?m)(?:^|[{{,(])[ \t]*"?{}"?[ \t]*[=:][ \t]*((?:\$\{{[^}}\n]*\}}|[^\n,{{}}])*)'
+_REFERENCE = re.compile(r"(?:data\.)?([A-Za-z_][\w-]*)\.([\w-]+)(?:\[[^\][]*\])?((?:\.[\w-]++(?:\[[^\][]*\])?)*+)")
+_WRAPPED = re.compile(r'"?\$\{([^{}"]++)\}"?|(.+)', re.DOTALL)
+_ARGUMENT = r'(?m)(?:^|[{{,(])[ \t]*+"?{}"?[ \t]*+[=:][ \t]*+((?:\$\{{[^{{}}\n]*+\}}|[^\n,{{}}])*+)'
 _VALUE_OF_CHART = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)(?:\s*\|\s*(?:quote|trim))?\s*-?\}\}")
 _SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"([^"\n]*)"')
 
@@ -63,7 +63,7 @@ class TerraformBlocks:
         if of_chart is not None:
             return self._trace_all(self._given_to_chart(of_chart[1], folder), steps)
         wrapped = _WRAPPED.fullmatch(expression.strip())
-        written = ((wrapped[1] or wrapped[2]) if wrapped is not None else "").strip()
+        written = ((wrapped[1] or wrapped[2]) if wrapped is not None else "").strip().rstrip(", \t\r\n")
         if re.fullmatch(r"[A-Za-z_]\w*", written) and not path.endswith(ENDINGS):
             return self._trace_all(self._given_to_template(written, os.path.basename(path)), steps)
         found = _REFERENCE.fullmatch(written)
@@ -75,7 +75,7 @@ class TerraformBlocks:
         if kind == "var":
             return self._trace_all(self._of_calls(name, folder), steps)
         address = f"{'data.' if written.startswith('data.') else ''}{kind}.{name}"
-        return BlockReference(address, tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\]]*\]", "", rest))), folder)
+        return BlockReference(address, tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\][]*\]", "", rest))), folder)
 
     def literal(self, expression: str, path: str, steps: int = STEPS) -> str | None:
         """Return the text that an expression in a file comes to; None if it is not one plain text."""
@@ -120,7 +120,10 @@ class TerraformBlocks:
 
     def _given_to_template(self, name: str, template: str) -> list[tuple[str, str]]:
         """The values that `templatefile` gives a name of a template."""
-        call = re.compile(rf'templatefile\s*\(\s*"[^"\n]*\b{re.escape(template)}"\s*,(.*?)\)\s*$', re.DOTALL | re.M)
+        call = re.compile(
+            rf'templatefile\s*+\(\s*+"[^"\n]{{0,300}}\b{re.escape(template)}"\s*+,(.{{0,5000}}?)\)[ \t]*+$',
+            re.DOTALL | re.M,
+        )
         return [
             (value, file.path)
             for file in self.files

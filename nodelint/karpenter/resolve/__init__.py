@@ -186,7 +186,7 @@ def resolve(
             *(places.unknown if places is not None else ()),
             *open_questions,
             *_unknown_effects(lines, folded, supply),
-            *(_newer_than_catalog(lines, folded, supply) if not candidates else ()),
+            *(_newer_than_catalog(pool, lines, folded, supply) if not candidates else ()),
         ),
         notes=(*images.notes, *(places.notes if places is not None else _unused(pool, facts))),
     )
@@ -256,7 +256,15 @@ def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: 
             yield UnknownFact(line.node, _MALFORMED)
 
 
-def _newer_than_catalog(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[UnknownFact]:
+def sizes_left_out(pool: NodePool) -> Sequence[str]:
+    """Return the sizes of which the controller of a pool launches no type. Empty except for EKS Auto Mode."""
+    sizes: Sequence[str] = table("auto_mode")["sizes_left_out"] if pool.provider == "auto-mode" else ()
+    return sizes
+
+
+def _newer_than_catalog(
+    pool: NodePool, lines: Sequence[LineEffect], folded: Requirements, supply: Supply
+) -> Iterable[UnknownFact]:
     """Why no known type says nothing: a newer one may be what is asked for."""
     for line in lines:
         key = normalize(line.key)
@@ -265,7 +273,7 @@ def _newer_than_catalog(lines: Sequence[LineEffect], folded: Requirements, suppl
         if new and not named_elsewhere(key, new, supply.view):
             yield UnknownFact(line.node, f"`{short(new[0])}` {PERHAPS_NEWER}")
             return
-    name = newer_type(folded, supply.view)
+    name = newer_type(folded, supply.view, sizes_left_out(pool))
     at = next((line for line in reversed(lines) if line.known and normalize(line.key) in NAME_KEYS), None)
     if name is not None and at is not None:
         yield UnknownFact(at.node, f"`{name.partition('.')[0]}` {ELSEWHERE}")
