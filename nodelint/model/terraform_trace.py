@@ -121,7 +121,7 @@ class TerraformBlocks:
     def _given_to_template(self, name: str, template: str) -> list[tuple[str, str]]:
         """The values that `templatefile` gives a name of a template."""
         call = re.compile(
-            rf'templatefile\s*+\(\s*+"[^"\n]{{0,300}}\b{re.escape(template)}"\s*+,(.{{0,5000}}?)\)[ \t]*+$',
+            rf'templatefile\s*+\(\s*+"[^"\n]{{0,300}}\b{re.escape(template)}"\s*+,(.{{0,1000}}?)\)[ \t]*+$',
             re.DOTALL | re.M,
         )
         return [
