@@ -189,7 +189,7 @@ def remove_all(nodes: Sequence[Node]) -> list[Edit]:
     return [put_back(nodes[0], apart[0], text)]
 
 
-_MOST_AT_ONCE = 1000
+_MOST_AT_ONCE = 200
 """Of a longer list whose items go one by one, whoever writes it makes another."""
 
 _BEHIND = 1000
