@@ -228,6 +228,7 @@ LIMITS = {
         build/kustomize/json6902.py:_DEEPEST build/kustomize/run.py:_MOST_STEPS build/values.py:_LARGEST
         source/terraform/tfnodes.py:_DEEPEST budget.py:MOST_STEPS budget.py:MOST_BYTES
         edits/__init__.py:_MOST_AT_ONCE lint/proven_fixes.py:_MOST_ALONE lint/proven_fixes.py:_MOST_BUILT
+        lint/proven_fixes.py:_MOST_APART
         report/summary.py:MOST_FIXES
     """,
     # a value is not known, and is shown as one that is not
