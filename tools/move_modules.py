@@ -5,7 +5,8 @@
     python tools/move_modules.py --check          say where old names are left; ends with 1 if there are any
 
 It may be run again at any time. A module that this table does not know goes where the modules of its old folder went.
-A branch from before the move is merged without conflicts if the script runs in it, and its result is committed first.
+A branch from before the move is merged without conflicts if it takes in what was there right before the move, the
+script runs in it, its result is committed, and the move is then merged with `git merge -s ours`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,12 @@ MODULES = {
     "source.templates.charts": "forms.helm.charts",
     "source.templates.template_lint": "forms.helm.template_lint",
     "source.templates.template_scopes": "forms.helm.template_scopes",
+    "source.terraform.hcl": "forms.terraform.hcl",
+    "source.terraform.hclcheck": "forms.terraform.hclcheck",
+    "source.terraform.hclexpr": "forms.terraform.hclexpr",
+    "source.terraform.hclstrings": "forms.terraform.hclstrings",
+    "source.terraform.hcltree": "forms.terraform.hcltree",
+    "source.terraform.terragrunt": "forms.terraform.terragrunt",
     "source.terraform.hclworkloads": "forms.terraform.workloads",
     "source.terraform.tfaddresses": "forms.terraform.functions.addresses",
     "source.terraform.tfcollections": "forms.terraform.functions.collections",
@@ -82,12 +89,14 @@ MODULES = {
     "build.vendored_values": "forms.helm.vendored_values",
     "build.filled_terraform": "forms.terraform.rendered",
     "build.remote_terraform": "forms.terraform.remote_modules",
+    "build.unread_inputs": "inventory.unread_inputs",
     "build.switched_off": "forms.terraform.switched_off",
     "build.terraform": "forms.terraform.filled_texts",
     "build.terraform_releases": "forms.terraform.chart_releases",
     "build.unread_releases": "forms.terraform.unread_releases",
     "build.flux_kustomizations": "forms.flux.kustomizations",
     "build.kustomize": "forms.kustomize.build",
+    "build.outside_files": "forms.terraform.outside_files",
     "build.overlays": "forms.kustomize.overlays",
     "build.rendered": "forms.external.render",
     "build.roots": "forms.external.roots",
@@ -130,7 +139,6 @@ MODULES = {
 NAMES = {
     ("source.files.safe_read", "MARKS"): "text.marks",
     ("source.terraform.hclstrings", "template_end"): "text.placeholders",
-    ("release_evidence.charts", "CHART"): "model.evidence",
     ("build.roots", "nodes_of"): "forms.lib.values",
     ("build.roots", "own_roots"): "forms.lib.values",
     ("build.roots", "read"): "forms.lib.values",
@@ -180,6 +188,7 @@ def new_name(module: str) -> str | None:
     package, _, leaf = module.rpartition(".")
     while package:
         if package in PACKAGES:
+            leaf = leaf.removeprefix("tf") if package == "source.terraform" else leaf
             return f"{PACKAGES[package]}.{leaf}"
         package, _, above = package.rpartition(".")
         leaf = f"{above}.{leaf}"
@@ -213,7 +222,7 @@ def move_files() -> None:
                 sys.exit(f"{old} and {new} are both there: put them together by hand")
             git("rm", "-q", "-f", old)
             continue
-        if old.name != "__init__.py" and path_module(old) not in MODULES:
+        if path_module(old) not in MODULES and old.parent.name in ("build", "terraform") and old.stem != "__init__":
             print(f"{old}: not in the table, goes to {new}", file=sys.stderr)
         git("mv", old, new)
     for package, docstring in ABOUT.items():
