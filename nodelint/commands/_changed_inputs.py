@@ -1,4 +1,4 @@
-"""Values that are not known on either side of a change, and of which an input changes: they may be equal no more."""
+"""Find unknown values with a changed input: they may differ between the two sides of a plan."""
 
 from __future__ import annotations
 

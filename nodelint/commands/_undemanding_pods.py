@@ -1,4 +1,4 @@
-"""Which files need no look at their pods, as some NodePool takes them for certain: told by words, before any is read.
+"""Find files whose pods some NodePool takes for certain, by their words alone, so that they need not be read.
 
 A repository has many files with pods, and most ask for nothing but a little CPU and memory. Where a NodePool takes
 such pods whatever they are, none of these files can hold a pod that no NodePool takes.

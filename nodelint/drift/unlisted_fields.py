@@ -1,4 +1,4 @@
-"""Fields that differ and of which it is not known whether the release hashes them: nodes may be replaced."""
+"""Find changed fields that no list of hashed fields names: their nodes may be replaced."""
 
 from __future__ import annotations
 
