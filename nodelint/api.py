@@ -44,25 +44,25 @@ Modules are loaded when a rule first uses something of them.
 
 from __future__ import annotations
 
-from nodelint.lint.context import Context
-from nodelint.lint.rule import Group, rule
 from nodelint.model.finding import Also, Edit, Finding, Findings, Safety, Severity, Skip, Span, Suggestion
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, RequirementLine
 from nodelint.model.providers import EVERY as EVERY_PROVIDER
-from nodelint.source import UNKNOWN, Node, Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Group, rule
+from nodelint.text import UNKNOWN, Node, Source
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint import apiserver, edits, fit
+    from nodelint import apiserver, convert, edits, fit
     from nodelint.drift import budgets, hashes
     from nodelint.ec2 import catalog, questions, snapshot, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
+    from nodelint.forms.terraform import terraform_blocks
     from nodelint.karpenter import (
         controller,
         controller_settings,
-        convert,
         dummy_values,
         images,
         labels,
@@ -75,9 +75,6 @@ if TYPE_CHECKING:
         userdata,
     )
     from nodelint.karpenter.controller import expressions
-    from nodelint.lint import fixes, remedies
-    from nodelint.lint.checks import RuleCheck, run_checks
-    from nodelint.lint.suppressions import Suppression
     from nodelint.model import (
         cluster_objects,
         gvk,
@@ -88,11 +85,13 @@ if TYPE_CHECKING:
         releases,
         requirement,
         support,
-        terraform_blocks,
         terraform_trace,
     )
     from nodelint.model.documents import objects
-    from nodelint.source.yaml import scalars
+    from nodelint.rule import fixes, remedies
+    from nodelint.rule.checks import RuleCheck, run_checks
+    from nodelint.rule.suppressions import Suppression
+    from nodelint.text.yaml import scalars
 
 __all__ = [
     "EVERY_PROVIDER",
@@ -164,6 +163,7 @@ __all__ = [
 _MODULES = {
     "nodelint": (
         "apiserver",
+        "convert",
         "edits",
         "fit",
     ),
@@ -177,10 +177,10 @@ _MODULES = {
         "snapshot",
         "type_set",
     ),
+    "nodelint.forms.terraform": ("terraform_blocks",),
     "nodelint.karpenter": (
         "controller",
         "controller_settings",
-        "convert",
         "dummy_values",
         "images",
         "labels",
@@ -193,10 +193,6 @@ _MODULES = {
         "userdata",
     ),
     "nodelint.karpenter.controller": ("expressions",),
-    "nodelint.lint": (
-        "fixes",
-        "remedies",
-    ),
     "nodelint.model": (
         "cluster_objects",
         "gvk",
@@ -207,10 +203,13 @@ _MODULES = {
         "releases",
         "requirement",
         "support",
-        "terraform_blocks",
         "terraform_trace",
     ),
-    "nodelint.source.yaml": ("scalars",),
+    "nodelint.rule": (
+        "fixes",
+        "remedies",
+    ),
+    "nodelint.text.yaml": ("scalars",),
 }
 _NAMES = {
     "nodelint.ec2.facts": (
@@ -218,11 +217,11 @@ _NAMES = {
         "Missing",
     ),
     "nodelint.ec2.type_set": ("TypeSet",),
-    "nodelint.lint.checks": (
+    "nodelint.rule.checks": (
         "RuleCheck",
         "run_checks",
     ),
-    "nodelint.lint.suppressions": ("Suppression",),
+    "nodelint.rule.suppressions": ("Suppression",),
     "nodelint.model.documents": ("objects",),
 }
 """Where the modules and names are that are loaded when a rule first uses them; checkers read the imports above."""

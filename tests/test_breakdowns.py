@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.build import terraform
-from nodelint.build.kustomize.overlay import Overlay
 from nodelint.data import table
+from nodelint.forms.kustomize.overlay import Overlay
+from nodelint.forms.lib.gotemplate import sprig
+from nodelint.forms.terraform import filled_texts as terraform
 from nodelint.model import releases
-from nodelint.source.templates import sprig
 
 from .files import write_files
 from .manifests import nodeclass, nodepool

@@ -9,10 +9,10 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.build.controller_charts import find_installs
+from nodelint.inventory.controller_charts import find_installs
 from nodelint.model.releases import NEWEST, Version
-from nodelint.release_evidence.settings import StatedSettings
-from nodelint.source import Source
+from nodelint.releases.settings import StatedSettings
+from nodelint.text import Source
 
 from .manifests import nodeclass, nodepool
 

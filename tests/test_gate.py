@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.source.files import gate as gate_module
-from nodelint.source.files.gate import OF_GIT, OUTSIDE, Gate
+from nodelint.files import gate as gate_module
+from nodelint.files.gate import OF_GIT, OUTSIDE, Gate
 
 from . import hostile_trees
 from .files import write_files
@@ -140,23 +140,23 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
 _OWN = "nodelint's own files"
 _NAMED = "what the command line names"
 ALLOWED = {
-    "source/files/gate.py": "the gate",
-    "source/files/safe_read.py": _NAMED,
-    "source/files/discover.py": "the folders that the command line names",
-    "source/files/atomic_write.py": "what is written",
-    "source/git/git_revision.py": "what is written of a revision, in a folder of its own",
-    "build/sandbox.py": "the maps of user ids in /proc",
-    "build/tools.py": "what a tool gets on standard input",
+    "files/gate.py": "the gate",
+    "files/safe_read.py": _NAMED,
+    "files/discover.py": "the folders that the command line names",
+    "files/atomic_write.py": "what is written",
+    "files/git/git_revision.py": "what is written of a revision, in a folder of its own",
+    "forms/external/sandbox.py": "the maps of user ids in /proc",
+    "forms/external/tools.py": "what a tool gets on standard input",
     "commands/__init__.py": "where the output of a run goes whose reader has gone",
     "commands/_live.py": _NAMED,
     "commands/triage.py": _NAMED,
     "lint/workers.py": "a pipe, and the limit of processors",
-    "lint/rule.py": "rules, which are code and allowed as such",
+    "rule/definition.py": "rules, which are code and allowed as such",
     "lsp/project.py": "the times of files of the configuration",
     **dict.fromkeys(
         (
             *("cli.py", "data/__init__.py", "model/validity.py", "model/ranges.py", "apiserver/schema_node.py"),
-            *("ec2/cache.py", "ec2/catalog.py", "ec2/api_names.py", "lint/examples.py", "upgrade/findings.py"),
+            *("ec2/cache.py", "ec2/catalog.py", "ec2/api_names.py", "rule/examples.py", "upgrade/findings.py"),
             *("commands/_shell_completion.py", "commands/_hook.py"),
         ),
         _OWN,
@@ -178,8 +178,8 @@ _OPENING = {
 _CAREFUL = ("read", "read_in_place")
 """Of `safe_read`, which reads any place: for what the command line names, the user's own files, and git's."""
 MAY_READ_ANYWHERE = {
-    *("source/files/gate.py", "source/files/gitignore.py", "source/files/git_index.py", "source/git/repository.py"),
-    *("ec2/cache.py", "lint/config_file.py", "model/validity.py"),
+    *("files/gate.py", "files/gitignore.py", "files/git_index.py", "files/git/repository.py"),
+    *("ec2/cache.py", "config/file.py", "model/validity.py"),
 }
 
 
@@ -202,7 +202,7 @@ def _imported(tree: ast.AST) -> set[str]:
     """What a module takes of `safe_read` that reads."""
     found = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == "nodelint.source.files.safe_read":
+        if isinstance(node, ast.ImportFrom) and node.module == "nodelint.files.safe_read":
             found |= {alias.name for alias in node.names} & set(_CAREFUL)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "safe_read":
             found |= {node.attr} & set(_CAREFUL)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.budget import MOST_STEPS, BudgetSpent
-from nodelint.build.filled_terraform import filled_by_terraform
-from nodelint.source import Source
-from nodelint.source.terraform import tffunctions
-from nodelint.source.terraform.hclexpr import parse_expression
-from nodelint.source.terraform.hcltree import BadExpression
-from nodelint.source.terraform.tfencode import json_pieces, yaml_pieces
-from nodelint.source.terraform.tfeval import EvaluationBudget
+from nodelint.base.budget import MOST_STEPS, BudgetSpent
+from nodelint.forms.terraform.encode import json_pieces, yaml_pieces
+from nodelint.forms.terraform.evaluate import EvaluationBudget
+from nodelint.forms.terraform.functions import table as tffunctions
+from nodelint.forms.terraform.hclexpr import parse_expression
+from nodelint.forms.terraform.hcltree import BadExpression
+from nodelint.forms.terraform.rendered import filled_by_terraform
+from nodelint.text import Source
 from tests.test_terraform_shapes import SHAPES, pool
 from tests.test_terraform_values import evaluator
 

@@ -21,10 +21,10 @@ Run = Callable[..., CompletedProcess[str]]
 LASTING = {
     "nodelint/apiserver/cel/__init__.py": {"_programs", "_matches"},
     "nodelint/apiserver/rules.py": {"_held"},
-    "nodelint/lint/config.py": {"NOTHING"},
-    "nodelint/source/nodes.py": {"_NO_ENTRIES", "_NO_ITEMS"},
-    "nodelint/source/files/safe_read.py": {"_edited"},
-    "nodelint/source/limits.py": {"_open"},
+    "nodelint/config/settings.py": {"NOTHING"},
+    "nodelint/text/nodes.py": {"_NO_ENTRIES", "_NO_ITEMS"},
+    "nodelint/files/safe_read.py": {"_edited"},
+    "nodelint/text/limits.py": {"_open"},
 }
 """What modules fill: results by the whole of what they follow from, what stays empty, an editor's texts, notes."""
 

@@ -197,70 +197,70 @@ SHOWN, FACT, GUESS, KEPT, REST = "shown", "fact", "guess", "kept", "rest"
 LIMITS = {
     # what is behind it is noted as a gap, by its module or by whoever reads the constant
     GAP: """
-        build/application_sets.py:MOST_APPLICATIONS build/chart_values.py:MOST_RELEASES
-        build/git_generators.py:_MOST_FOLDERS build/including_templates.py:_MOST_FILES
-        build/kustomize/__init__.py:_MOST_FOLDERS build/kustomize/applied_folder.py:_MOST_FILES
-        build/roots.py:_MOST_FILES build/unread_inputs.py:_MOST_FILES build/values_files.py:MOST
-        source/templates/charts.py:_MOST_FILES source/templates/charts.py:_MOST_VALUES
-        source/terraform/terragrunt.py:_MOST_FOLDERS source/terraform/terragrunt.py:_MOST_CALLS
-        source/terraform/terragrunt.py:_DEEPEST source/terraform/tffiles.py:_MOST_ENTRIES
-        source/terraform/tffiles.py:_MOST_CHOICES source/terraform/tffill.py:MOST_INSTANCES
-        source/terraform/tfmodulefiles.py:_MOST_FILES source/terraform/tfmodulefiles.py:_MOST_FOLDERS
-        source/terraform/tfvalues.py:_MOST_CALLS source/terraform/tfvalues.py:_DEEPEST
-        source/terraform/tfvars.py:_MOST_FILES source/terraform/tfvars.py:_MOST_ENTRIES
+        forms/argocd/application_sets.py:MOST_APPLICATIONS forms/helm/chart_values.py:MOST_RELEASES
+        forms/argocd/git_generators.py:_MOST_FOLDERS forms/helm/including_templates.py:_MOST_FILES
+        forms/kustomize/build.py:_MOST_FOLDERS forms/kustomize/applied_folder.py:_MOST_FILES
+        forms/external/roots.py:_MOST_FILES inventory/unread_inputs.py:_MOST_FILES forms/helm/values_files.py:MOST
+        forms/helm/charts.py:_MOST_FILES forms/helm/charts.py:_MOST_VALUES
+        forms/terraform/terragrunt.py:_MOST_FOLDERS forms/terraform/terragrunt.py:_MOST_CALLS
+        forms/terraform/terragrunt.py:_DEEPEST forms/terraform/files.py:_MOST_ENTRIES
+        forms/terraform/files.py:_MOST_CHOICES forms/terraform/fill.py:MOST_INSTANCES
+        forms/terraform/modules.py:_MOST_FILES forms/terraform/modules.py:_MOST_FOLDERS
+        forms/terraform/values.py:_MOST_CALLS forms/terraform/values.py:_DEEPEST
+        forms/terraform/variables.py:_MOST_FILES forms/terraform/variables.py:_MOST_ENTRIES
     """,
     # an error or a remark of its own says so: `larger than`, `nested more than`, `not built`, `skipped`
     ERROR: """
         apiserver/crds.py:_DEEPEST apiserver/crds.py:_MOST_FILES apiserver/crds.py:_MOST_SCHEMAS
-        build/kustomize/files.py:_LARGEST build/kustomize/files.py:MOST_FILES build/kustomize/overlay.py:_DEEPEST
-        build/kustomize/replacements.py:_DEEPEST build/kustomize/resources.py:_DEEPEST_PATTERN
-        build/sandbox.py:LARGEST build/unread_inputs.py:_LARGEST commands/_unread_files.py:_LARGEST
-        commands/_not_linted.py:_MOST_HIDDEN lint/config_file.py:_LARGEST lint/judging.py:MAX_FINDINGS
+        forms/kustomize/files.py:_LARGEST forms/kustomize/files.py:MOST_FILES forms/kustomize/overlay.py:_DEEPEST
+        forms/kustomize/replacements.py:_DEEPEST forms/kustomize/resources.py:_DEEPEST_PATTERN
+        forms/external/sandbox.py:LARGEST inventory/unread_inputs.py:_LARGEST commands/_unread_files.py:_LARGEST
+        commands/_not_linted.py:_MOST_HIDDEN config/file.py:_LARGEST lint/judging.py:MAX_FINDINGS
         lint/template_branches.py:_MOST lint/template_branches.py:_MOST_PARTS model/validity.py:_LARGEST
-        model/validity.py:_MOST source/files/discover.py:_LARGEST source/files/safe_read.py:LARGEST
-        source/text.py:LARGEST_DOCUMENT source/yaml/aliases.py:MOST_COPIES source/yaml/compose.py:DEEPEST
-        source/yaml/lenient_yaml.py:_MOST_REPAIRS source/yaml/yaml_stream.py:LONGEST
-        source/yaml/yaml_stream.py:_LONGEST_DOCUMENT triage/__init__.py:_MOST_WHOLE triage/__init__.py:_MOST_TEXT
+        model/validity.py:_MOST files/discover.py:_LARGEST files/safe_read.py:LARGEST
+        text/source.py:LARGEST_DOCUMENT text/yaml/aliases.py:MOST_COPIES text/yaml/compose.py:DEEPEST
+        text/yaml/lenient_yaml.py:_MOST_REPAIRS text/yaml/yaml_stream.py:LONGEST
+        text/yaml/yaml_stream.py:_LONGEST_DOCUMENT triage/__init__.py:_MOST_WHOLE triage/__init__.py:_MOST_TEXT
         triage/groups.py:_MOST_NAMES triage/groups.py:_MOST_SHAPES triage/groups.py:_MOST_STREAMS
         triage/launches.py:_MOST triage/logs.py:_MOST_PIECES triage/logs.py:_MOST_STREAMS
         triage/logs.py:_MOST_HELD triage/logs.py:_MOST_BROKEN triage/streams.py:LONGEST_LINE
         triage/kubectl_text.py:_MOST_BARE upgrade/findings.py:_MOST_TRIED
-        build/kustomize/json6902.py:_DEEPEST build/kustomize/run.py:_MOST_STEPS build/values.py:_LARGEST
-        source/terraform/tfnodes.py:_DEEPEST budget.py:MOST_STEPS budget.py:MOST_BYTES
+        forms/kustomize/json6902.py:_DEEPEST forms/kustomize/run.py:_MOST_STEPS forms/lib/values.py:_LARGEST
+        forms/terraform/nodes.py:_DEEPEST base/budget.py:MOST_STEPS base/budget.py:MOST_BYTES
         edits/__init__.py:_MOST_AT_ONCE lint/proven_fixes.py:_MOST_ALONE lint/proven_fixes.py:_MOST_BUILT
         lint/proven_fixes.py:_MOST_APART
         report/summary.py:MOST_FIXES
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
-        build/chart_values.py:_DEEPEST release_evidence/terraform.py:_DEEPEST
-        source/embedded_text.py:_LONGEST_EXPANSION source/goregex.py:_LONGEST source/goregex.py:_MOST_REPEATS
-        source/templates/gotemplate.py:_DEEPEST source/templates/gotemplate.py:_MOST_PIPES
-        source/templates/gotemplate.py:_MOST_UNCLOSED source/templates/sprig_collections.py:_MOST_ITEMS
-        source/templates/sprig_texts.py:_MOST
-        source/templates/template_eval.py:_MOST
-        source/templates/template_eval.py:_DEEPEST source/terraform/hcl.py:DEEPEST
-        source/terraform/hclexpr.py:DEEPEST
-        source/terraform/tfeval.py:_DEEPEST
-        source/terraform/tffunctions.py:_MOST_ROWS source/terraform/tftemplate.py:_DEEPEST
-        source/text.py:_MOST_TEXTS
-        source/templates/sprig_values.py:DEEPEST
+        forms/helm/chart_values.py:_DEEPEST forms/terraform/statements.py:_DEEPEST
+        text/embedded_text.py:_LONGEST_EXPANSION text/goregex.py:_LONGEST text/goregex.py:_MOST_REPEATS
+        forms/lib/gotemplate/syntax.py:_DEEPEST forms/lib/gotemplate/syntax.py:_MOST_PIPES
+        forms/lib/gotemplate/syntax.py:_MOST_UNCLOSED forms/lib/gotemplate/sprig_collections.py:_MOST_ITEMS
+        forms/lib/gotemplate/sprig_texts.py:_MOST
+        forms/lib/gotemplate/evaluate.py:_MOST
+        forms/lib/gotemplate/evaluate.py:_DEEPEST forms/terraform/hcl.py:DEEPEST
+        forms/terraform/hclexpr.py:DEEPEST
+        forms/terraform/evaluate.py:_DEEPEST
+        forms/terraform/functions/table.py:_MOST_ROWS forms/terraform/template.py:_DEEPEST
+        text/source.py:_MOST_TEXTS
+        forms/lib/gotemplate/sprig_values.py:DEEPEST
     """,
     # a larger file is passed over by what looks for more about objects; that it exists is not said
     SIZE: """
-        build/__init__.py:_LARGEST build/filled_charts.py:_LARGEST build/flux_kustomizations.py:_LARGEST
-        build/including_templates.py:_LARGEST build/overlays.py:_LARGEST
+        inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
+        forms/helm/including_templates.py:_LARGEST forms/kustomize/overlays.py:_LARGEST
         commands/_detect_setup.py:_LARGEST commands/_not_linted.py:_LARGEST
-        release_evidence/__init__.py:_LARGEST source/files/git_index.py:_LARGEST source/files/gitignore.py:_LARGEST
-        source/templates/charts.py:_LARGEST source/terraform/tfmodulefiles.py:_LARGEST
-        build/unread_values.py:_LARGEST build/variable_inputs.py:_LARGEST commands/_changed_gaps.py:_LARGEST
-        commands/_old_revision.py:_LARGEST release_evidence/siblings.py:_LARGEST
+        releases/__init__.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
+        forms/helm/charts.py:_LARGEST forms/terraform/modules.py:_LARGEST
+        forms/helm/unread_values.py:_LARGEST forms/lib/variable_inputs.py:_LARGEST commands/_changed_gaps.py:_LARGEST
+        commands/_old_revision.py:_LARGEST releases/siblings.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
-        apiserver/walk.py:_MOST_OFFERED build/tools.py:_LONGEST build/unread_releases.py:_LONGEST
-        commands/_refused.py:_MOST lint/remedies.py:MOST_OFFERED lint/remedies.py:MOST_TRIED
-        lint/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
+        apiserver/walk.py:_MOST_OFFERED forms/external/tools.py:_LONGEST forms/terraform/unread_releases.py:_LONGEST
+        commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
+        rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE
         plan/values.py:LONGEST report/coverage.py:_MOST_LINES report/coverage.py:_MOST_FIELDS
         report/coverage.py:_MOST_LETTERS report/coverage.py:_LEVELS report/explain.py:_MOST_LINES
@@ -270,29 +270,29 @@ LIMITS = {
         report/plan_text.py:_PLACES report/sarif.py:_LONGEST report/skipped.py:_MOST report/snapshot.py:_SHOWN
         report/text.py:_PLACES report/text.py:_PARTS report/upgrade.py:_PLACES triage/groups.py:_MOST_EXAMPLE
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
-        plan/values.py:MOST_ENTRIES release_evidence/evidence.py:_LONGEST_TEXT
+        plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
-        build/terraform_inputs.py:_MOST build/terraform_inputs.py:_MOST_NAMED build/unread_values.py:_MOST_NAMED
-        build/variable_inputs.py:_MOST_FILES
+        forms/terraform/inputs.py:_MOST forms/terraform/inputs.py:_MOST_NAMED forms/helm/unread_values.py:_MOST_NAMED
+        forms/lib/variable_inputs.py:_MOST_FILES
     """,
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's
     FACT: """
-        apiserver/cel/subset.py:_LARGEST build/kustomize/values.py:_LARGEST_PLAIN drift/go_values.py:_LONGEST
+        apiserver/cel/subset.py:_LARGEST forms/kustomize/values.py:_LARGEST_PLAIN drift/go_values.py:_LONGEST
         karpenter/controller/expressions.py:_MOST_PODS karpenter/controller/launching.py:_LONGEST_ROLE
         karpenter/controller/launching.py:_LONGEST_PROFILE karpenter/controller/syntax.py:LONGEST
-        karpenter/resolve/node_size.py:_ENOUGH model/requirement.py:MAX_INT source/yaml/scalars.py:LARGEST_INTEGER
+        karpenter/resolve/node_size.py:_ENOUGH model/requirement.py:MAX_INT text/yaml/scalars.py:LARGEST_INTEGER
     """,
     # where something is looked for, or what counts as one cluster: no input that is named is left out
     GUESS: """
-        build/flux_kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
-        lint/clusters.py:_MOST lint/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
-        lsp/around.py:_MOST_OVERLAYS release_evidence/evidence.py:_FURTHER
-        source/files/kustomizations.py:_HIGHEST source/files/kustomizations.py:_MOST_FOLDERS
-        source/terraform/tfmodulefiles.py:_LEVELS source/terraform/tfmodulefiles.py:_LEVELS_BELOW
-        source/terraform/tfvars.py:_DEEPEST
-        release_evidence/siblings.py:_MOST_FILES
+        forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
+        rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
+        lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER
+        forms/kustomize/kustomizations.py:_HIGHEST forms/kustomize/kustomizations.py:_MOST_FOLDERS
+        forms/terraform/modules.py:_LEVELS forms/terraform/modules.py:_LEVELS_BELOW
+        forms/terraform/variables.py:_DEEPEST
+        releases/siblings.py:_MOST_FILES
     """,
     # how much is kept, or judged at once: what is beyond is worked out anew
     KEPT: """
@@ -320,7 +320,7 @@ _ENDS = {
     "report/plan_markdown.py:_CAUSES",
     "report/plan_markdown.py:_NAMES",
     "report/triage.py:_NAMES",
-    "source/yaml/yaml_stream.py:_OVERLAP",
+    "text/yaml/yaml_stream.py:_OVERLAP",
 }
 """What else a slice ends at: places in a text, and names that a line shows before it counts the rest."""
 

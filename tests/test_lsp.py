@@ -23,16 +23,14 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-from nodelint.build import build
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.ec2.snapshot import snapshot_text
+from nodelint.inventory import build
 from nodelint.lint.autofix import fix
-from nodelint.lint.context import Context
 from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.lint.proven_fixes import Prover
-from nodelint.lint.rule import Rule, bundled, load
 from nodelint.lsp.actions import actions
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import MOST
@@ -44,7 +42,9 @@ from nodelint.model.documents import objects
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.plan.fix_drift import find_moved
-from nodelint.source import Source
+from nodelint.rule.context import Context
+from nodelint.rule.definition import Rule, bundled, load
+from nodelint.text import Source
 
 from .conftest import ROOT
 

@@ -9,8 +9,8 @@ from shutil import copytree
 
 import pytest
 
-from nodelint.lint.examples import examples
-from nodelint.lint.rule import load_bundled
+from nodelint.rule.definition import load_bundled
+from nodelint.rule.examples import examples
 
 from .files import write_files
 from .test_cli import Run

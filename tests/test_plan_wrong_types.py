@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nodelint.apiserver import Schemas
-from nodelint.build import Inventory
+from nodelint.inventory import Inventory
 from nodelint.model.releases import NEWEST
 from nodelint.plan import PlanOptions, Side, make
 from nodelint.report.plan_blocks import Findings
@@ -20,7 +20,7 @@ from nodelint.report.plan_json import plan_json
 from nodelint.report.plan_markdown import plan_markdown
 from nodelint.report.plan_text import plan_text
 from nodelint.report.style import PAGE
-from nodelint.source import Source
+from nodelint.text import Source
 
 POOL: dict[str, Any] = {
     "apiVersion": "karpenter.sh/v1",

@@ -11,20 +11,20 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.apiserver import Schemas
-from nodelint.build import Inventory
+from nodelint.inventory import Inventory
 from nodelint.lint import autofix
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.examples import Example, examples
 from nodelint.lint.fix_trials import Trials, count_said
 from nodelint.lint.proven_fixes import Prover
-from nodelint.lint.rule import bundled, load
 from nodelint.model.finding import Edit, Finding
 from nodelint.plan import PlanOptions, Side, make
 from nodelint.plan.fix_drift import find_moved
 from nodelint.plan.refusals import why_never_stored
 from nodelint.report.page import build_example, judge_example, read_example, target_of
-from nodelint.source import Source
+from nodelint.rule.definition import bundled, load
+from nodelint.rule.examples import Example, examples
+from nodelint.text import Source
 
 from .files import write_files
 

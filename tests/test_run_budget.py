@@ -13,8 +13,8 @@ from types import FrameType
 
 import pytest
 
-from nodelint import budget
-from nodelint.build.kustomize import run as overlay_run
+from nodelint.base import budget
+from nodelint.forms.kustomize import run as overlay_run
 
 from . import in_process
 from .manifests import nodeclass, nodepool
@@ -30,7 +30,7 @@ def _small_budget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A budget of which little is enough, and an end for what takes for ever in spite of it."""
     monkeypatch.setattr(budget, "MOST_STEPS", 5_000)
     monkeypatch.setattr(budget, "MOST_BYTES", 200_000)
-    monkeypatch.setattr("nodelint.source.templates.template_eval._MOST", 400_000)
+    monkeypatch.setattr("nodelint.forms.lib.gotemplate.evaluate._MOST", 400_000)
     monkeypatch.setattr(overlay_run, "_MOST_STEPS", 20_000)
 
     def fail(_signal: int, _frame: FrameType | None) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nodelint.printable import escaped_json, screened
+from nodelint.base.printable import escaped_json, screened
 from nodelint.report.unified_diff import unified
-from nodelint.source import Source
+from nodelint.text import Source
 
 from .files import write_files
 

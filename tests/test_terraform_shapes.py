@@ -16,13 +16,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodelint.build.terraform import filled_texts
-from nodelint.source import Source
-from nodelint.source.terraform import terragrunt
-from nodelint.source.terraform.hcl import Text
-from nodelint.source.terraform.tfeval import EvaluationBudget
-from nodelint.source.terraform.tffill import TerraformBlock
-from nodelint.source.terraform.tfmodulefiles import ModuleFiles
+from nodelint.forms.terraform import terragrunt
+from nodelint.forms.terraform.evaluate import EvaluationBudget
+from nodelint.forms.terraform.fill import TerraformBlock
+from nodelint.forms.terraform.filled_texts import filled_texts
+from nodelint.forms.terraform.hcl import Text
+from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.text import Source
 
 from .files import write_files
 

@@ -13,7 +13,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nodelint.source.terraform.hclcheck import find_hcl_problem
+from nodelint.forms.terraform.hclcheck import find_hcl_problem
 
 from .files import write_files
 

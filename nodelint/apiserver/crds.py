@@ -9,7 +9,7 @@ from typing import Any
 
 from nodelint.apiserver.cel import Unsupported, compile
 from nodelint.apiserver.schema_node import Raw, load
-from nodelint.source.files.gate import Gate, Refused, read_bounded
+from nodelint.files.gate import Gate, Refused, read_bounded
 
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"], ["eks.amazonaws.com", "NodeClass"])
 _DEEPEST = 200

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.budget import RUN
-from nodelint.caching import cache
-from nodelint.printable import escaped_json, printable, screened, without_commands
+from nodelint.base.budget import RUN
+from nodelint.base.caching import cache
+from nodelint.base.printable import escaped_json, printable, screened, without_commands
 
 TYPE_CHECKING = False
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeVar
 
     from nodelint.commands._progress import ProgressLine
-    from nodelint.lint.config import Settings
-    from nodelint.lint.config_file import ConfigError
+    from nodelint.config.file import ConfigError
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
-    from nodelint.session import Session
-    from nodelint.source import Source
-    from nodelint.source.files.discover import Discovery
+    from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -133,9 +133,9 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
 
     `paths` are those under test: what stands in their repositories runs no code because it says so itself.
     """
-    from nodelint.lint import config
-    from nodelint.lint.config_file import ConfigError
-    from nodelint.source.files.gate import gate
+    from nodelint.config import settings as config
+    from nodelint.config.file import ConfigError
+    from nodelint.files.gate import gate
 
     gate.reset()
     for named in paths or (os.curdir,):
@@ -180,8 +180,8 @@ def discovered(
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
     `discover`, `named` the name of the file that standard input stands for.
     """
-    from nodelint.session import Session
-    from nodelint.source.files.discover import discover
+    from nodelint.config.session import Session
+    from nodelint.files.discover import discover
 
     session = Session(settings)
     exclude, include = session.exclude, session.include
@@ -208,7 +208,7 @@ def _take_stdin(found: Discovery, named: str | None) -> Discovery:
     if found.stdin is None:
         return found
     if named is not None:
-        from nodelint.source.files.discover import name_stdin
+        from nodelint.files.discover import name_stdin
 
         name_stdin(found, named)
         return found
@@ -255,8 +255,8 @@ def _say_unknown(release: Version) -> None:
 
 def session_of(settings: Settings) -> Session:
     """What the settings make of the run; ends it where they cannot be used."""
-    from nodelint.lint.config_file import ConfigError
-    from nodelint.session import Session
+    from nodelint.config.file import ConfigError
+    from nodelint.config.session import Session
 
     session = Session(settings)
     session.today = today()
@@ -283,12 +283,12 @@ def session_of(settings: Settings) -> Session:
 
 def _tell_new_names(session: Session) -> None:
     """Say which names of the configuration are those of rules that have another one today."""
-    from nodelint.lint.config import named_rules
+    from nodelint.config.settings import named_rules
 
     named = named_rules(session.settings)
     if not named and session.settings.baseline is None:
         return
-    from nodelint.lint.rule import former_names
+    from nodelint.rule.definition import former_names
 
     former = former_names(session.rules)
     for name in sorted(former.keys() & set(named)):

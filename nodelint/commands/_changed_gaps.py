@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.files.gate import gate
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared
-from nodelint.source import Source
-from nodelint.source.files.gate import gate
-from nodelint.source.files.kustomizations import KUSTOMIZATIONS
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nodelint.build.input_text import InputText
     from nodelint.commands._revisions import Read
-    from nodelint.lint.config import Settings
+    from nodelint.config.settings import Settings
+    from nodelint.forms.input_text import InputText
     from nodelint.plan import Plan, UnreadFiles
 
 _LARGEST = 4 << 20
@@ -114,7 +114,7 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 
 def _find_changed_modules(was: Read, new: Read) -> Iterator[Uncompared]:
     """The calls of modules elsewhere that may make pools, where an input of theirs differs."""
-    from nodelint.build.input_text import list_changed_inputs
+    from nodelint.forms.input_text import list_changed_inputs
 
     before, after = (_list_modules(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
@@ -127,7 +127,7 @@ def _list_modules(side: Read) -> Mapping[tuple[str, str], list[InputText]]:
     """The inputs of each call of a module elsewhere that may make pools, by the folder and name of the call."""
     if not any(source.path.endswith(_TERRAFORM) and "module" in source.text for source in side.found.sources):
         return {}
-    from nodelint.build.terraform_inputs import TerraformInputs
+    from nodelint.forms.terraform.inputs import TerraformInputs
 
     inputs = TerraformInputs(side.found.sources)
     spoken_of = {(values.path, values.line) for values in side.inventory.remote}
@@ -159,7 +159,7 @@ def _list_charts(side: Read) -> dict[tuple[str, str, int], InputText]:
     ]
     if not sources:
         return {}
-    from nodelint.build.chart_releases import list_remote_charts
+    from nodelint.forms.helm.chart_releases import list_remote_charts
 
     found: dict[tuple[str, str, int], InputText] = {}
     for source in sources:

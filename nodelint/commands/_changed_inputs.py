@@ -5,19 +5,19 @@ from __future__ import annotations
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.plan.uncompared import Uncompared
-from nodelint.source import UNKNOWN
+from nodelint.text import UNKNOWN
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.build.input_text import InputText
     from nodelint.commands._revisions import Read
+    from nodelint.forms.input_text import InputText
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
     from nodelint.plan.matching import Pair
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Uncompared]:
@@ -43,7 +43,7 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Uncompared
 
 
 def _find_change(pair: Pair, unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]) -> InputText | None:
-    from nodelint.build.input_text import list_changed_inputs
+    from nodelint.forms.input_text import list_changed_inputs
 
     assert pair.old is not None and pair.new is not None
     sides = zip(finders, (pair.old, pair.new), unknown, strict=True)
@@ -66,9 +66,9 @@ class _InputFinder:
     """Finds the inputs of unknown values of one side."""
 
     def __init__(self, side: Read) -> None:
-        from nodelint.build.chart_inputs import ChartInputs
-        from nodelint.build.terraform_inputs import TerraformInputs
-        from nodelint.build.variable_inputs import VariableInputs
+        from nodelint.forms.helm.chart_inputs import ChartInputs
+        from nodelint.forms.lib.variable_inputs import VariableInputs
+        from nodelint.forms.terraform.inputs import TerraformInputs
 
         self._variables = VariableInputs(side.root)
         self._terraform = TerraformInputs(side.found.sources)
@@ -87,15 +87,15 @@ class _InputFinder:
 
 def is_of_other_tool(obj: Object) -> bool:
     """Return whether neither Terraform nor Helm fills in the text of an object."""
-    from nodelint.source.templates.charts import templates_around
-    from nodelint.source.terraform.tffill import ENDS
+    from nodelint.forms.helm.charts import templates_around
+    from nodelint.forms.terraform.fill import ENDS
 
     return not obj.source.path.endswith((*ENDS, ".tftpl")) and templates_around(obj.source.path) is None
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
     """The variables that the unknown values of an object refer to, in its files."""
-    from nodelint.build.variable_inputs import list_variables
+    from nodelint.forms.lib.variable_inputs import list_variables
 
     part = obj.node.get("spec") or obj.node
     places = [span_of(written_place(node)) for node in unknown]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodelint.budget import RUN
+from nodelint.base.budget import RUN
 from nodelint.commands import stop
 
 TYPE_CHECKING = False

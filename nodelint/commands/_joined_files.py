@@ -7,8 +7,8 @@ import re
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.source import Source
-    from nodelint.source.files.discover import Discovery
+    from nodelint.files.discover import Discovery
+    from nodelint.text import Source
 
 _INSIDE = r"(?<=\S)(?:(?:apiVersion|kind|metadata|spec)[ \t]*:[ \t]|---[ \t]*$)"
 """What begins behind the last line of a file that has no line break at its end."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from nodelint.files import safe_read
+from nodelint.files.gate import gate
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared
 from nodelint.report.coverage import list_unjudged
-from nodelint.source import Source
-from nodelint.source.files import safe_read
-from nodelint.source.files.gate import gate
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 
@@ -69,7 +69,7 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Uncompared]:
 
 def _differ(sides: tuple[Read, Read]) -> bool:
     """Whether any file that something may be built of differs between the sides, or stands on one of them alone."""
-    from nodelint.source.files.discover import may_hold_objects
+    from nodelint.files.discover import may_hold_objects
 
     contents: list[dict[str, bytes | str]] = []
     for side in sides:

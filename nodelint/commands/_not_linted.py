@@ -6,19 +6,19 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from nodelint.files.discover import ENDINGS, JINJA, SET_ASIDE
+from nodelint.files.gate import gate
+from nodelint.files.links import CHART
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS, patched_in
 from nodelint.report.skipped import Unread
-from nodelint.source.files.discover import ENDINGS, JINJA, SET_ASIDE
-from nodelint.source.files.gate import gate
-from nodelint.source.files.kustomizations import KUSTOMIZATIONS, patched_in
-from nodelint.source.files.links import CHART
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.build.built import Built
-    from nodelint.lint.config import Settings
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
+    from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
-    from nodelint.source.files.discover import Discovery
 
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
@@ -127,7 +127,7 @@ def _hidden(found: Discovery) -> Iterator[Unread]:
 
 def _texts(found: Discovery) -> Iterator[Unread]:
     from nodelint.model.documents import left_out, objects
-    from nodelint.source import Source
+    from nodelint.text import Source
 
     candidates = sorted({*found.unread, *found.glanced})
     for kind, endings in _TEXTS.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from nodelint.caching import cache
+from nodelint.base.caching import cache
 
 TYPE_CHECKING = False
 

@@ -24,7 +24,7 @@ def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) ->
     """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
     from click.shell_completion import CompletionItem
 
-    from nodelint.lint.rule import GROUPS, SUBJECTS, bundled
+    from nodelint.rule.definition import GROUPS, SUBJECTS, bundled
 
     names = [name.removesuffix(".py") for name in os.listdir(bundled()) if name.endswith(".py")]
     subjects = [name.lower().replace(" ", "-") for name in SUBJECTS]
@@ -51,7 +51,7 @@ def workloads(context: click.Context, _: click.Parameter, incomplete: str) -> li
 
 def revisions(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Branches and tags of the repository around the working folder."""
-    from nodelint.source.git.repository import GitError, ask, repository
+    from nodelint.files.git.repository import GitError, ask, repository
 
     try:
         names = ask(repository(os.curdir), "for-each-ref", "--format=%(refname:short)", *_REFS).split()
@@ -65,11 +65,11 @@ _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
 def _list_objects(context: click.Context, also: str | None) -> list[Object]:
     """The objects of the paths that are typed; what cannot be read has no names to offer."""
-    from nodelint.build import read_inventory
-    from nodelint.lint.config import Settings
+    from nodelint.config.session import Session
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import discover
+    from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
-    from nodelint.session import Session
-    from nodelint.source.files.discover import discover
 
     paths = [path for path in context.params.get("paths") or (os.curdir,) if path != "-"]
     found = discover(paths, Session(Settings()).exclude, also=also)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from nodelint.files.gate import gate
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import Uncompared, codes_of, holds_unknown
 from nodelint.plan.values import json_value
-from nodelint.source import Node
-from nodelint.source.files.gate import gate
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from nodelint.build.input_text import InputText
-    from nodelint.build.unread_releases import UnreadRelease
     from nodelint.commands._revisions import Read
+    from nodelint.forms.input_text import InputText
+    from nodelint.forms.terraform.unread_releases import UnreadRelease
     from nodelint.model.manifest import Object
-    from nodelint.source import Source
+    from nodelint.text import Source
 
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
 """Keys that pools and classes have, and charts that make these take from their values."""
@@ -59,7 +59,7 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Uncompared]:
     before = {os.path.relpath(chart, was.root): files for chart, files in others.items()}
     for chart, obj in _list_charts(new).items():
         old = before.get(os.path.relpath(chart, new.root))
-        from nodelint.source.git.git_revision import OF_OTHERS
+        from nodelint.files.git.git_revision import OF_OTHERS
 
         now = _read_files(chart)
         # Of a revision, such files are not there: they differ only where both sides have them.
@@ -88,10 +88,10 @@ def _list_unread_releases(side: Read) -> dict[str, list[UnreadRelease]]:
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return {}
-    from nodelint.build.syntax_check import TERRAFORM
-    from nodelint.build.unread_releases import find_unread_releases
-    from nodelint.source.templates.charts import chart_of
-    from nodelint.source.terraform.tfvalues import Modules
+    from nodelint.forms.helm.charts import chart_of
+    from nodelint.forms.syntax_check import TERRAFORM
+    from nodelint.forms.terraform.unread_releases import find_unread_releases
+    from nodelint.forms.terraform.values import Modules
 
     charts = set(map(chart_of, paths))
     if not any(charts) or not any(path.endswith(TERRAFORM) for path in side.found.seen):
@@ -114,7 +114,7 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Uncompared]:
     before, after = (_list_unread_values(side, taken) for side in (was, new))
     shown: set[str] = set()
     for chart in sorted(before.keys() & after.keys()):
-        from nodelint.build.input_text import list_changed_inputs
+        from nodelint.forms.input_text import list_changed_inputs
 
         for found in list_changed_inputs(before[chart], after[chart]):
             if found.name not in shown:
@@ -133,8 +133,8 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return {}
-    from nodelint.build.unread_values import UnreadValues
-    from nodelint.source.templates.charts import chart_of
+    from nodelint.forms.helm.charts import chart_of
+    from nodelint.forms.helm.unread_values import UnreadValues
 
     charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
     if not charts:
@@ -149,7 +149,7 @@ def _list_charts(side: Read) -> dict[str, Object]:
     unknown = [obj for obj in side.inventory.objects() if obj.source.masked and holds_unknown(obj)]
     if not unknown:
         return {}
-    from nodelint.source.templates.charts import chart_of
+    from nodelint.forms.helm.charts import chart_of
 
     found = {}
     for obj in unknown:

@@ -7,11 +7,11 @@ import sys
 
 import click
 
+from nodelint.base.printable import printable
 from nodelint.commands import CLEAN, UNUSABLE, echo, say
 from nodelint.commands._help import GroupedCommand
+from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import counted
-from nodelint.printable import printable
-from nodelint.source.files.safe_read import error_reason
 
 _EXIT = """
 \b

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
     from nodelint.commands._flags import ExplainFlags
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.files.discover import Discovery
     from nodelint.karpenter.resolve import Resolution
-    from nodelint.lint.context import Context
     from nodelint.model.manifest import NodePool
-    from nodelint.source.files.discover import Discovery
+    from nodelint.rule.context import Context
 
 _EXIT = """
 \b
@@ -81,10 +81,10 @@ def command(
     fact_flags = FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
-    from nodelint.build import read_inventory
-    from nodelint.lint.context import Context
+    from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
+    from nodelint.rule.context import Context
 
     inventory, session = read_inventory(found), session_of(settings)
     found.unreadable += unread(found, "not explained")

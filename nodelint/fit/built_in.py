@@ -8,7 +8,7 @@ from nodelint.data import table
 from nodelint.model.documents import objects
 from nodelint.model.gvk import AUTO_MODE_GROUP, AUTO_MODE_KIND, CORE_GROUP
 from nodelint.model.manifest import NodePool
-from nodelint.source import Source
+from nodelint.text import Source
 
 PATH = "built into EKS Auto Mode"
 

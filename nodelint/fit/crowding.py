@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pods import Pod, TopologyKey
 from nodelint.fit.pools import EmptyPool
@@ -15,8 +16,7 @@ from nodelint.model.cluster_objects import Workload
 from nodelint.model.keys import ZONE
 from nodelint.model.messages import counted
 from nodelint.model.requirement import Requirements, normalize
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 
 class Crowding(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pods import LabelExpression, Pod, add_requests
@@ -11,8 +12,7 @@ from nodelint.fit.pools import DaemonGroup, EmptyPool
 from nodelint.model.messages import short
 from nodelint.model.quantities import format_quantity
 from nodelint.model.requirement import Requirement, Requirements, normalize
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import Node
 
 
 class Lack(NamedTuple):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import LabelExpression, pod_of
 from nodelint.model.cluster_objects import ClusterObject, Workload, objects_by_name
 from nodelint.model.manifest import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
-from nodelint.source import UNKNOWN, Node
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
 
 ALTERNATIVES = Version(1, 13, 0)
 

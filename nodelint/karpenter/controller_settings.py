@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.karpenter.spelling import one_slip, squash
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.release_evidence.settings import INSTALLING, ControllerInstall
-from nodelint.source import Node
-from nodelint.tuples import NamedTuple
+from nodelint.releases.settings import INSTALLING, ControllerInstall
+from nodelint.text import Node
 
 __all__ = ["MENTIONS", "ControllerInstall", "UnreadValue", "unread_values"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nodelint.budget import RUN
+from nodelint.base.budget import RUN
+from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply
 from nodelint.lint.broken_fixes import choose_compatible, edits_by_source, find_broken, make_edits, mark_fix
 from nodelint.lint.engine import LintRequest, Report, lint
 from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.results import Result
-from nodelint.source import Source, reread
-from nodelint.tuples import NamedTuple
+from nodelint.text import Source, reread
 
 # A fix may make room for another one; every rule's fix is a fix point, so few rounds are ever needed.
 _ROUNDS = 25

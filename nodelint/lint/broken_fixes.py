@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
-from nodelint.budget import RUN
+from nodelint.base.budget import RUN
 from nodelint.edits import reread_edited
-from nodelint.lint.context import Context
 from nodelint.lint.engine import Report, Target
 from nodelint.lint.fix_bisection import find_breaking_fixes
 from nodelint.lint.results import OccupiedSpans, Result
-from nodelint.lint.suppressions import Suppression
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld
 from nodelint.model.manifest import Object, served
 from nodelint.model.releases import Version
-from nodelint.source import Source, SourceText
+from nodelint.rule.context import Context
+from nodelint.rule.suppressions import Suppression
+from nodelint.text import Source, SourceText
 
 
 def mark_fix(result: Result) -> tuple[str, str, str]:
@@ -189,7 +189,7 @@ def _why_twins(
             gained |= (_names(new) - _names(old)).keys()
     if not gained:
         return None
-    from nodelint.lint.clusters import namesakes
+    from nodelint.rule.clusters import namesakes
 
     known = set(map(id, before))
     texts = (*after, *(text for text in other_texts if id(text) not in known))

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from nodelint.build import Inventory
+from nodelint.base.tuples import NamedTuple
+from nodelint.inventory import Inventory
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.suppressions import Suppression
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool
-from nodelint.source import Source
-from nodelint.tuples import NamedTuple
+from nodelint.rule.suppressions import Suppression
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 

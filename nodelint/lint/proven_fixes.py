@@ -6,18 +6,18 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from nodelint.budget import RUN
-from nodelint.build import Inventory, may_fill
+from nodelint.base.budget import RUN
+from nodelint.base.tuples import NamedTuple
+from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable
 from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_bisection import document_number
 from nodelint.lint.fix_trials import Build, ChangedObject, Mark, Name, Trials, Tried, count_said, mark_of
 from nodelint.lint.results import OccupiedSpans, Result, once_in_a_run
-from nodelint.lint.suppressions import Suppression
 from nodelint.model.finding import Edit, Finding, Suggestion, Withheld, written_place
 from nodelint.model.manifest import NodePool
-from nodelint.source import Source
-from nodelint.tuples import NamedTuple
+from nodelint.rule.suppressions import Suppression
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 

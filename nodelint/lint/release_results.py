@@ -9,13 +9,13 @@ from nodelint.model.early_releases import lacks
 from nodelint.model.finding import Also, Finding, Span
 from nodelint.model.manifest import Retired
 from nodelint.model.releases import NEWEST, OLDEST, RETIRING
-from nodelint.source import Source
+from nodelint.text import Source
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nodelint.release_evidence.evidence import Evidence
-    from nodelint.release_evidence.release_choice import Chosen
+    from nodelint.model.evidence import Evidence
+    from nodelint.releases.release_choice import Chosen
 
 
 def downgrade_severity(results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:

@@ -11,13 +11,13 @@ from nodelint.edits.line_diff import opcodes
 from nodelint.lint.broken_fixes import why_broken
 from nodelint.lint.engine import Result
 from nodelint.lint.fix_effects import describe_unsafe_fix
-from nodelint.lint.suppressions import suppressions
 from nodelint.lsp.diagnostics import placed, uri_of
 from nodelint.lsp.positions import LineIndex
 from nodelint.lsp.project import Buffer, View
 from nodelint.lsp.titles import describe_edits
 from nodelint.model.finding import Edit, by_source
-from nodelint.source import Source, SourceText, reread
+from nodelint.rule.suppressions import suppressions
+from nodelint.text import Source, SourceText, reread
 
 FIX_ALL = "source.fixAll.nodelint"
 

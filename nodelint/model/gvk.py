@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nodelint.source import UNKNOWN, Node
-from nodelint.source.nodes import MappingEntry
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
+from nodelint.text import UNKNOWN, Node
+from nodelint.text.nodes import MappingEntry
 
 CORE_GROUP = "karpenter.sh"
 AWS_GROUP = "karpenter.k8s.aws"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 
-from nodelint.model.terraform_blocks import ENDINGS, BlockText, find_blocks, find_locals
-from nodelint.source.terraform.tfmodulefiles import ModuleFiles
-from nodelint.tuples import NamedTuple
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.forms.terraform.terraform_blocks import ENDINGS, BlockText, find_blocks, find_locals
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodelint.source import Source
+    from nodelint.text import Source
 
 __all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of"]
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from nodelint.model.manifest import EC2NodeClass
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -> list[Reason]:

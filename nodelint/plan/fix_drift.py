@@ -17,12 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodelint.build import Inventory
-    from nodelint.build.built import Built
+    from nodelint.forms.rendered import Built
+    from nodelint.inventory import Inventory
     from nodelint.lint.engine import LintRequest, Target
     from nodelint.lint.fix_trials import ChangedObject, Name
     from nodelint.model.manifest import Object
-    from nodelint.source import Source
+    from nodelint.text import Source
 
 
 class _Part:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import NOTHING
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import KubernetesVersion
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nodelint.plan.stops import LaunchStop
     from nodelint.plan.uncompared import Uncompared
     from nodelint.plan.workloads import WorkloadChange
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class PlanOptions(NamedTuple):

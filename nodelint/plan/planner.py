@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.karpenter.resolve import resolve
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
 from nodelint.model.documents import objects
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.model.placeholder_names import canonical_code
@@ -35,7 +34,8 @@ from nodelint.plan.uncompared import (
 from nodelint.plan.unread import UnreadFiles
 from nodelint.plan.verdict import Sides, class_verdict, verdict
 from nodelint.plan.written_places import WrittenPlaces
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
 
 TYPE_CHECKING = False
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         Uncompared,
     )
     from nodelint.plan.unread import UnreadFile
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 ALL_READ = UnreadFiles()
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.drift.hashes import version
 from nodelint.plan.coverage import joined
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
     from nodelint.plan.coverage import Covered
     from nodelint.plan.values import ValueChange
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class Reason(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 
-from nodelint.lint.context import Context
-from nodelint.lint.target import Target
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.gate import gate
 from nodelint.model.documents import objects
 from nodelint.model.finding import label_of
 from nodelint.model.folders import path_below
 from nodelint.model.manifest import EC2NodeClass, NodePool
-from nodelint.source.files.gate import gate
-from nodelint.tuples import NamedTuple
+from nodelint.rule.context import Context
+from nodelint.rule.target import Target
 
 TYPE_CHECKING = False
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol
 
-    from nodelint.build.built import Built
+    from nodelint.forms.rendered import Built
     from nodelint.model.finding import Span
     from nodelint.model.manifest import Object
     from nodelint.plan.outcome import PlanOptions
-    from nodelint.source import Node, Source
+    from nodelint.text import Node, Source
 
     class Objects(Protocol):
         """What holds the objects of a side: an inventory, or a part of one."""

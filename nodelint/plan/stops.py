@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.karpenter.images import first_for, version_order
 from nodelint.karpenter.resolve import limits, switched_off, within
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 

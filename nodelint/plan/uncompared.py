@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from nodelint.base.tuples import NamedTuple
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.plan.matching import is_same, written_name
-from nodelint.source import UNKNOWN
-from nodelint.source.templates.surrounding_code import list_codes, list_codes_around
-from nodelint.tuples import NamedTuple
+from nodelint.text import UNKNOWN
 
 TYPE_CHECKING = False
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
     from nodelint.plan.matching import Pair
     from nodelint.plan.unread import UnreadFile
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class Uncompared(NamedTuple):

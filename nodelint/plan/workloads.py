@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.finding import label_of, span_of, written_place
 from nodelint.plan.matching import match_objects, written_name
-from nodelint.tuples import NamedTuple
 
 TYPE_CHECKING = False
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nodelint.fit.verdict import PoolVerdict
     from nodelint.model.finding import Span
     from nodelint.model.manifest import NodePool, Object
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class WorkloadChange(NamedTuple):

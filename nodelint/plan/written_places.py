@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.plan.refusals import Refusal
     from nodelint.plan.sides import StoredObjects
     from nodelint.plan.uncompared import Uncompared
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 
 class WrittenPlaces:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nodelint.base.printable import printable_lines
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
 from nodelint.karpenter.images import Image
@@ -18,7 +19,6 @@ from nodelint.model.keys import ARCH
 from nodelint.model.messages import short
 from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
-from nodelint.printable import printable_lines
 from nodelint.report.explain_facts import (
     age,
     described,

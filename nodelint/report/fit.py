@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 
+from nodelint.base.printable import printable, printable_lines
 from nodelint.fit.pods import add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.tree import WorkloadFit
@@ -12,11 +13,10 @@ from nodelint.model.finding import Span, label_of, written_place
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import counted, short
 from nodelint.model.quantities import format_quantity
-from nodelint.printable import printable, printable_lines
 from nodelint.report.layout import wrap
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain
-from nodelint.source import Node
+from nodelint.text import Node
 
 TYPE_CHECKING = False
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nodelint.plan.roll import Roll
     from nodelint.plan.values import ValueChange
     from nodelint.plan.workloads import WorkloadChange
-    from nodelint.source import Node
+    from nodelint.text import Node
 
 VERSION = 1
 """The version of the JSON."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.build.controller_charts import find_installs
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
+from nodelint.inventory.controller_charts import find_installs
 from nodelint.model.releases import RELEASES, Version, releases_match
-from nodelint.release_evidence.settings import WrittenSetting, chart_leaf, chart_leaves, gates_of
-from nodelint.source import Node, Source
-from nodelint.tuples import NamedTuple
+from nodelint.releases.settings import WrittenSetting, chart_leaf, chart_leaves, gates_of
+from nodelint.text import Node, Source
 from nodelint.upgrade.resources import Location
 
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from functools import partial
 from math import log2
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.model.keys import ACCELERATOR_COUNT, ACCELERATOR_NAME, CATEGORY, CPU, GPU_COUNT, MEMORY
-from nodelint.tuples import NamedTuple
 
 
 def accelerated(catalog: Catalog) -> TypeSet:

@@ -1,0 +1,306 @@
+"""The gate: the one place that opens what the text of a repository names.
+
+A stranger writes the text, so the path may lead anywhere: out by `..` or a link, to a device, into `.git` with the
+token that a checkout leaves there. The gate holds the roots: for each path of the command line the repository that
+it is in, or, outside of any repository, the folder that was named. It opens what lies below a root when every link
+is followed, as long as it is a regular file of limited size or a folder, and nothing of git's own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from nodelint.files.safe_read import LARGEST, edited_text, read, read_in_place, repository
+from nodelint.text.limits import note_left_out
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nodelint.text.nodes import SourceText
+
+OUTSIDE = "outside of the repository"
+OF_GIT = "a file of git, which is not read"
+
+_GIT = ".git"
+_HAS_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
+_STAY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = _STAY | getattr(os, "O_DIRECTORY", 0)
+_PASS = _FOLDER | getattr(os, "O_PATH", os.O_RDONLY)
+_READ = _STAY | os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+class Refused(PermissionError):
+    """Raised for a path that leads out of the roots, or into git's own files; `strerror` says which."""
+
+
+class Gate:
+    """Opens what lies below its roots, and nothing else. Without a root it has that of the working folder."""
+
+    def __init__(self, *roots: str) -> None:
+        self._roots: list[str] = []
+        self._git_folders: set[str] = set()
+        self._folders: dict[str, tuple[str, str]] = {}
+        """Folders that are resolved. One that becomes a link meanwhile is not opened any more."""
+        for root in roots:
+            self._add(os.path.realpath(root))
+
+    def admit(self, named: str) -> None:
+        """Take the root of a path that the command line names: its repository, else the folder itself.
+
+        Outside of a repository, the root of a file is the working folder around it, but for the user's home or the
+        whole disk; else its own folder. A file that is a link is at home where it is named, not where it leads.
+        """
+        self._folders.clear()
+        is_folder = os.path.isdir(named)
+        folder = os.path.realpath(named if is_folder else os.path.dirname(named) or os.curdir)
+        root = repository(folder)
+        if root is None and not is_folder:
+            here = os.path.realpath(os.curdir)
+            if _is_below(folder, here) and here not in (
+                os.path.dirname(here),
+                os.path.realpath(os.path.expanduser("~")),
+            ):
+                root = here
+        self._add(root or folder)
+
+    def reset(self) -> None:
+        """Forget all roots, before another run in the same process."""
+        self._roots.clear()
+        self._git_folders.clear()
+        self._folders.clear()
+
+    def holds(self, path: str) -> bool:
+        """Return whether a path, there or not, stays below a root and out of git's own files."""
+        return self.refusal(path) is None
+
+    def surrounds(self, path: str) -> bool:
+        """Return whether a path stands below a root, or leads there: a link stands in the repository that has it."""
+        whole = os.path.abspath(path)
+        around = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
+        places = (around, os.path.realpath(whole))
+        return any(_is_below(place, root) for place in places for root in self._roots or [_find_default()])
+
+    def refusal(self, path: str) -> str | None:
+        """Return why a path, there or not, is not opened, as the end of a sentence; None where it may be."""
+        try:
+            self._resolve(path)
+        except OSError as error:
+            return error.strerror
+        return None
+
+    def notes_refusal(self, path: str, named: str, source: SourceText, start: int) -> bool:
+        """Return whether a path is not opened, and note as a gap that the text of `source` names it at `start`."""
+        reason = self.refusal(path)
+        if reason is not None:
+            note_left_out(source.path, f"`{named}` is {reason}", source.position(start).line)
+        return reason is not None
+
+    def holds_git_of(self, folder: str) -> bool:
+        """Return whether the data of a repository may be read: that of a root, or of one that keeps it in the root.
+
+        A submodule has its data in that of the repository around it. Another folder with a file `.git` may be made by
+        whoever wrote the repository, and lead anywhere.
+        """
+        real = os.path.realpath(folder)
+        data = os.path.join(real, _GIT)
+        if not self._roots or real in self._roots:
+            return True
+        target = _read_git_file(data) if os.path.isfile(data) else os.path.realpath(data)
+        return any(_is_below(target, root) for root in self._roots)
+
+    def is_file(self, path: str) -> bool:
+        """Return whether a path is a file below a root."""
+        return os.path.isfile(path) and self.holds(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Return whether a path is a folder below a root."""
+        return os.path.isdir(path) and self.holds(path)
+
+    def exists(self, path: str) -> bool:
+        """Return whether a path below a root is there."""
+        return os.path.exists(path) and self.holds(path)
+
+    def read(self, path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
+        """Return the content of a regular file of at most `largest` bytes.
+
+        `within` is a folder below a root, such as that of a chart, that no link may leave. Raise `Refused` for a
+        path out of the roots, and OSError, whose `strerror` says why, for all else.
+        """
+        root, real = self._resolve(path)
+        if within is not None and not _is_below(real, os.path.realpath(within)):
+            raise Refused(errno.EPERM, f"a link out of {os.path.abspath(within)}", path)
+        if (text := edited_text(path)) is not None:
+            return text
+        handle = _open(root, real, path, _READ, stat.S_ISREG)
+        with os.fdopen(handle, "rb") as file:
+            data = file.read(largest + 1)
+        if len(data) > largest:
+            raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
+        return data
+
+    def read_listed(self, path: str, largest: int = LARGEST) -> bytes:
+        """Return the content of a file that stands in a folder that was listed, and is no link.
+
+        It takes a fraction of the time of `read`, for the many files of a folder. Raise OSError as `read` does.
+        """
+        return read_in_place(path, largest)
+
+    def entries(self, folder: str) -> list[tuple[str, bool]]:
+        """Return the names in a folder, in order, each with whether it is a folder (and no link to one).
+
+        Git's own folder is left out. Raise OSError as `read` does.
+        """
+        root, real = self._resolve(folder or os.curdir)
+        handle = _open(root, real, folder, _FOLDER | os.O_RDONLY, stat.S_ISDIR) if _HAS_WALK else None
+        try:
+            with os.scandir(real if handle is None else handle) as listing:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in listing]
+        finally:
+            if handle is not None:
+                os.close(handle)
+        return sorted(entry for entry in found if not _is_git(entry[0]))
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names in a folder, in order; none where it cannot be listed."""
+        try:
+            return [name for name, _ in self.entries(folder)]
+        except OSError:
+            return []
+
+    def walk(self, top: str) -> Iterator[tuple[str, list[str], list[str]]]:
+        """Yield a folder and those below it as `os.walk` does, in order; no link to a folder is followed."""
+        pending = [top]
+        while pending:
+            around = pending.pop()
+            try:
+                entries = self.entries(around)
+            except OSError:
+                continue
+            folders = [name for name, is_folder in entries if is_folder]
+            yield around, folders, [name for name, is_folder in entries if not is_folder]
+            pending += [os.path.join(around, name) for name in reversed(folders)]
+
+    def _add(self, root: str) -> None:
+        if root in self._roots:
+            return
+        self._roots.append(root)
+        # A worktree, a submodule, and a repository with its data in a folder of another name have a file here.
+        data = os.path.join(root, _GIT)
+        if os.path.isfile(data):
+            self._git_folders.add(_read_git_file(data))
+
+    def _resolve(self, path: str) -> tuple[str, str]:
+        """Return the root of a path and the path without any link. Raise `Refused`."""
+        try:
+            whole = os.path.abspath(path)
+            folder, name = os.path.split(whole)
+            if not name or _is_git(name) or os.path.islink(whole):
+                return self._place(os.path.realpath(whole), path)
+            if folder not in self._folders:
+                real = os.path.realpath(whole)
+                root, real = self._place(real, path)
+                if real == root:
+                    return root, real
+                self._folders[folder] = root, os.path.dirname(real)
+            root, around = self._folders[folder]
+            real = os.path.join(around, name)
+            if real in self._git_folders:
+                raise Refused(errno.EPERM, OF_GIT, path)
+            return root, real
+        except ValueError:
+            reason = "no file name holds a null character or half of a surrogate pair"
+            raise OSError(errno.EINVAL, reason, path) from None
+
+    def _place(self, real: str, path: str) -> tuple[str, str]:
+        """Return the root of a path that has no link, and that path. Raise `Refused`."""
+        for root in self._roots or [_find_default()]:
+            if _is_below(real, root):
+                if any(map(_is_git, real[len(root) :].split(os.sep))) or any(
+                    _is_below(real, folder) for folder in self._git_folders
+                ):
+                    raise Refused(errno.EPERM, OF_GIT, path)
+                return root, real
+        raise Refused(errno.EPERM, OUTSIDE, path)
+
+
+gate = Gate()
+"""The gate of this run: `discover` takes the paths of the command line for it."""
+
+
+def read_bounded(path: str, within: str | None) -> bytes:
+    """Return the content of a file that has to lie in a folder; None allows any place, as for what a flag names.
+
+    Raise OSError as `Gate.read` does.
+    """
+    return read(path) if within is None else Gate(within).read(path)
+
+
+def _find_default() -> str:
+    folder = os.path.realpath(os.curdir)
+    return repository(folder) or folder
+
+
+def _is_git(name: str) -> bool:
+    """Return whether a file system may take a name for `.git`.
+
+    Some pass over case, dots and blanks at the end, what follows a colon, and characters without width.
+    """
+    if name[:1] != "." and "~" not in name and name.isascii():
+        return False
+    seen = "".join(filter(str.isprintable, name)).partition(":")[0].rstrip(" .").casefold()
+    return seen in (_GIT, "git~1")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def _read_git_file(path: str) -> str:
+    """Return the folder that a file `.git` names."""
+    with open(path, "rb") as file:
+        named = os.fsdecode(file.read(1 << 12)).partition("\n")[0].removeprefix("gitdir:").strip()
+    return os.path.realpath(os.path.join(os.path.dirname(path), named.replace("\0", "")))
+
+
+def _open(root: str, real: str, path: str, flags: int, is_wanted: Callable[[int], bool]) -> int:
+    """Open a path without links and return its descriptor.
+
+    Each folder is opened in the one before it and no link is followed: a path that changes meanwhile leads nowhere
+    else. Where the system cannot do that, what was opened is compared with what stands there then.
+    """
+    if not _HAS_WALK:
+        handle = os.open(real, flags)
+        if os.path.realpath(real) != real or not os.path.samestat(os.fstat(handle), os.lstat(real)):
+            os.close(handle)
+            raise Refused(errno.EPERM, OUTSIDE, path)
+        return _hold_to_kind(handle, path, is_wanted)
+    folder = os.open(root, _PASS & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        *above, name = [part for part in real[len(root) :].split(os.sep) if part] or [os.curdir]
+        for part in above:
+            inner = os.open(part, _PASS, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        # Before it is opened, because that is enough to act on some devices.
+        if not is_wanted(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise _explain_kind(path)
+        return _hold_to_kind(os.open(name, flags, dir_fd=folder), path, is_wanted)
+    finally:
+        os.close(folder)
+
+
+def _hold_to_kind(handle: int, path: str, is_wanted: Callable[[int], bool]) -> int:
+    if not is_wanted(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise _explain_kind(path)
+    return handle
+
+
+def _explain_kind(path: str) -> OSError:
+    if os.path.isdir(path):
+        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return OSError(errno.EINVAL, "not a regular file", path)

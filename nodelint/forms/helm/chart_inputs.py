@@ -1,0 +1,118 @@
+"""The inputs that an unknown value of a chart's template can depend on: code, named templates, and values.
+
+A value that no file gives is a placeholder whatever its code is, so that equal placeholders prove nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.forms.helm.charts import ChartFiles, chart_of, values_of
+from nodelint.forms.helm.values_files import beside
+from nodelint.forms.input_text import InputText
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.values import read, values_root
+from nodelint.model.finding import Span, span_of
+from nodelint.text import Node, Source
+
+_INCLUDED = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
+_BY_NAME = re.compile(r"\b(?:include|template)\s+(?!\")|\btpl\b")
+VALUES = re.compile(r"\.Values\b((?:\.[A-Za-z_]\w*)*)(?:[ \t]+((?:\"[^\"]+\"[ \t]*)+))?")
+"""A field of a chart's values; of `index .Values "a" "b"` the names that follow."""
+
+
+class ChartInputs:
+    """Finds inputs among the files of one side."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._files = ChartFiles({os.path.abspath(source.path): source for source in sources})
+
+    def list_inputs(self, node: Node) -> list[InputText]:
+        """Return the inputs of an unknown value in what a template comes to; none of a file of no chart."""
+        built = node.source.built
+        if chart_of(node.source.path) is None:
+            return []
+        origin = built.find_origin(node) if built is not None else None
+        places = (
+            [span_of(at) for at in (origin.at, *(step[0] for step in origin.through))] if origin is not None else []
+        )
+        places = [at for at in places or [span_of(node)] if "{{" in at.source.text]
+        codes = [code for at in places for code in _list_lines(at)]
+        found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
+        found += self._list_definitions(node.source.path, codes)
+        paths = list(_list_paths([*codes, *(given.text for given in found)]))
+        for root in (
+            (built.values,) if built is not None and built.values is not None else self._list_files(node.source.path)
+        ):
+            found += _list_values(root, paths)
+        return found
+
+    def _list_files(self, path: str) -> Iterator[Node]:
+        """The values in the files of a chart, for a template that none of them is filled into."""
+        own = values_of(path)
+        for file in (own, *beside(own)) if own is not None else ():
+            source = self._files.sources.get(os.path.abspath(file)) or read(file)
+            root = values_root(source) if source is not None else None
+            if root is not None:
+                yield root
+
+    def _list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
+        """The named templates that code includes, also by others; all of them for a name that is worked out."""
+        definitions = self._files.definitions(path)
+        found: dict[str, InputText] = {}
+        pending = list(codes)
+        while pending:
+            code = pending.pop()
+            names = list(definitions) if _BY_NAME.search(code) else _INCLUDED.findall(code)
+            for name in names:
+                if name in definitions and name not in found:
+                    source, part, _ = definitions[name]
+                    text = source.text[part.start : part.end]
+                    found[name] = InputText(name, " ".join(text.split()), Span(source, part.start, part.end))
+                    pending.append(text)
+        return list(found.values())
+
+
+def _list_lines(at: Span) -> Iterator[str]:
+    """The code in the lines of a place, and what is open or set above them."""
+    text = at.source.text
+    start = text.rfind("\n", 0, at.start) + 1
+    end = text.find("\n", at.end)
+    yield from list_codes_around(text[:start])
+    yield from list_codes(text[start : end if end >= 0 else len(text)])
+
+
+def _list_paths(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The paths of values that code uses; an empty one for all values."""
+    for code in codes:
+        for fields, names in VALUES.findall(code):
+            yield (*fields.split(".")[1:], *re.findall(r'"([^"]+)"', names))
+
+
+def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
+    """Yield what values have at some paths, or above them where a path ends early."""
+    for path in dict.fromkeys(paths):
+        node = _follow(root, path)
+        if node is not root or not path:
+            yield InputText(".".join(path) or "values", text_of(node), span_of(node))
+
+
+def _follow(node: Node, path: Sequence[str]) -> Node:
+    """The value at a path, or where the path ends."""
+    for step in path:
+        below = node.get(step)
+        if below is None:
+            return node
+        node = below
+    return node
+
+
+def text_of(node: Node) -> str:
+    """Return a value in one line, whatever way it is written in; a placeholder as it is written."""
+    if any(
+        part.kind == "scalar" and not isinstance(part.value, str | int | float | bool | None) for part in node.walk()
+    ):
+        return " ".join(node.text.split())
+    return repr(node.plain())

@@ -1,0 +1,41 @@
+"""What installs charts that are not in the repository and whose names say that they make pools or classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nodelint.forms.helm.chart_inputs import text_of
+from nodelint.forms.input_text import InputText
+from nodelint.forms.lib.values import own_roots
+from nodelint.forms.terraform.inputs import MAKES_POOLS
+from nodelint.model.finding import span_of
+from nodelint.text import Node, Source
+from nodelint.text.missing import text_of as read_text
+
+_VERSIONS = ("version", "targetRevision")
+_LOCAL = re.compile(r"\.{0,2}/|file:")
+
+
+def list_remote_charts(source: Source) -> Iterator[InputText]:
+    """Yield what each object, or entry of a list, says of such a chart: its version, and its values."""
+    if source.may_be_template:
+        return
+    for root in own_roots(source):
+        if root.kind != "mapping":
+            continue
+        for node in root.walk():
+            name = _name_chart(node) if node.kind == "mapping" else ""
+            if name:
+                whole = root if root.get("apiVersion") is not None and root.get("kind") is not None else node
+                spec = whole.get("spec") or whole
+                yield InputText(name, text_of(spec), span_of(node))
+
+
+def _name_chart(node: Node) -> str:
+    """The name of the chart elsewhere that a node installs; empty for none that may make pools."""
+    chart, repository = read_text(node.get("chart")), read_text(node.get("repository"))
+    name = chart or (read_text(node.get("name")) if repository else "")
+    is_local = _LOCAL.match(chart) or _LOCAL.match(repository)
+    has_version = any(node.get(key) is not None for key in _VERSIONS)
+    return name if has_version and not is_local and MAKES_POOLS.search(name) else ""

@@ -1,0 +1,42 @@
+"""An input of a value that is not known: a text of a file that the value can depend on."""
+
+from __future__ import annotations
+
+from nodelint.base.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from nodelint.model.finding import Span
+
+
+class InputText(NamedTuple):
+    """An input: how it is called, what is written there without layout and comments, and where."""
+
+    name: str
+    text: str
+    at: Span
+
+
+def list_changed_inputs(old: Collection[InputText], new: Collection[InputText]) -> list[InputText]:
+    """Return the inputs that one side alone has, those of the new side first.
+
+    The file of an input does not count: a module that moves to another folder keeps its inputs.
+    """
+    found: list[InputText] = []
+    for mine, others in ((new, old), (old, new)):
+        theirs = {(other.name, other.text) for other in others}
+        found += (own for own in mine if (own.name, own.text) not in theirs)
+    return found
+
+
+def make_rest(texts: Iterable[str], at: Span) -> InputText:
+    """Return one input for texts that are too many to follow each: it changes where any of them does."""
+    import hashlib
+
+    found = hashlib.sha256()
+    for text in texts:
+        found.update(hashlib.sha256(text.encode(errors="surrogatepass")).digest())
+    return InputText("one of many files", found.hexdigest(), at)

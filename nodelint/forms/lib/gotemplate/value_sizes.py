@@ -1,0 +1,113 @@
+"""How large the values of a template are, and what functions make of them: counted before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodelint.forms.lib.gotemplate.sprig_values import DEEPEST, Rope, Unresolved
+from nodelint.text.nodes import Node
+
+_LEAST = 8
+"""What a value counts that is no text."""
+_PIECE = 16
+"""What a piece of a text counts beside its characters."""
+_PER_STEP = 64
+"""Characters of values that are gone through in one step."""
+_OF_OUTERMOST = frozenset(
+    (
+        *("all", "and", "any", "append", "coalesce", "compact", "concat", "default", "dict", "dig", "empty", "first"),
+        *("get", "hasKey", "index", "initial", "keys", "kindIs", "kindOf", "last", "len", "list", "not", "omit"),
+        *("or", "pick", "pluck", "prepend", "required", "rest", "reverse", "set", "slice", "ternary", "tuple"),
+        *("unset", "values"),
+    )
+)
+"""Functions that look at a list or map, and not at what is in its items."""
+_ENCODING = frozenset(("mustToJson", "mustToRawJson", "toJson", "toRawJson", "toYaml"))
+_COMPARING = frozenset(("has", "mustHas", "mustUniq", "mustWithout", "uniq", "without"))
+
+
+def steps_for(name: str, args: Sequence[object]) -> int:
+    """The steps that a function takes. Raise `Unresolved` for a value that holds itself."""
+    if name in _OF_OUTERMOST or name.removeprefix("must").lower() in _OF_OUTERMOST:
+        return 1 + sum(map(_length, args)) // _PER_STEP
+    size = sum(map(size_of, args))
+    if name in _COMPARING:
+        size *= 1 + max(map(_length, args), default=0) // 8
+    return 1 + size // _PER_STEP
+
+
+def _length(value: object) -> int:
+    if isinstance(value, list | dict):
+        return len(value)
+    if isinstance(value, Node):
+        return len(value.items) + len(value.entries)
+    return len(value.pieces) if isinstance(value, Rope) else 1
+
+
+def size_of(value: object) -> int:
+    """How many characters a value is about, what stands in it several times each time. Raise `Unresolved`."""
+    return _size_of(value, {}, 0)
+
+
+def _size_of(value: object, sizes: dict[int, int], depth: int) -> int:
+    if isinstance(value, str):
+        return _LEAST + len(value)
+    if isinstance(value, Rope):
+        return value.size
+    if isinstance(value, Node):
+        if value.kind == "scalar":
+            return _LEAST + len(value.value) if isinstance(value.value, str) else _LEAST
+        parts: list[object] = [*value.items, *(entry.value for entry in value.entries)]
+    elif isinstance(value, dict):
+        parts = [*value.values()]
+    elif isinstance(value, list):
+        parts = value
+    else:
+        return _LEAST
+    known = sizes.get(id(value))
+    if known is not None and known >= 0:
+        return known
+    if known is not None or depth > DEEPEST:
+        raise Unresolved  # it holds itself, or no people wrote it
+    sizes[id(value)] = -1
+    size = _LEAST
+    for part in parts:
+        size += _size_of(part, sizes, depth + 1)
+    sizes[id(value)] = size
+    return size
+
+
+def size_made(name: str, args: Sequence[object]) -> int:
+    """How many characters a function comes to at most that repeats its arguments: 0 for one that does not."""
+    if name in _ENCODING:
+        return 8 * sum(map(size_of, args))
+    if name in ("split", "splitList", "splitn"):
+        return 16 * _text_size(args[-1]) if args else 0
+    if name in ("cat", "quote", "squote", "printf", "b64enc", "toStrings"):
+        return sum(map(size_of, args))
+    if len(args) == 2 and name in ("indent", "nindent"):
+        return 100 * _line_breaks(args[1]) + _text_size(args[1])
+    if len(args) == 2 and name == "join":
+        return _text_size(args[0]) * _length(args[1])
+    if len(args) == 3 and name == "replace":
+        old, new, text = map(_text_size, args)
+        return text + (text // max(old, 1) + 1) * new
+    if len(args) == 3 and name.lower().removeprefix("must").startswith("regexreplaceall"):
+        return (_text_size(args[1]) + 1) * _text_size(args[2])
+    return 0
+
+
+def _text_size(value: object) -> int:
+    if isinstance(value, Rope):
+        return sum([len(text) for text, _ in value.pieces])
+    if isinstance(value, Node):
+        value = value.value
+    return len(value) if isinstance(value, str) else 0
+
+
+def _line_breaks(value: object) -> int:
+    if isinstance(value, Rope):
+        return sum([text.count("\n") for text, _ in value.pieces])
+    if isinstance(value, Node):
+        value = value.value
+    return value.count("\n") if isinstance(value, str) else 0

@@ -1,0 +1,116 @@
+"""The inputs of a placeholder that another tool fills in: files that give variables their values.
+
+Ansible's files of variables for a Jinja template, files of an environment for a shell's placeholder, ConfigMaps and
+Secrets for a variable of Flux.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+
+from nodelint.files.gate import gate
+from nodelint.forms.input_text import InputText, make_rest
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.model.finding import Span
+from nodelint.text import Source
+
+_LARGEST = 1 << 20
+_MOST_FILES = 2000
+_PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"})
+_OF_VARIABLES = re.compile(
+    r"(?i)(?:^|/)(?:vars|group_vars|host_vars|defaults|inventor\w*+|values|variables|config\w*+|settings"
+    r"|environments?|envs?)(?:/|[^/]*$)"
+)
+_ENDS = (".yaml", ".yml", ".json", ".toml", ".ini")
+_OF_ENVIRONMENT = re.compile(
+    r"(?i)(?:^|/)(?:\.env[\w.-]*|[\w.-]+\.env|makefile|justfile|[\w.-]+\.(?:sh|mk|properties))$"
+)
+_MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
+_HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
+_SHELL = re.compile(r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)")
+_WORDS = frozenset(
+    (
+        "if",
+        "else",
+        "elif",
+        "endif",
+        "for",
+        "in",
+        "endfor",
+        "not",
+        "and",
+        "or",
+        "is",
+        "set",
+        "endset",
+        "default",
+        "join",
+    )
+) | {"true", "false", "none", "range", "end", "with"}
+"""Words of template languages, which are no variables."""
+
+
+def list_variables(text: str, start: int, end: int) -> set[str]:
+    """Return the names that the placeholders of a value, and the code that decides about it, refer to."""
+    codes = [*list_codes_around(text[:start]), *list_codes(text[start:end])]
+    found = {word for code in codes for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", code)}
+    found |= {name or other for name, other in _SHELL.findall(text[start:end])}
+    return found - _WORDS
+
+
+class VariableInputs:
+    """Finds what variables are given in the files below a folder; these are read when first asked for."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root or os.curdir
+        self._files: list[Source] | None = None
+        self._further: list[str] = []
+        """The texts of the files behind the limit."""
+
+    def list_inputs(self, names: Collection[str]) -> Iterator[InputText]:
+        """Yield each place that gives one of some variables a value."""
+        for source in self._list_files() if names else ():
+            is_environment = _OF_ENVIRONMENT.search(source.path) is not None
+            for name in sorted(names):
+                if name not in source.text or (is_environment and name != name.upper()):
+                    continue
+                for found in _assignment_of(name).finditer(source.text):
+                    yield InputText(name, " ".join(found[0].split()), Span(source, found.start(), found.end()))
+        if names and self._further:
+            yield make_rest(self._further, Span(self._list_files()[0], 0, 0))
+
+    def _list_files(self) -> list[Source]:
+        if self._files is None:
+            self._files = []
+            for folder, folders, names in gate.walk(self._root):
+                folders[:] = sorted(set(folders) - _PASSED_OVER)
+                for name in sorted(names):
+                    source = self._read(os.path.join(folder, name))
+                    if source is not None and len(self._files) < _MOST_FILES:
+                        self._files.append(source)
+                    elif source is not None:
+                        self._further.append(source.text)
+        return self._files
+
+    def _read(self, path: str) -> Source | None:
+        place = os.path.relpath(path, self._root).replace(os.sep, "/")
+        by_name = (place.lower().endswith(_ENDS) and _OF_VARIABLES.search(place)) or _OF_ENVIRONMENT.search(place)
+        if not by_name and not place.endswith((".yaml", ".yml")):
+            return None
+        try:
+            text = gate.read(path, _LARGEST, within=self._root).decode(errors="replace")
+        except OSError:
+            return None
+        if not _HELD.search(text) and (not by_name or _MANIFEST.search(text)):
+            return None
+        return Source(os.path.relpath(path).replace(os.sep, "/"), text)
+
+
+def _assignment_of(name: str) -> re.Pattern[str]:
+    """A line that gives a variable a value, with the lines below it that are part of the value."""
+    return re.compile(
+        rf"(?m)^(?P<indent>[ \t]*)(?:export[ \t]+)?[\"']?{re.escape(name)}[\"']?[ \t]*(?::=|\?=|=|:)[^\n]*"
+        r"(?:\n(?:(?P=indent)[ \t]+\S[^\n]*|(?P=indent)-[^\n]*))*"
+    )

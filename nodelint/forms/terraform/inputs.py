@@ -1,0 +1,426 @@
+"""The inputs that an unknown value of Terraform can depend on, followed to the end of what its expression refers to.
+
+A local, a variable with its default and with what tfvars, callers of the module and Terragrunt give, a module's
+output, a resource, a file. What is not in the files (the workspace, the environment) is no input.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from nodelint.base.budget import BudgetSpent
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top
+from nodelint.forms.input_text import InputText, make_rest
+from nodelint.forms.terraform.files import match_files, may_name
+from nodelint.forms.terraform.fill import ENDS, JSON_ENDS, TerraformBlock, TerraformFile
+from nodelint.forms.terraform.hcltree import HclExpression
+from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.forms.terraform.nodes import is_unknown
+from nodelint.forms.terraform.terragrunt import NAME as TERRAGRUNT
+from nodelint.forms.terraform.values import Modules
+from nodelint.forms.terraform.variables import environment_files
+from nodelint.model.finding import Span
+from nodelint.text import Node, Source, SourceText
+
+_REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?=((?:\.[\w-]+|\[[^\[\]\n]*\])*))")
+"""A name with what it belongs to; what follows it is looked at, not passed over: an index refers to more."""
+_INDEX = re.compile(r"\[[^\[\]\n]*\]")
+_FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\(([^\n]{0,300})")
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
+_TYPE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+_MOST = 2000
+"""Expressions that the inputs of one value are followed through."""
+_NOT_IN_IDENTITY = frozenset(
+    ("assume_role_policy", "depends_on", "description", "inline_policy", "lifecycle", "managed_policy_arns", "policy")
+) | {"provider", "providers", "tags", "tags_all", "timeouts"}
+"""What a resource is set up with and its name, id or address do not come of."""
+_IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
+_KNOWN_PUBLISHERS = re.compile(r"(?:registry\.terraform\.io/)?(?:terraform-aws-modules|aws-ia|cloudposse)/")
+_OF_NAMES = re.compile(
+    r"(?:^|_)(?:create|(?:names?|prefix|suffix|id|arn|namespace|stage|environment|enabled?)(?:_|$))"
+)
+
+
+MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0,50}(?:nodes?|pools?)\b")
+_OF_POOLS = re.compile(
+    r"instance_(?:famil\w+|categor\w+|types?|sizes?|generations?)|capacity_types?|requirements|taints|consolidat\w+"
+    r"|ami_alias|expire_after"
+)
+"""Inputs by which a module shows that it makes pools, unless it makes node groups."""
+
+
+class _Place(NamedTuple):
+    """An expression to follow: where it is written, in which module, and the block around it.
+
+    `call` is the label of the only call of the module that counts; empty where all do.
+    """
+
+    name: str
+    folder: str
+    source: SourceText
+    start: int
+    end: int
+    block: TerraformBlock | None = None
+    call: str = ""
+
+
+class TerraformInputs:
+    """Finds inputs among the files of one side."""
+
+    def __init__(self, sources: Sequence[Source] | ModuleFiles) -> None:
+        self.modules = sources if isinstance(sources, Modules) else Modules(sources)
+        self._further: list[str] = []
+        """The texts of the files that are named behind a limit."""
+
+    def list_inputs(self, node: Node) -> list[InputText]:
+        """Return the inputs of an unknown value, of one that is written in a file of Terraform or in a template."""
+        built = node.source.built
+        origin = built.find_origin(node) if built is not None else None
+        at = origin.at if origin is not None else node
+        path = os.path.abspath(at.source.path)
+        call = str(built.label) if built is not None else ""
+        pending: list[_Place] = []
+        if path.endswith(ENDS):
+            pending.append(self._place_in_file(path, at.source, at.start, at.end, call))
+        else:
+            pending += self._list_template_arguments(path, at.source.text[at.start : at.end], call)
+        return self._follow(pending)
+
+    def list_existence_inputs(self, node: Node) -> list[InputText]:
+        """Return the inputs of the `count` or `for_each` of the block around a place, if that is not known."""
+        built = node.source.built
+        origin = built.find_origin(node) if built is not None else None
+        at = origin.at if origin is not None else node
+        path = os.path.abspath(at.source.path)
+        file = self.modules.file(path) if path.endswith(ENDS) else None
+        block = _find_block(file, at.start) if file is not None else None
+        if file is None or block is None:
+            return []
+        return self._follow(self._list_repetitions(file, block, str(built.label) if built is not None else ""))
+
+    def list_expression_inputs(
+        self, file: TerraformFile, block: TerraformBlock, expressions: Sequence[HclExpression]
+    ) -> list[InputText]:
+        """Return some expressions of a block, and the inputs that they refer to."""
+        folder = os.path.dirname(os.path.abspath(file.source.path))
+        label = ".".join(block.names)
+        return self._follow([_Place(label, folder, file.source, part.start, part.end, block) for part in expressions])
+
+    def list_remote_modules(
+        self, source: Source, but: Collection[tuple[str, int]]
+    ) -> Iterator[tuple[str, list[InputText]]]:
+        """Yield the modules and charts elsewhere that may make pools, each with the inputs that it is given.
+
+        `but` are paths and lines of inputs that are reported already.
+        """
+        path = os.path.abspath(source.path)
+        file = self.modules.file(path)
+        for block in file.blocks if file is not None else ():
+            is_release = block.kind == "resource" and block.names[:1] == ("helm_release",)
+            given = file.attributes(block) if file is not None and (is_release or block.kind == "module") else {}
+            where = given.pop("chart" if is_release else "source", None)
+            address = source.text[where.start : where.end].strip('"') if where is not None else ""
+            if not address or re.match(r"\.{0,2}/|\$\{", address) or not block.names:
+                continue
+            text = source.text[block.start : block.end]
+            makes_pools = MAKES_POOLS.search(address if is_release else text) or (
+                not is_release and not _KNOWN_PUBLISHERS.match(address) and any(map(_OF_POOLS.fullmatch, given))
+            )
+            lines = range(source.position(block.start).line, source.position(block.end).line + 1)
+            if not makes_pools or any(other == source.path and line in lines for other, line in but):
+                continue
+            folder = os.path.dirname(path)
+            label = ".".join(block.names) if is_release else f"module.{block.names[0]}"
+            places = [
+                _Place(f"{label}: {key}", folder, source, value.start, value.end, block)
+                for key, value in [("chart" if is_release else "source", where), *given.items()]
+                if value is not None and key not in ("depends_on", "providers")
+            ]
+            yield label, self._follow(places)
+
+    def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[_Place]:
+        given = file.attributes(block)
+        folder = os.path.dirname(os.path.abspath(file.source.path))
+        for key in ("count", "for_each"):
+            if key in given and self._is_unknown(file, given[key], folder):
+                yield _Place(key, folder, file.source, given[key].start, given[key].end, block, call)
+        for caller, calling in self._list_callers(folder, call):
+            yield from self._list_repetitions(caller, calling, "")
+
+    def _is_unknown(self, file: TerraformFile, expression: HclExpression, folder: str) -> bool:
+        try:
+            variants = self.modules.variants(folder)
+            return any(is_unknown(module.evaluator(file.source).value(expression)) for module in variants)
+        except BudgetSpent:
+            return True
+
+    def _place_in_file(self, path: str, source: SourceText, start: int, end: int, call: str) -> _Place:
+        file = self.modules.file(path)
+        block = _find_block(file, start) if file is not None else None
+        return _Place("the value", os.path.dirname(path), source, start, end, block, call)
+
+    def _list_template_arguments(self, path: str, code: str, call: str) -> Iterator[_Place]:
+        """The arguments of `templatefile` that the code of a template uses, for each call that may be of the file."""
+        name = os.path.basename(path)
+        words = set(re.findall(r"[A-Za-z_][\w-]*", code))
+        for near in self.modules.near(os.path.dirname(path)):
+            file = self.modules.file(near)
+            if file is None or not may_name(file.source.text, name):
+                continue
+            for block in file.blocks:
+                text = file.source.text[block.start : block.end]
+                if not may_name(text, name):
+                    continue
+                for argument in _list_arguments(file, block, words):
+                    folder = os.path.dirname(near)
+                    yield _Place("the value", folder, file.source, argument.start, argument.end, block, call)
+
+    # -- what expressions refer to
+
+    def _follow(self, places: Iterator[_Place] | Sequence[_Place]) -> list[InputText]:
+        pending = list(places)
+        found: dict[tuple[str, str, int, int], InputText] = {}
+        self._further.clear()
+        while pending and len(found) < _MOST:
+            place = pending.pop()
+            key = (place.name, place.source.path, place.start, place.end)
+            if key in found:
+                continue
+            span = Span(place.source, place.start, place.end)
+            found[key] = InputText(place.name, self._normalized(place), span)
+            pending += self._list_references(place)
+        if pending:  # any of the files may count
+            self._further += self.modules.texts()
+        rest = [make_rest(self._further, next(iter(found.values())).at)] if self._further else []
+        return [*found.values(), *rest]
+
+    def _normalized(self, place: _Place) -> str:
+        """The words of an expression, without comments and layout."""
+        text = place.source.text
+        file = self.modules.file(os.path.abspath(place.source.path)) if place.source.path.endswith(ENDS) else None
+        if file is None or place.source.path.endswith(JSON_ENDS):
+            return " ".join(_COMMENT.sub("", text[place.start : place.end]).split())
+        tokens = [token for token in file.words.tokens if place.start <= token.start and token.end <= place.end]
+        words = [text[token.start : token.end] for token in tokens if token.kind != "nl"]
+        return " ".join(words) or " ".join(text[place.start : place.end].split())
+
+    def _list_references(self, place: _Place) -> Iterator[_Place]:
+        text = _COMMENT.sub(lambda found: " " * len(found[0]), place.source.text[place.start : place.end])
+        for data, word, name, after in dict.fromkeys(_REFERENCE.findall(text)):
+            names = re.findall(r"[A-Za-z_][\w-]*", _INDEX.sub("", after))
+            if data:
+                yield from self._list_blocks(place, "data", (word, name), "")
+            elif word == "local":
+                yield from self._list_locals(place, name)
+            elif word == "var":
+                yield from self._list_variable(place, name)
+            elif word == "module":
+                yield from self._list_module(place, name, names)
+            elif word in ("each", "count", "self"):
+                yield from self._list_repetition(place, word)
+            elif _TYPE.fullmatch(word):
+                yield from self._list_blocks(place, "resource", (word, name), next(iter(names), ""))
+        for arguments in _FILE.findall(text):
+            yield from self._list_files(place, arguments)
+
+    def _list_locals(self, place: _Place, name: str) -> Iterator[_Place]:
+        for file in self.modules.files(place.folder):
+            for block in file.blocks:
+                value = file.attributes(block).get(name) if block.kind == "locals" else None
+                if value is not None:
+                    yield _Place(
+                        f"local.{name}", place.folder, file.source, value.start, value.end, block, place.call
+                    )
+
+    def _list_repetition(self, place: _Place, word: str) -> Iterator[_Place]:
+        file = self.modules.file(os.path.abspath(place.source.path))
+        given = file.attributes(place.block) if file is not None and place.block is not None else {}
+        key = "for_each" if word == "each" else "count"
+        if word != "self" and key in given:
+            value = given[key]
+            yield place._replace(name=key, start=value.start, end=value.end)
+
+    def _list_variable(self, place: _Place, name: str) -> Iterator[_Place]:
+        """What a variable may be: its default, and what callers, files of variables and Terragrunt give."""
+        for file in self.modules.files(place.folder):
+            for block in file.blocks:
+                if block.kind == "variable" and block.names == (name,):
+                    for key, value in file.attributes(block).items():
+                        if key in ("default", "type", "nullable"):
+                            yield _Place(f"var.{name}", place.folder, file.source, value.start, value.end)
+        called = False
+        for caller, block in self._list_callers(place.folder, place.call):
+            called = True
+            argument = caller.attributes(block).get(name)
+            if argument is not None:
+                folder = os.path.dirname(os.path.abspath(caller.source.path))
+                yield _Place(
+                    f"module.{'.'.join(block.names)}: {name}",
+                    folder,
+                    caller.source,
+                    argument.start,
+                    argument.end,
+                    block,
+                )
+        if not called:
+            yield from self._list_given(place.folder, name)
+
+    def _list_callers(self, folder: str, call: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+        wanted = re.match(r"module\.(\S+) of ", call)
+        for path in self.modules.callers(folder):
+            for called, file, block in self.modules.local_calls(path) if os.path.dirname(path) != folder else ():
+                if called == folder and (wanted is None or wanted[1] == ".".join(block.names)):
+                    yield file, block
+
+    def _list_given(self, folder: str, name: str) -> Iterator[_Place]:
+        """What files of variables and Terragrunt give to a variable of a root module."""
+        given = self.modules.variable_files(folder)
+        files = [self.modules.variables_of(source) for source in environment_files(folder, self.modules.source)]
+        for values in (given, *files):
+            if name in values:
+                yield _place_of(f"var.{name}", folder, values[name])
+        home = find_top(folder)
+        for call in self.modules.find_terragrunt_calls(folder):
+            if name in call.given:
+                yield _place_of(f"inputs: {name}", call.folder, call.given[name])
+            for source in self._list_terragrunt_files(call.folder, home or folder):
+                yield _Place(TERRAGRUNT, call.folder, source, 0, len(source.text))
+
+    def _list_terragrunt_files(self, folder: str, home: str) -> Iterator[Source]:
+        """The files of Terragrunt in a folder and above it, which it may include."""
+        while True:
+            for name in (name for name in gate.names(folder) if name.endswith(".hcl")):
+                source = self.modules.source(os.path.join(folder, name))
+                if source is not None:
+                    yield source
+            if folder in (home, os.path.dirname(folder)):
+                return
+            folder = os.path.dirname(folder)
+
+    def _list_module(self, place: _Place, name: str, output: list[str]) -> Iterator[_Place]:
+        """The output of a module: as it is written where the module is here, else all that its call says."""
+        for file in self.modules.files(place.folder):
+            for block in file.blocks:
+                if block.kind != "module" or block.names != (name,):
+                    continue
+                given = file.attributes(block)
+                where = given.get("source")
+                if where is not None and isinstance(where.value, str) and where.value.startswith("."):
+                    folder = os.path.normpath(os.path.join(place.folder, where.value))
+                    yield from self._list_outputs(folder, name, output)
+                    continue
+                text = file.source.text
+                public = where is not None and _KNOWN_PUBLISHERS.match(text[where.start : where.end].strip('"'))
+                is_name = public and bool(output) and _IDENTITY.fullmatch(output[0]) is not None
+                for key, value in given.items():
+                    if is_name and not _OF_NAMES.search(key):
+                        continue
+                    if key not in ("depends_on", "providers", "tags"):
+                        yield _Place(
+                            f"module.{name}: {key}",
+                            place.folder,
+                            file.source,
+                            value.start,
+                            value.end,
+                            block,
+                            place.call,
+                        )
+
+    def _list_outputs(self, folder: str, call: str, output: list[str]) -> Iterator[_Place]:
+        for file in self.modules.files(folder):
+            for block in file.blocks:
+                value = file.attributes(block).get("value") if block.kind == "output" else None
+                if value is not None and (not output or block.names == (output[0],)):
+                    label = f"module.{call} of "
+                    yield _Place(
+                        f"output {block.names[0]}", folder, file.source, value.start, value.end, block, label
+                    )
+
+    def _list_blocks(self, place: _Place, kind: str, names: tuple[str, str], attribute: str) -> Iterator[_Place]:
+        """What a resource is set up with: the attribute that is asked for, if it is written; else all that counts."""
+        for file in self.modules.files(place.folder):
+            for block in file.blocks:
+                if block.kind != kind or block.names != names:
+                    continue
+                given = file.attributes(block)
+                label = ".".join((*(("data",) if kind == "data" else ()), *names))
+                if kind == "data":
+                    yield _Place(label, place.folder, file.source, block.start, block.end, block, place.call)
+                    continue
+                wanted = [attribute] if attribute in given else [key for key in given if key not in _NOT_IN_IDENTITY]
+                for key in wanted:
+                    value = given[key]
+                    yield _Place(
+                        f"{label}: {key}", place.folder, file.source, value.start, value.end, block, place.call
+                    )
+
+    def _list_files(self, place: _Place, arguments: str) -> Iterator[_Place]:
+        """The files that a function reads, also those that a path with unknown parts may name."""
+        texts = _LITERAL.findall(
+            arguments if re.match(r"\s*(?:join|format)\b", arguments) else arguments.split(",")[0]
+        )
+        if not texts:
+            return
+        pattern = re.sub(r"\$\{path\.\w+\}/?", "", "/".join(texts))
+        pattern = os.path.normpath(re.sub(r"\$\{[^{}]*\}|%s", "*", pattern))
+        above = 0
+        while pattern.startswith("../"):
+            above, pattern = above + 1, pattern[3:]
+        folder = os.path.normpath(os.path.join(place.folder, *[os.pardir] * above))
+        named = match_files(folder, pattern) or ()
+        for name in named[:_MOST_NAMED]:
+            source = self.modules.source(os.path.join(folder, name))
+            if source is not None:
+                yield _Place(
+                    os.path.basename(name), place.folder, source, 0, len(source.text), place.block, place.call
+                )
+        further = (self.modules.source(os.path.join(folder, name)) for name in named[_MOST_NAMED:])
+        self._further += [source.text for source in further if source is not None]
+
+
+_MOST_NAMED = 50
+"""Files that one path with unknown parts may name."""
+
+
+def _place_of(name: str, folder: str, value: Node) -> _Place:
+    return _Place(name, folder, value.source, value.start, value.end)
+
+
+def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
+    return next((block for block in file.blocks if block.start <= offset < block.end), None)
+
+
+def _list_arguments(file: TerraformFile, block: TerraformBlock, words: set[str]) -> Iterator[HclExpression]:
+    """The arguments of a block's `templatefile`, or of its `vars`, whose names are among some words; else all."""
+    pending = list(file.attributes(block).values())
+    given = file.attributes(block)
+    while pending:
+        expression = pending.pop()
+        values = None
+        if expression.kind == "call" and expression.value == "templatefile" and len(expression.parts) > 1:
+            values = expression.parts[1]
+        elif expression is given.get("vars"):
+            values = expression
+        if values is None:
+            pending += _parts_of(expression)
+            continue
+        if values.kind != "object":
+            yield values
+            continue
+        for key, value in zip(values.parts[::2], values.parts[1::2], strict=True):
+            if file.source.text[key.start : key.end].strip('"() ') in words:
+                yield value
+
+
+def _parts_of(expression: HclExpression) -> Iterator[HclExpression]:
+    yield from expression.parts
+    if expression.kind == "template" and isinstance(expression.value, tuple):
+        yield from (piece.expression for piece in expression.value[1] if piece.expression is not None)
+    if expression.kind == "for":
+        loop = expression.value
+        yield from (part for part in (loop.over, loop.key, loop.item, loop.test) if isinstance(part, HclExpression))  # type: ignore[attr-defined]

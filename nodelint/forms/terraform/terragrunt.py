@@ -1,0 +1,227 @@
+"""What Terragrunt gives to a module of the same repository: `inputs` of each `terragrunt.hcl` whose source it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.gate import gate
+from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.fill import TerraformBlock, attributes_of, blocks_of
+from nodelint.forms.terraform.functions.table import call_function
+from nodelint.forms.terraform.hcl import Text
+from nodelint.forms.terraform.nodes import mapping, scalar, unknown
+from nodelint.forms.terraform.template import Evaluator
+from nodelint.text.limits import note_limit, note_more
+from nodelint.text.nodes import Node
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.hcltree import HclExpression
+    from nodelint.text.source import Source
+
+NAME = "terragrunt.hcl"
+_MOST_FOLDERS = 20_000
+"""Folders of a repository that are looked through."""
+_MOST_CALLS = 400
+"""Files of Terragrunt that call one module."""
+_DEEPEST = 10
+"""Files that include or read each other."""
+
+Reader = Callable[[str], "Source | None"]
+
+
+class TerragruntCall(NamedTuple):
+    """A file of Terragrunt that calls a module, its folder, and what it gives."""
+
+    source: Source
+    folder: str
+    given: Mapping[str, Node]
+
+
+def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
+    """The calls in a repository by the folder of the module, in order of path. Raises `BudgetSpent`."""
+    found: dict[str, list[TerragruntCall]] = {}
+    parsed = _ParsedFiles()
+    beyond: dict[str, list[str]] = {}
+    for path in sorted(_find_files(home)):
+        source = read(path)
+        if source is None:
+            continue
+        file = _TerragruntFile(source, os.path.dirname(path), home, read, budget, parsed)
+        module = file.module()
+        if module is None:
+            continue
+        if len(found.setdefault(module, [])) < _MOST_CALLS:
+            found[module].append(TerragruntCall(source, file.folder, file.inputs()))
+        else:
+            beyond.setdefault(module, []).append(path)
+    for paths in beyond.values():
+        note_more(paths[0], _MOST_CALLS + len(paths), _MOST_CALLS, "Terragrunt units of one module")
+    return found
+
+
+def _find_files(home: str) -> Iterator[str]:
+    left = _MOST_FOLDERS
+    for folder, folders, names in gate.walk(home):
+        left -= 1
+        if left < 0:
+            note_limit(home, _MOST_FOLDERS, "folders in this repository, which may hold Terragrunt units", 0)
+            return
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        if NAME in names:
+            yield os.path.join(folder, NAME)
+
+
+class _ParsedFile:
+    """The blocks of a file, and the attributes of each: many files include one, and look into it again and again."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.words = Text(source.text, 0, len(source.text))
+        self.blocks = list(blocks_of(self.words))
+        self.whole = TerraformBlock("", (), tuple(self.words.tokens), 0, len(source.text))
+        self._bodies: dict[int, dict[str, HclExpression]] = {}
+
+    def body(self, block: TerraformBlock) -> dict[str, HclExpression]:
+        """Return the expressions of a block's own attributes, parsed once."""
+        if id(block) not in self._bodies:
+            self._bodies[id(block)] = {
+                attribute.name: attribute.value
+                for attribute in attributes_of(self.words, block)
+                if not attribute.depth
+            }
+        return self._bodies[id(block)]
+
+
+class _ParsedFiles:
+    """The files that were parsed, by the ids of their sources."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, _ParsedFile] = {}
+
+    def parse(self, source: Source) -> _ParsedFile:
+        """Return a file, parsed once."""
+        if id(source) not in self._files:
+            self._files[id(source)] = _ParsedFile(source)  # which keeps the source, so that its id stays its own
+        return self._files[id(source)]
+
+
+class _TerragruntFile:
+    """A file, read as the child in `folder` reads it."""
+
+    def __init__(
+        self,
+        source: Source,
+        folder: str,
+        home: str,
+        read: Reader,
+        budget: EvaluationBudget,
+        parsed: _ParsedFiles,
+        depth: int = 0,
+    ) -> None:
+        self.source = source
+        self.folder = folder
+        self.home = home
+        self.read = read
+        self.budget = budget
+        self.depth = depth
+        self.parsed = parsed
+        file = parsed.parse(source)
+        self.blocks = file.blocks
+        self._body = file.body
+        self.outer = file.body(file.whole)
+        self._locals: dict[str, Node | None] = {}
+        scope = NameScope(source, {}, self._lookup, self._call, folder)
+        self.evaluator = Evaluator(scope, budget)
+
+    def module(self) -> str | None:
+        """The folder of the module that it calls; None for one of elsewhere, or none."""
+        for block in self.blocks:
+            if block.kind == "terraform":
+                found = self._text(self._body(block).get("source"))
+                if found is None:
+                    return None
+                path = found.partition("?")[0].replace("//", "/")
+                if not path.startswith((".", "/")):
+                    return None
+                return os.path.normpath(os.path.join(self.folder, path))
+        return next(filter(None, (file.module() for file in self._included())), None)
+
+    def inputs(self) -> dict[str, Node]:
+        """What it gives to its module, with what the files give that it includes."""
+        given: dict[str, Node] = {}
+        for file in self._included():
+            given.update(file.inputs())
+        if "inputs" in self.outer:
+            value = self.evaluator.value(self.outer["inputs"])
+            given.update({entry.name: entry.value for entry in value.entries if entry.name is not None})
+        return given
+
+    def _text(self, expression: HclExpression | None) -> str | None:
+        value = self.evaluator.value(expression).value if expression is not None else None
+        return value if isinstance(value, str) else None
+
+    def _included(self) -> Iterator[_TerragruntFile]:
+        for block in self.blocks:
+            path = self._text(self._body(block).get("path")) if block.kind == "include" else None
+            file = self._open(path, block.start) if path is not None else None
+            if file is not None:
+                yield file
+
+    def _open(self, path: str, start: int) -> _TerragruntFile | None:
+        if self.depth >= _DEEPEST:
+            note_limit(self.source.path, _DEEPEST, "files of Terragrunt that include or read each other")
+            return None
+        whole = os.path.normpath(os.path.join(self.folder, path))
+        source = self.read(whole)
+        if source is None:
+            gate.notes_refusal(whole, path, self.source, start)
+            return None
+        return _TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.parsed, self.depth + 1)
+
+    def _lookup(self, word: str, name: str) -> Node | None:
+        if word != "local":
+            return None
+        if name not in self._locals:
+            self._locals[name] = None  # a value that needs itself is not known
+            for block in self.blocks:
+                found = self._body(block).get(name) if block.kind == "locals" else None
+                if found is not None:
+                    self._locals[name] = self.evaluator.value(found)
+        return self._locals[name]
+
+    def _call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
+        given = args[0].value if args else None
+        if name == "get_terragrunt_dir":
+            return scalar(at, self.folder)
+        if name == "get_repo_root":
+            return scalar(at, self.home)
+        if name == "find_in_parent_folders" and (not args or isinstance(given, str)):
+            found = self._above(given if isinstance(given, str) else NAME)
+            return unknown(at) if found is None else scalar(at, found)
+        if name == "dirname" and isinstance(given, str):
+            return scalar(at, os.path.dirname(given))
+        if name == "read_terragrunt_config" and isinstance(given, str):
+            file = self._open(given, at.start)
+            return unknown(at) if file is None else file.values(at)
+        return call_function(name, args, at)
+
+    def _above(self, name: str) -> str | None:
+        folder = os.path.dirname(self.folder)
+        while folder.startswith(self.home):
+            path = os.path.join(folder, name)
+            if gate.is_file(path):
+                return path
+            if folder == os.path.dirname(folder):
+                break
+            folder = os.path.dirname(folder)
+        return None
+
+    def values(self, at: Node) -> Node:
+        """Its locals and inputs, as another file reads them."""
+        names = [name for block in self.blocks if block.kind == "locals" for name in self._body(block)]
+        own = ((name, at, value) for name in names if (value := self._lookup("local", name)) is not None)
+        inputs = ((name, at, value) for name, value in self.inputs().items())
+        return mapping(at, [("locals", at, mapping(at, own)), ("inputs", at, mapping(at, inputs))])

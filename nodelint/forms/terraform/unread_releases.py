@@ -1,0 +1,110 @@
+"""Blocks of Terraform that name a chart of the repository and may install it with values that are not read.
+
+An input of a module whose files are elsewhere, an Application of Argo CD that Terraform makes, a `helm_release` with
+values that only Terraform knows: the objects of the chart change with them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.base.budget import BudgetSpent
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.safe_read import is_inside
+from nodelint.forms.helm.chart_values import ValuesLayer
+from nodelint.forms.terraform.chart_releases import releases_in
+from nodelint.forms.terraform.fill import TerraformBlock, TerraformFile, attributes_of
+from nodelint.forms.terraform.hcltree import HclExpression
+from nodelint.forms.terraform.inputs import TerraformInputs
+from nodelint.forms.terraform.values import Modules
+from nodelint.model.finding import Span
+from nodelint.text import UNKNOWN, Node
+
+_LONGEST = 200
+"""Characters of a path that are looked at."""
+_OF_PATHS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/"
+_GIVEN = r"\b(?:path|chart)\s{0,40}[=:]\s{0,40}[\"']?\Z"
+"""What stands before the name of a chart in the folder of the file."""
+_NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "timeout", "wait", "atomic", "depends_on")
+"""What a module or a release is set up with, and no template is filled with."""
+
+
+class UnreadRelease(NamedTuple):
+    """A block that may install a chart: how it is called, where it stands, and all that is written of its values."""
+
+    label: str
+    span: Span
+    texts: frozenset[str]
+
+
+def find_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[UnreadRelease]:
+    """The blocks that name a chart and whose values for it are not read.
+
+    `chart` is the absolute path of its folder, and `home` that of the folder in which files count.
+    """
+    inputs = TerraformInputs(modules)
+    for path in modules.near(chart):
+        if not is_inside(path, home):
+            continue
+        source = modules.source(path)
+        if source is None or os.path.basename(chart) not in source.text:
+            continue
+        file = modules.file(path)
+        assert file is not None
+        naming = [block for block in file.blocks if names_chart(source.text[block.start : block.end], chart)]
+        read = _list_read(file, modules, chart) if naming else set()
+        for block in naming:
+            if block.start not in read and block.kind in ("resource", "module"):
+                label = ".".join((*((block.kind,) if block.kind != "resource" else ()), *block.names))
+                written = inputs.list_expression_inputs(file, block, _written_values(file, block, chart))
+                texts = frozenset(f"{found.name} {found.text}" for found in written)
+                yield UnreadRelease(label, Span(source, block.start, block.end), texts)
+
+
+def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
+    """Where the blocks begin of which all values are known."""
+    try:
+        found = list(releases_in(file, modules, chart))
+    except BudgetSpent:
+        return set()
+    return {block.start for block, layers in found if layers is not None and not _holds_unknown(layers)}
+
+
+def _holds_unknown(layers: Sequence[ValuesLayer]) -> bool:
+    """Whether a value that a release gives is not known."""
+    for layer in layers:
+        nothing = Node(layer.given, 0, 0, "mapping", "flow")
+        if any(node.value is UNKNOWN for node in layer.apply(nothing).walk()):
+            return True
+    return False
+
+
+def names_chart(text: str, chart: str) -> bool:
+    """Whether a text holds the path of a chart, or its end."""
+    folder, name = os.path.split(chart)
+    for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}/?(?![\w./-])", text):
+        before = text[max(0, found.start() - _LONGEST) : found.start()]
+        path = before[len(before.rstrip(_OF_PATHS)) :]
+        named = [part for part in path.split("/") if part not in ("", ".", "..")]
+        is_given = path.endswith("/") or re.search(_GIVEN, before) is not None
+        if is_given and folder.split(os.sep)[len(folder.split(os.sep)) - len(named) :] == named:
+            return True
+    return False
+
+
+def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> list[HclExpression]:
+    """What a block says of a chart: the innermost object that names it, else all that the block sets."""
+    text = file.source.text
+    for value in file.attributes(block).values():
+        around = None
+        named: HclExpression | None = value
+        while named is not None and named.kind == "object":
+            around = named
+            named = next(
+                (part for part in named.parts[1::2] if names_chart(text[part.start : part.end], chart)), None
+            )
+        if around is not None and named is not None:
+            return [around]
+    return [part.value for part in attributes_of(file.words, block) if part.depth or part.name not in _NO_VALUES]

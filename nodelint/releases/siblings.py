@@ -1,0 +1,54 @@
+"""Whether a release is stated for another cluster: one beside an object's own that has an object of the same name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from nodelint.files.gate import gate
+
+_LARGEST = 1 << 20
+_MOST_FILES = 200
+"""Files of a folder that are looked at."""
+_MANIFESTS = (".yaml", ".yml", ".tf", ".tofu")
+
+
+def is_about_sibling(
+    stating: str, path: str, names: tuple[str, str], read: Callable[[str], frozenset[tuple[str, str]]]
+) -> bool:
+    """Whether a file states a release for a cluster beside that of an object at a path, by its kind and name.
+
+    Both lie in folders of their own below the folder that they share, and the one of the statement has an object of
+    that kind and name as deep as the object lies: one cluster cannot have both. `read` is `objects_in`.
+    """
+    if not all(names) or path == "-":
+        return False
+    theirs, ours = (os.path.dirname(os.path.abspath(place)).split(os.sep) for place in (stating, path))
+    depth = len(ours)
+    if len(theirs) < depth or theirs[:depth] == ours:
+        return False
+    return names in read(os.sep.join(theirs[:depth]))
+
+
+def objects_in(folder: str) -> frozenset[tuple[str, str]]:
+    """The kinds and names of the NodePools and EC2NodeClasses in the files of a folder."""
+    found: set[tuple[str, str]] = set()
+    try:
+        listed = sorted(name for name in gate.names(folder) if name.endswith(_MANIFESTS))[:_MOST_FILES]
+    except OSError:
+        return frozenset()
+    for name in listed:
+        try:
+            text = gate.read(os.path.join(folder, name), _LARGEST).decode("utf-8", "replace")
+        except OSError:
+            continue
+        for match in re.finditer(_OBJECT, text):
+            found.add((match[1], match[2]))
+    return frozenset(found)
+
+
+_OBJECT = (
+    r"\bkind[\"']?\s*[:=]\s*[\"']?(NodePool|EC2NodeClass)\b(?:(?!\bkind\b)[\s\S]){0,400}?"
+    r"\bname[\"']?\s*[:=]\s*[\"']?([\w.-]+)"
+)

@@ -1,0 +1,87 @@
+"""What a run leaves out: noted where it is left out, and taken by whoever builds the objects.
+
+A limit holds back a repository that names without end. What is behind it is not judged, and that has to be said. The
+same goes for a file over which nodelint itself breaks down.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.tuples import NamedTuple
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+
+
+class LeftOut(NamedTuple):
+    """Inputs that are not judged: the file that names them, the line (from 1), and why.
+
+    `fault` is the error of nodelint itself that is to blame; else it is empty.
+    """
+
+    path: str
+    line: int
+    reason: str
+    fault: str = ""
+
+
+class LeftOutNotes:
+    """What is left out while it is open, each once, in the order in which it is noted."""
+
+    def __init__(self) -> None:
+        self.found: dict[LeftOut, None] = {}
+
+    def __enter__(self) -> LeftOutNotes:
+        _open.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _open.remove(self)
+
+
+_open: list[LeftOutNotes] = []
+"""The notes that are open, the innermost last."""
+
+
+def note_left_out(path: str, reason: str, line: int = 1, fault: str = "") -> None:
+    """Say that inputs are left out, to whoever builds the objects."""
+    if _open:
+        shown = os.path.relpath(path).replace(os.sep, "/") if os.path.isabs(path) else path
+        _open[-1].found.setdefault(LeftOut(shown, line, reason, fault))
+
+
+def note_more(path: str, number: int, most: int, what: str, line: int = 1) -> None:
+    """Say how many of some inputs a limit leaves out; nothing where it leaves out none."""
+    if number > most:
+        note_left_out(path, f"{number - most:,} of {number:,} {what} are not judged: {most:,} are the most", line)
+
+
+def note_limit(path: str, most: int, what: str, line: int = 1) -> None:
+    """Say that a limit leaves out inputs whose number is not known."""
+    note_left_out(path, f"more than {most:,} {what}: what is behind the limit is not judged", line)
+
+
+BROKE_DOWN = "nodelint broke down on this file, please report it"
+
+
+def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
+    """What is made of a file; nothing where nodelint itself breaks down over it, which is noted."""
+    try:
+        return list(make())
+    except Exception as error:
+        note_fault(path, error)
+        return []
+
+
+def note_fault(path: str, error: Exception) -> None:
+    """Say that an error of nodelint itself leaves out a file. Raise it with NODELINT_DEBUG."""
+    if os.environ.get("NODELINT_DEBUG") or not _open:
+        raise error
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    note_left_out(path, f"{BROKE_DOWN}: {what[:200]}", fault=f"internal error, please report it: {path}: {what}")
